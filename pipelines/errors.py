@@ -1,0 +1,43 @@
+"""Every error of the product that is not the fault of a peer on the wire.
+
+Messages hold names, numbers and places, never a value that a client or a secret
+store supplied.
+"""
+
+
+class PipelineError(Exception):
+    """Base of all errors that end a command with one clear sentence."""
+
+    exit_code = 1
+
+
+class InvalidSetting(PipelineError):
+    """Raised when conf/ or --set holds a key or a value that cannot be used."""
+
+    exit_code = 2
+
+
+class UnresolvedSecret(PipelineError):
+    """Raised when a secret reference points at nothing that can be read here."""
+
+    exit_code = 2
+
+
+class MissingService(PipelineError):
+    """Raised when a service that the command needs does not answer."""
+
+
+class IncompatibleTable(PipelineError):
+    """Raised when a table was written under a contract that this program lacks."""
+
+
+class UnsafeStart(PipelineError):
+    """Raised when starting would lose or repeat records without anyone's decision."""
+
+
+class EmbeddedKafkaError(PipelineError):
+    """Raised when the embedded Apache Kafka does not start or does not stop."""
+
+
+class DemoIncomplete(PipelineError):
+    """Raised when the demo did not see every client that it had started."""

@@ -1,0 +1,177 @@
+"""The keys of conf/ as frozen records; `settings.py` fills them.
+
+Each key states its meaning, unit and range once, here: the loader checks them and
+the reference page prints them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .secret_references import SecretReference
+
+
+def key(
+    meaning: str,
+    *,
+    unit: str = "",
+    low: int | None = None,
+    high: int | None = None,
+    choices: Sequence[str] = (),
+) -> Any:  # noqa: ANN401 - dataclasses.field() is typed as the field's own type
+    """Declare one key of conf/ with what its users must know."""
+    return field(
+        metadata={
+            "meaning": meaning,
+            "unit": unit,
+            "low": low,
+            "high": high,
+            "choices": tuple(choices),
+        }
+    )
+
+
+COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+MAX_PORT = 65_535
+MAX_INT32 = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaSettings:
+    """The Kafka that holds the topics of the product."""
+
+    bootstrap_servers: str = key("Brokers, as host:port,host:port.")
+    security_protocol: str = key(
+        "How to connect.",
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    )
+    sasl_mechanism: str = key(
+        "SASL mechanism; empty without SASL.",
+        choices=("", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+    )
+    sasl_username: str = key("SASL user name; empty without SASL.")
+    sasl_password: SecretReference | None = key("Reference to the SASL password.")
+    ssl_ca_location: str = key("PEM file of trusted certificates; empty: the host's.")
+    ssl_certificate_location: str = key("PEM file of our certificate chain, for mTLS.")
+    ssl_key_location: str = key("PEM file of our private key (PKCS 8), for mTLS.")
+    ssl_key_password: SecretReference | None = key("Reference to the key's password.")
+    ssl_endpoint_identification_algorithm: str = key(
+        "Whether the broker's name must stand in its certificate.",
+        choices=("https", "none"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettings:
+    """Topics that the bridge writes, and creates where they are missing."""
+
+    telemetry: str = key("Topic of accepted pushes.")
+    partitions: int = key("Partitions of a created topic.", low=1, high=10_000)
+    replication_factor: int = key(
+        "Replicas of a created topic; -1 is the broker's default.", low=-1, high=100
+    )
+    retention_ms: int = key(
+        "Retention of a created topic; -1 keeps for ever.", unit="ms", low=-1
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeSettings:
+    """The Kafka-protocol endpoint that clients push to."""
+
+    bridge_id: str = key("Name of this bridge in the records that it writes.")
+    listener: str = key("Name of the listener in the records.")
+    listen_host: str = key("Address to listen on.")
+    listen_port: int = key("Port to listen on; 0 takes a free one.", high=MAX_PORT)
+    advertised_host: str = key("Host that clients are told; empty: listen_host.")
+    advertised_port: int = key(
+        "Port that clients are told; 0: the one listened on.", high=MAX_PORT
+    )
+    cluster_id: str = key("Cluster id that Metadata answers.")
+    node_id: int = key("Node id that Metadata answers.", high=MAX_INT32)
+    max_request_bytes: int = key(
+        "Largest request; a longer one closes the connection, as a broker does.",
+        unit="bytes",
+        low=1024,
+        high=MAX_INT32,
+    )
+    telemetry_max_bytes: int = key(
+        "Largest Metrics field of a push, as sent (compressed).",
+        unit="bytes",
+        low=1,
+        high=MAX_INT32,
+    )
+    accepted_compression_types: tuple[str, ...] = key(
+        "Codecs offered to clients, preferred first; none is always accepted.",
+        choices=COMPRESSION_NAMES[1:],
+    )
+    max_client_instances: int = key(
+        "Client instances remembered; the least recently heard goes first.", low=1
+    )
+    publish_timeout_ms: int = key(
+        "Longest wait for Kafka's acknowledgement before a push is refused.",
+        unit="ms",
+        low=1,
+        high=29_000,
+    )
+    max_unacknowledged_bytes: int = key(
+        "Pushes held in memory while Kafka has not acknowledged them.",
+        unit="bytes",
+        low=1024,
+        high=2**40,
+    )
+    drain_timeout_ms: int = key(
+        "Longest wait for pushes in flight when the bridge stops.", unit="ms"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionSettings:
+    """One client-metrics subscription, as a CLIENT_METRICS resource has it."""
+
+    name: str = key("Name of the subscription.")
+    metrics: tuple[str, ...] = key("Metric name prefixes; `*` is all of them.")
+    interval_ms: int = key("Push interval.", unit="ms", low=100, high=3_600_000)
+    match: tuple[str, ...] = key(
+        "Selectors key=pattern, all of which must match; empty matches everyone."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSettings:
+    """Where the Delta tables are."""
+
+    root_path: str = key("Folder of path tables; used when catalog_schema is empty.")
+    catalog_schema: str = key("`catalog.schema` (or `schema`) of catalog tables.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryJobSettings:
+    """The job client_telemetry_to_delta."""
+
+    checkpoint_location: str = key("Folder of the query's progress.")
+    starting_offsets: str = key(
+        "Where a first run without tables begins.", choices=("earliest", "latest")
+    )
+    trigger_interval_ms: int = key(
+        "Shortest time between two micro-batches of a continuous run.", unit="ms"
+    )
+    max_offsets_per_trigger: int = key("Most records in one micro-batch.", low=1)
+    max_decompressed_bytes: int = key(
+        "Largest push after decompression; a larger one goes to quarantine.",
+        unit="bytes",
+        low=1024,
+        high=2**30,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All of conf/ for one environment."""
+
+    kafka: KafkaSettings
+    topics: TopicSettings
+    bridge: BridgeSettings
+    subscriptions: tuple[SubscriptionSettings, ...]
+    tables: TableSettings
+    client_telemetry_to_delta: TelemetryJobSettings

@@ -1,0 +1,241 @@
+#!/usr/bin/env bash
+# The one way to start anything: sets up what is missing, then runs a command.
+#
+#   ./spark-submit.sh demo                          everything, on this machine
+#   ./spark-submit.sh client_telemetry_to_delta …   the job; takes any spark-submit option
+#   ./spark-submit.sh --help                        all commands
+#
+# Variables it reads, all optional:
+#   PYTHON                       the Python 3.11, 3.12 or 3.13 to build .venv with
+#   JAVA_HOME                    the Java 17 or 21 to use; otherwise `java` on the PATH
+#   DEFAULT_ARTIFACT_REPOSITORY  a mirror of Maven's central repository
+#   PIP_*                        pip's own variables (index, proxy, certificates)
+#
+# Works with bash 3.2 and the tools of Linux and macOS; on Windows use WSL2.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+VENV="$ROOT/.venv"
+CACHE="$ROOT/.cache"
+JARS="$CACHE/jars"
+LOG="$CACHE/setup.log"
+# kB: .venv 1.4 GB, .cache 0.8 GB, and room for their temporary copies.
+NEEDED_KB=3000000
+
+fail() {
+  printf 'spark-submit.sh: %s\n' "$1" >&2
+  exit 1
+}
+
+say() { printf '%s\n' "$1" >&2; }
+
+# ---------------------------------------------------------------- Python and Java
+
+python_version() {
+  "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true
+}
+
+find_python() {
+  local candidate version found=""
+  for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+    version=$(python_version "$candidate")
+    case "$version" in
+      3.11 | 3.12 | 3.13)
+        command -v "$candidate"
+        return
+        ;;
+      "") ;;
+      *) found="$found $candidate is $version;" ;;
+    esac
+  done
+  fail "needs Python 3.11, 3.12 or 3.13 and found${found:- none}; install one, or name it: PYTHON=/path/to/python3.12"
+}
+
+find_java() {
+  local java=java version
+  if [ -n "${JAVA_HOME:-}" ]; then java="$JAVA_HOME/bin/java"; fi
+  command -v "$java" >/dev/null 2>&1 ||
+    fail "needs Java 17 or 21 and found none; install one, or point JAVA_HOME at it"
+  version=$("$java" -version 2>&1 | sed -n 's/^.* version "\([0-9]*\).*$/\1/p' | head -n 1)
+  case "$version" in
+    17 | 21) command -v "$java" ;;
+    *) fail "needs Java 17 or 21, and $java is ${version:-of an unknown version}; point JAVA_HOME at the right one" ;;
+  esac
+}
+
+# ---------------------------------------------------------------- set-up, once
+
+checksum() { cksum <"$1" | tr -d ' \n'; }
+
+venv_stamp() { printf '%s %s %s' "$(checksum "$ROOT/conf/requirements.txt")" "$1" "$VENV"; }
+
+jars_stamp() { checksum "$ROOT/conf/ivy.xml"; }
+
+holds() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
+
+# Each step runs in a process group of its own, so that Ctrl-C and kill end all of it.
+STEP_PID=""
+SCRATCH=""
+VENV_IS_PARTIAL=""
+
+clean_up() {
+  if [ -n "$STEP_PID" ]; then kill -TERM -- "-$STEP_PID" 2>/dev/null || true; fi
+  if [ -n "$SCRATCH" ]; then rm -rf "$SCRATCH"; fi
+  if [ -n "$VENV_IS_PARTIAL" ]; then rm -rf "$VENV"; fi
+}
+
+interrupted() {
+  local status=$1
+  trap - EXIT
+  if [ -n "$STEP_PID" ]; then
+    kill -TERM -- "-$STEP_PID" 2>/dev/null || true
+    wait "$STEP_PID" 2>/dev/null || true
+    STEP_PID=""
+  fi
+  clean_up
+  say "spark-submit.sh: interrupted; nothing half-written was kept"
+  exit "$status"
+}
+
+run_step() {
+  local what=$1 status=0
+  shift
+  say "set-up: $what"
+  printf '\n== %s\n' "$what" >>"$LOG"
+  set -m
+  "$@" >>"$LOG" 2>&1 </dev/null &
+  STEP_PID=$!
+  set +m
+  wait "$STEP_PID" || status=$?
+  STEP_PID=""
+  if [ "$status" -ne 0 ]; then explain_failure "$what"; fi
+}
+
+explain_failure() {
+  local tail_of_log cause="see $LOG"
+  tail_of_log=$(tail -n 200 "$LOG")
+  case "$tail_of_log" in
+    *"No space left"* | *"Disk quota"*) cause="the disk is full" ;;
+    *"ensurepip"*) cause="this Python lacks venv (on Debian: apt install python3-venv)" ;;
+    *"onnection"* | *"resolve"* | *"timed out"* | *"UNRESOLVED"* | *"No matching distribution"* | *"UnknownHost"*)
+      cause="cannot be downloaded; is there a network, or a mirror in pip's variables and DEFAULT_ARTIFACT_REPOSITORY? Details: $LOG"
+      ;;
+  esac
+  fail "$1 failed: $cause"
+}
+
+check_disk() {
+  local free_kb
+  free_kb=$(df -Pk "$ROOT" | awk 'NR == 2 { print $4 }')
+  if [ "$free_kb" -lt "$NEEDED_KB" ]; then
+    fail "needs 3 GB of disk for its set-up, and $ROOT has $((free_kb / 1024)) MB left"
+  fi
+}
+
+# The lock belongs to file descriptor 9 of this shell and ends with it, however it ends.
+lock() {
+  exec 9>"$CACHE/setup.lock"
+  "$1" -c '
+import fcntl, sys
+try:
+    fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    print("set-up: waiting for another one to finish", file=sys.stderr)
+    fcntl.flock(9, fcntl.LOCK_EX)
+'
+}
+
+platform_name() {
+  "$1" -c 'import sys, sysconfig; print("py%d%d-%s" % (*sys.version_info[:2], sysconfig.get_platform()))'
+}
+
+install_packages() {
+  local python=$1 wheels
+  wheels="$CACHE/wheels/$(checksum "$ROOT/conf/requirements.txt")-$(platform_name "$python")"
+  VENV_IS_PARTIAL=yes
+  rm -rf "$VENV"
+  run_step "creating .venv" "$python" -m venv "$VENV"
+  if [ ! -d "$wheels" ]; then
+    mkdir -p "$CACHE/wheels"
+    run_step "downloading Python packages (0.7 GB, minutes)" \
+      "$VENV/bin/python" -m pip wheel --disable-pip-version-check --no-deps \
+      --wheel-dir "$SCRATCH/wheels" --requirement "$ROOT/conf/requirements.txt"
+    mv "$SCRATCH/wheels" "$wheels"
+  fi
+  run_step "installing Python packages" \
+    "$VENV/bin/python" -m pip install --disable-pip-version-check --no-deps \
+    --no-index --find-links "$wheels" --requirement "$ROOT/conf/requirements.txt"
+  venv_stamp "$(python_version "$python")" >"$VENV/.complete"
+  VENV_IS_PARTIAL=""
+}
+
+ivy() {
+  local java=$1 ivy_jar resolver=central
+  if [ -n "${DEFAULT_ARTIFACT_REPOSITORY:-}" ]; then resolver=mirror; fi
+  ivy_jar=$(ls "$VENV"/lib/python3.*/site-packages/pyspark/jars/ivy-*.jar)
+  # "bundle" is a packaging that holds a jar; without it several are left out silently.
+  run_step "downloading jars for $2" "$java" \
+    -Divy.maven.lookup.sources=false -Divy.maven.lookup.javadoc=false \
+    -Dkafka.clientele.resolver="$resolver" -jar "$ivy_jar" -warn \
+    -cache "$SCRATCH/ivy" -settings "$ROOT/conf/ivysettings.xml" \
+    -ivy "$ROOT/conf/ivy.xml" -confs "$2" -types jar bundle \
+    -retrieve "$SCRATCH/jars/[conf]/[artifact]-[revision].[ext]"
+}
+
+install_jars() {
+  ivy "$1" spark
+  ivy "$1" kafka
+  jars_stamp >"$SCRATCH/jars/.complete"
+  rm -rf "$JARS"
+  mv "$SCRATCH/jars" "$JARS"
+}
+
+set_up() {
+  local python=$1 java=$2
+  mkdir -p "$CACHE" || fail "cannot write to $ROOT"
+  trap clean_up EXIT
+  trap 'interrupted 130' INT
+  trap 'interrupted 143' TERM
+  trap 'interrupted 129' HUP
+  lock "$python"
+  : >"$LOG"
+  SCRATCH=$(mktemp -d "$CACHE/setup.XXXXXX")
+  if ! holds "$VENV/.complete" "$(venv_stamp "$(python_version "$python")")"; then
+    check_disk
+    install_packages "$python"
+  fi
+  if ! holds "$JARS/.complete" "$(jars_stamp)"; then
+    check_disk
+    install_jars "$java"
+  fi
+  rm -rf "$SCRATCH"
+  SCRATCH=""
+  trap - EXIT INT TERM HUP
+  exec 9>&-
+}
+
+# ---------------------------------------------------------------- the command
+
+main() {
+  local python java
+  java=$(find_java)
+  if [ -z "${PYTHON:-}" ] && [ -x "$VENV/bin/python" ] && [ -f "$VENV/.complete" ]; then
+    python="$VENV/bin/python"
+  else
+    python=$(find_python)
+  fi
+  if ! holds "$VENV/.complete" "$(venv_stamp "$(python_version "$python")")" ||
+    ! holds "$JARS/.complete" "$(jars_stamp)"; then
+    if [ "$python" = "$VENV/bin/python" ]; then python=$(find_python); fi
+    set_up "$python" "$java"
+  fi
+  export KAFKA_CLIENTELE_JAVA="$java"
+  export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"
+  if [ "${1:-}" = setup ] && [ "$#" -eq 1 ]; then
+    say "set-up: complete"
+    return
+  fi
+  exec "$VENV/bin/python" -m pipelines "$@"
+}
+
+main "$@"

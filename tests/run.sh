@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Sets up like spark-submit.sh, then every check and every test, cheapest first.
+# `tests/run.sh unit` (or spark, integration, checks) runs one part alone.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$ROOT"
+./spark-submit.sh setup
+BIN="$ROOT/.venv/bin"
+
+heading() { printf '\n== %s\n' "$1"; }
+
+run_checks() {
+  heading "format"
+  "$BIN/python" -m ruff format --check .
+  heading "lint"
+  "$BIN/python" -m ruff check .
+  heading "types"
+  "$BIN/python" -m mypy
+  heading "import contracts"
+  "$BIN/lint-imports"
+  if command -v shellcheck >/dev/null 2>&1; then
+    heading "shellcheck"
+    shellcheck spark-submit.sh tests/run.sh .ci/run
+  fi
+}
+
+# Spark's workers and the tests' own child processes find the packages this way.
+export PYTHONPATH="$ROOT"
+export PYSPARK_PYTHON="$BIN/python"
+
+run_tier() {
+  heading "tests: $1"
+  shift
+  "$BIN/python" -m pytest "$@"
+}
+
+part=${1:-all}
+case "$part" in
+  all | checks | unit | spark | integration) ;;
+  *)
+    printf 'usage: tests/run.sh [checks|unit|spark|integration]\n' >&2
+    exit 2
+    ;;
+esac
+if [ "$part" = all ] || [ "$part" = checks ]; then run_checks; fi
+if [ "$part" = all ] || [ "$part" = unit ]; then
+  run_tier "unit, architecture" tests/unit tests/architecture
+fi
+if [ "$part" = all ] || [ "$part" = spark ]; then run_tier "spark" tests/spark; fi
+if [ "$part" = all ] || [ "$part" = integration ]; then
+  run_tier "integration" tests/integration
+fi
