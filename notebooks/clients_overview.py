@@ -1,0 +1,114 @@
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Which clients use this cluster, and how do they perform?
+# MAGIC Reads `clients`, `client_pushes` and `client_metrics`. Writes nothing.
+# MAGIC Logic lives in `pipelines/` and `udfs/`.
+
+# COMMAND ----------
+
+dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
+dbutils.widgets.text("set", "")  # settings of your own: section.key=value …
+dbutils.widgets.text("hours", "24")
+
+# COMMAND ----------
+
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines import charts, views
+from pipelines.settings import load_settings
+from pipelines.transforms import overview
+
+overrides = dbutils.widgets.get("set").split()
+settings = load_settings(dbutils.widgets.get("env"), overrides)
+views.register(spark, settings)
+
+hours = int(dbutils.widgets.get("hours"))
+is_recent = F.col("received_at") >= F.current_timestamp() - F.expr(
+    f"INTERVAL {hours} HOURS"
+)
+client_pushes = spark.table("client_pushes").where(is_recent)
+client_metrics = spark.table("client_metrics").where(is_recent)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Who is connected
+# MAGIC One row per client instance. `silent`: no push for three of its push intervals.
+
+# COMMAND ----------
+
+display(overview.select_clients(spark.table("clients"), client_metrics))
+
+# COMMAND ----------
+
+software = (
+    spark.table("clients")
+    .groupBy(
+        F.concat_ws(" ", "client_software_name", "client_software_version").alias(
+            "software"
+        )
+    )
+    .agg(F.count("*").alias("clients"))
+    .orderBy(F.desc("clients"))
+)
+display(
+    charts.bar_chart(
+        software.toPandas(),
+        x="software",
+        y="clients",
+        title="Client instances by software and version",
+        unit="client instances",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Request latency
+# MAGIC Mean over the points of one push. A client that made no request reports none.
+
+# COMMAND ----------
+
+display(
+    charts.line_chart(
+        overview.select_latency_over_time(client_metrics).toPandas(),
+        x="received_at",
+        y="latency_ms",
+        by="client",
+        title="Request latency per client",
+        unit="ms",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Data points
+# MAGIC What each client reported, in windows of ten seconds.
+
+# COMMAND ----------
+
+display(
+    charts.line_chart(
+        overview.select_point_rate_over_time(client_pushes).toPandas(),
+        x="window_start",
+        y="points",
+        by="client",
+        title="Data points per client",
+        unit="points in 10 s",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Newest values
+# MAGIC The newest value of each client and metric.
+
+# COMMAND ----------
+
+display(
+    overview.select_newest_values(client_metrics)
+    .orderBy("client_id", "metric")
+    .select("client_id", "metric", "value", "received_at")
+)

@@ -1,0 +1,269 @@
+"""Every command starts here: arguments, environment variables, the Spark session.
+
+`spark-submit.sh` runs this module; for a job it hands over to Spark's own spark-submit,
+which runs this same file again with the word RUN in front.
+"""
+
+import asyncio
+import logging
+import os
+import shlex
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines import commands
+from pipelines.errors import InvalidSetting, PipelineError
+from pipelines.secret_references import SecretReader
+from pipelines.setting_records import Settings
+from pipelines.settings import CONF_PATH, load_settings
+
+if TYPE_CHECKING:
+    # Importing pyspark takes half a second, which the bridge need not wait for.
+    from pyspark.sql import SparkSession
+
+RUN = "run"
+JAVA_VARIABLE = "KAFKA_CLIENTELE_JAVA"
+ROOT = CONF_PATH.parent
+EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
+_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+logger = logging.getLogger("kafka-clientele")
+
+
+def main(words: list[str]) -> int:
+    """Run one command; return its exit code."""
+    is_driver = words[:1] == [RUN]
+    words = words[1:] if is_driver else words
+    command = commands.COMMANDS_BY_NAME.get(words[0] if words else "")
+    spark_words: list[str] = []
+    if command and command.takes_spark_options:
+        from pipelines.submit import split_arguments
+
+        own, spark_words = split_arguments(words[1:], command.own_options)
+        words = [words[0], *own]
+    arguments = commands.build_parser().parse_args(words)
+    logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
+    # A plain `kill` unwinds like Ctrl-C, so that brokers and folders are cleaned up.
+    signal.signal(signal.SIGTERM, _raise_terminated)
+    try:
+        if is_driver:
+            return run_job(arguments)
+        return _HANDLERS[arguments.command](arguments, spark_words)
+    except PipelineError as error:
+        print(f"kafka-clientele: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except _Terminated:
+        return EXIT_TERMINATED
+
+
+class _Terminated(BaseException):
+    """Raised by SIGTERM; not an Exception, so that nothing on the way keeps it."""
+
+
+def _raise_terminated(_signal: int, _frame: object) -> None:
+    raise _Terminated
+
+
+# ------------------------------------------------------------------ shared pieces
+
+
+def read_settings(arguments: Namespace) -> Settings:
+    """Load what --env and --set say."""
+    return load_settings(arguments.env, arguments.set)
+
+
+def make_secret_reader(spark: "SparkSession | None" = None) -> SecretReader:
+    """Return a reader of environment variables, files and, there, Databricks scopes."""
+    try:
+        from pyspark.dbutils import DBUtils
+    except ImportError:
+        return SecretReader(environ=os.environ)
+    read_scope = DBUtils(spark).secrets.get if spark else None
+    return SecretReader(environ=os.environ, read_scope=read_scope)
+
+
+def spark_home() -> Path:
+    """Return the folder of the Spark that pyspark ships."""
+    import pyspark
+
+    return Path(pyspark.__file__).parent
+
+
+def spark_arguments(spark_words: list[str]) -> list[str]:
+    """Return spark-submit's options: the product's own, then the user's."""
+    from pipelines.submit import Installation, build_arguments
+
+    installation = Installation(root=ROOT, python=sys.executable)
+    return build_arguments(installation, spark_words)
+
+
+def start_session(name: str) -> "SparkSession":
+    """Start Spark with the configuration that spark-submit was given."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.appName(name).getOrCreate()
+
+
+def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
+    """Start Spark from this process, which then owns it and ends it."""
+    options = shlex.join([*spark_arguments(spark_words), "pyspark-shell"])
+    os.environ["PYSPARK_SUBMIT_ARGS"] = options
+    os.environ["SPARK_HOME"] = str(spark_home())
+    return start_session(name)
+
+
+# ------------------------------------------------------------------ the commands
+
+
+def submit_job(arguments: Namespace, spark_words: list[str]) -> int:
+    """Hand a job to spark-submit, which replaces this process."""
+    if arguments.once and arguments.continuous:
+        raise InvalidSetting("--once and --continuous exclude each other")
+    read_settings(arguments)  # a wrong key fails now, not after Spark has started
+    home = spark_home()
+    program = str(home / "bin" / "spark-submit")
+    own = [RUN, arguments.command, "--env", arguments.env]
+    own += [word for override in arguments.set for word in ("--set", override)]
+    own += ["--once"] if arguments.once else []
+    line = [program, *spark_arguments(spark_words), str(Path(__file__)), *own]
+    environ = os.environ | {"SPARK_HOME": str(home)}
+    sys.stdout.flush()
+    os.execve(program, line, environ)  # noqa: S606 - built above, no shell reads it
+
+
+def run_job(arguments: Namespace) -> int:
+    """Run a job inside spark-submit."""
+    from pipelines.jobs import client_telemetry_to_delta
+
+    settings = read_settings(arguments)
+    spark = start_session(arguments.command)
+    try:
+        query = client_telemetry_to_delta.run(
+            spark, settings, make_secret_reader(spark), is_once=arguments.once
+        )
+        query.awaitTermination()
+    finally:
+        spark.stop()
+    return 0
+
+
+def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
+    """Serve clients until SIGINT or SIGTERM."""
+    from pipelines.bridge.server import BridgeServer
+
+    server = BridgeServer(read_settings(arguments), make_secret_reader())
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        await server.serve(stop)
+
+    asyncio.run(serve())
+    return 0
+
+
+def run_kafka(arguments: Namespace, _spark_words: list[str]) -> int:
+    """Run the embedded Kafka until SIGINT or SIGTERM."""
+    from pipelines.embedded import run_kafka as run
+
+    return run(
+        brokers=arguments.brokers, port=arguments.port, java=os.environ[JAVA_VARIABLE]
+    )
+
+
+def run_demo(arguments: Namespace, _spark_words: list[str]) -> int:
+    """Run the demo."""
+    from pipelines.demo import Demo
+
+    demo = Demo(
+        duration_seconds=arguments.duration,
+        client_count=arguments.clients,
+        is_kept=arguments.keep,
+        java=os.environ[JAVA_VARIABLE],
+    )
+    return demo.run(lambda: start_own_session("demo", []))
+
+
+def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
+    """Print the result of one query."""
+    from pipelines import asking
+
+    settings = read_settings(arguments)
+    spark = start_own_session("sql", spark_words)
+    try:
+        asking.print_query(spark, settings, arguments.query, limit=arguments.limit)
+    finally:
+        spark.stop()
+    return 0
+
+
+def run_shell(arguments: Namespace, spark_words: list[str]) -> int:
+    """Open a Python prompt with `spark` and the tables."""
+    from pipelines import asking
+
+    settings = read_settings(arguments)
+    spark = start_own_session("shell", spark_words)
+    try:
+        asking.open_shell(spark, settings)
+    finally:
+        spark.stop()
+    return 0
+
+
+def run_notebook(arguments: Namespace, spark_words: list[str]) -> int:
+    """Run a notebook and write its page."""
+    from pipelines.notebook_page import run_notebook as run
+
+    settings = read_settings(arguments)
+    path = Path(arguments.path)
+    output = Path(arguments.output or f"data/{path.stem}.html")
+    spark = start_own_session(f"notebook {path.name}", spark_words)
+    try:
+        run(
+            spark,
+            settings,
+            path,
+            output,
+            arguments.widget,
+            env=arguments.env,
+            overrides=arguments.set,
+        )
+    finally:
+        spark.stop()
+    print(output)
+    return 0
+
+
+def print_settings(arguments: Namespace, _spark_words: list[str]) -> int:
+    """Print the settings, or the page about them."""
+    from pipelines import settings_reference
+
+    if arguments.reference:
+        print(settings_reference.format_reference(load_settings("base")), end="")
+    else:
+        print(settings_reference.format_settings(read_settings(arguments)))
+    return 0
+
+
+_HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
+    "demo": run_demo,
+    "kafka": run_kafka,
+    "bridge": run_bridge,
+    "client_telemetry_to_delta": submit_job,
+    "sql": run_sql,
+    "shell": run_shell,
+    "notebook": run_notebook,
+    "settings": print_settings,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

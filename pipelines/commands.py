@@ -1,0 +1,194 @@
+"""The commands and their options, as data; `__main__.py` makes one parser of them."""
+
+import argparse
+from dataclasses import dataclass
+from typing import Any
+
+from .settings import list_environments
+
+JOBS = ("client_telemetry_to_delta",)
+USAGE_EXAMPLES = """\
+examples:
+  ./spark-submit.sh demo
+  ./spark-submit.sh client_telemetry_to_delta --env cluster --master spark://host:7077
+  ./spark-submit.sh sql "select * from clients"
+  ./spark-submit.sh notebook notebooks/clients_overview.py
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option or word of a command."""
+
+    name: str
+    takes_value: bool = True
+    arguments: dict[str, Any]
+    """What argparse is told about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command."""
+
+    name: str
+    help: str
+    options: tuple[Option, ...]
+    takes_spark_options: bool = False
+    """Whether words that are not its own go to spark-submit."""
+
+    @property
+    def own_options(self) -> dict[str, bool]:
+        """Return option to whether it takes a value, --help included."""
+        named = {o.name: o.takes_value for o in self.options if o.name.startswith("-")}
+        return named | {"--help": False, "-h": False}
+
+
+def option(name: str, help_text: str, **arguments: Any) -> Option:
+    """Describe an option that takes a value."""
+    return Option(name=name, arguments={"help": help_text, **arguments})
+
+
+def flag(name: str, help_text: str) -> Option:
+    """Describe an option that takes none."""
+    return Option(
+        name=name,
+        takes_value=False,
+        arguments={"help": help_text, "action": "store_true"},
+    )
+
+
+ENV = option(
+    "--env",
+    f"environment, a file of conf/: {', '.join(list_environments())} (default: local)",
+    default="local",
+    metavar="NAME",
+)
+SET = option(
+    "--set",
+    "override one key, as section.key=value; may be repeated",
+    default=[],
+    action="append",
+    metavar="KEY=VALUE",
+)
+
+COMMANDS = (
+    Command(
+        name="demo",
+        help="run everything on this machine: Kafka, bridge, clients, job, summary",
+        options=(
+            option(
+                "--duration",
+                "seconds that the clients run, at least (default: 15)",
+                type=int,
+                default=15,
+                metavar="SECONDS",
+            ),
+            option(
+                "--clients",
+                "Kafka clients, half producers and half consumers (default: 6)",
+                type=int,
+                default=6,
+                metavar="COUNT",
+            ),
+            flag("--keep", "keep everything running after the summary, until Ctrl-C"),
+        ),
+    ),
+    Command(
+        name="kafka",
+        help="run a throw-away Apache Kafka until Ctrl-C",
+        options=(
+            option("--brokers", "brokers (default: 1)", type=int, default=1),
+            option(
+                "--port",
+                "port of the first broker (default: a free one)",
+                type=int,
+                default=0,
+            ),
+        ),
+    ),
+    Command(
+        name="bridge",
+        help="run the endpoint that clients push their telemetry to",
+        options=(ENV, SET),
+    ),
+    Command(
+        name="client_telemetry_to_delta",
+        help="job: pushed metrics to Delta tables",
+        options=(
+            ENV,
+            SET,
+            flag("--once", "take what is there now, then stop"),
+            flag("--continuous", "go on until stopped (the default)"),
+        ),
+        takes_spark_options=True,
+    ),
+    Command(
+        name="sql",
+        help="print the result of a SQL query over the tables",
+        options=(
+            option("query", "the query"),
+            ENV,
+            SET,
+            option("--limit", "rows to print (default: 1000)", type=int, default=1000),
+        ),
+        takes_spark_options=True,
+    ),
+    Command(
+        name="shell",
+        help="open a PySpark shell with the tables registered",
+        options=(ENV, SET),
+        takes_spark_options=True,
+    ),
+    Command(
+        name="notebook",
+        help="run a notebook and write it as an HTML page",
+        options=(
+            option("path", "notebook in Databricks source format"),
+            ENV,
+            SET,
+            option("--output", "the page (default: data/NAME.html)"),
+            option(
+                "--widget",
+                "value of a widget, as name=value; may be repeated",
+                default=[],
+                action="append",
+                metavar="NAME=VALUE",
+            ),
+        ),
+        takes_spark_options=True,
+    ),
+    Command(
+        name="settings",
+        help="print the settings in force",
+        options=(ENV, SET, flag("--reference", "print the page of all keys instead")),
+    ),
+)
+COMMANDS_BY_NAME = {command.name: command for command in COMMANDS}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="./spark-submit.sh",
+        description="kafka-clientele: which clients use this cluster, and how.",
+        epilog=USAGE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for command in COMMANDS:
+        epilog = (
+            "Any option of spark-submit may be added, --master among them."
+            if command.takes_spark_options
+            else None
+        )
+        subparser = subparsers.add_parser(
+            command.name,
+            help=command.help,
+            description=command.help,
+            epilog=epilog,
+            allow_abbrev=False,
+        )
+        for one in command.options:
+            subparser.add_argument(one.name, **one.arguments)
+    return parser

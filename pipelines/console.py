@@ -1,0 +1,48 @@
+"""Tables as text, for people at a terminal."""
+
+from collections.abc import Sequence
+
+_NULL = "-"
+_MAX_WIDTH = 60
+
+
+def format_table(
+    names: Sequence[str], rows: Sequence[Sequence[object]], *, max_width: int = 0
+) -> str:
+    """Lay rows out in columns; numbers to the right, text to the left.
+
+    Args:
+        names: Column names, printed as the first line.
+        rows: Values; None is printed as "-".
+        max_width: Longest cell before it is cut with "…"; 0 stands for 60.
+    """
+    limit = max_width or _MAX_WIDTH
+    cells = [[_format_cell(value, limit) for value in row] for row in rows]
+    widths = [
+        max([len(name), *(len(row[index]) for row in cells)])
+        for index, name in enumerate(names)
+    ]
+    is_number = [
+        bool(rows) and all(isinstance(row[index], int | float | None) for row in rows)
+        for index in range(len(names))
+    ]
+    lines = [_join(list(names), widths, is_number)]
+    lines.append("  ".join("-" * width for width in widths))
+    lines += [_join(row, widths, is_number) for row in cells]
+    return "\n".join(lines)
+
+
+def _format_cell(value: object, limit: int) -> str:
+    if value is None:
+        return _NULL
+    text = f"{value:.3f}" if isinstance(value, float) else str(value)
+    text = text.replace("\n", " ")
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _join(cells: list[str], widths: list[int], is_number: list[bool]) -> str:
+    aligned = [
+        cell.rjust(width) if right else cell.ljust(width)
+        for cell, width, right in zip(cells, widths, is_number, strict=True)
+    ]
+    return "  ".join(aligned).rstrip()

@@ -1,0 +1,155 @@
+"""Turn a command into spark-submit arguments; options of the user's own win."""
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .packing import pack_code, pack_environment
+
+# spark-submit's options that take no value; every other one takes the next word.
+_FLAGS = frozenset({"--help", "-h", "--verbose", "-v", "--version", "--supervise"})
+_NAME_AND_VALUE = re.compile(r"\s*=\s*|\s+")
+_LIST_OPTIONS = ("--jars", "--py-files", "--archives")
+ENVIRONMENT_NAME = "environment"
+"""Folder that the archive of packages is unpacked into, beside an executor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """Where this copy of the product stands."""
+
+    root: Path
+    """Folder that holds conf/, pipelines/ and udfs/."""
+    python: str
+    """The interpreter of this process, with all packages."""
+
+    @property
+    def cache(self) -> Path:
+        """Return the folder of downloaded and packed files."""
+        return self.root / ".cache"
+
+    @property
+    def jars(self) -> list[Path]:
+        """Return the jars that Spark needs beside its own."""
+        return sorted((self.cache / "jars" / "spark").glob("*.jar"))
+
+
+def split_arguments(
+    words: Sequence[str], own_options: Mapping[str, bool]
+) -> tuple[list[str], list[str]]:
+    """Part the command's own words from spark-submit's.
+
+    Args:
+        words: Everything after the command's name.
+        own_options: Option of ours to whether it takes a value.
+    Returns: (ours, spark-submit's), each in the order given.
+    """
+    own: list[str] = []
+    spark: list[str] = []
+    remaining = list(words)
+    while remaining:
+        word = remaining.pop(0)
+        name, has_value, _ = word.partition("=")
+        is_own = name in own_options or not word.startswith("-")
+        target = own if is_own else spark
+        # spark-submit itself does not read --option=value.
+        if not is_own and has_value and word.startswith("--"):
+            target.extend([name, word[len(name) + 1 :]])
+            continue
+        target.append(word)
+        takes_value = (
+            own_options[name]
+            if name in own_options
+            else (not is_own and word not in _FLAGS)
+        )
+        if takes_value and not has_value and remaining:
+            target.append(remaining.pop(0))
+    return own, spark
+
+
+def build_arguments(
+    installation: Installation, spark_words: Sequence[str]
+) -> list[str]:
+    """Return the options that go before the program on a spark-submit line."""
+    user_conf, lists, rest = _read_spark_words(spark_words)
+    master = _find_option(rest, "--master") or user_conf.get("spark.master")
+    is_local = master is None or master.startswith("local")
+    conf = _load_conf(installation.root / "conf" / "spark-defaults.conf")
+    if is_local:
+        conf |= _load_conf(installation.root / "conf" / "spark-local.conf")
+        conf["spark.pyspark.python"] = installation.python
+    else:
+        conf |= _prepare_executors(installation, lists)
+    # spark-submit prefers --conf spark.master over --master.
+    if _find_option(rest, "--master"):
+        conf.pop("spark.master", None)
+    conf["spark.pyspark.driver.python"] = installation.python
+    conf["spark.driver.extraJavaOptions"] = (
+        f"-Dlog4j2.configurationFile=file:{installation.root}/conf/log4j2.properties"
+    )
+    if "--properties-file" in rest:
+        named = _load_conf(Path(_find_option(rest, "--properties-file") or ""))
+        conf = {name: value for name, value in conf.items() if name not in named}
+    conf |= user_conf
+    lists["--jars"] = [*map(str, installation.jars), *lists["--jars"]]
+    words = [*rest]
+    for option, values in lists.items():
+        if values:
+            words += [option, ",".join(values)]
+    for name, value in conf.items():
+        words += ["--conf", f"{name}={value}"]
+    return words
+
+
+def _prepare_executors(
+    installation: Installation, lists: dict[str, list[str]]
+) -> dict[str, str]:
+    packed = installation.cache / "submit"
+    environment = pack_environment(packed)
+    lists["--archives"].insert(0, f"{environment}#{ENVIRONMENT_NAME}")
+    lists["--py-files"].insert(0, str(pack_code(installation.root, packed)))
+    return {
+        "spark.executorEnv.PYTHONPATH": ENVIRONMENT_NAME,
+        # Compiled kernels are kept beside the executor and end with it.
+        "spark.executorEnv.NUMBA_CACHE_DIR": "numba-cache",
+        "spark.pyspark.python": "python%d.%d" % sys.version_info[:2],
+    }
+
+
+def _read_spark_words(
+    words: Sequence[str],
+) -> tuple[dict[str, str], dict[str, list[str]], list[str]]:
+    conf: dict[str, str] = {}
+    lists: dict[str, list[str]] = {option: [] for option in _LIST_OPTIONS}
+    rest: list[str] = []
+    remaining = list(words)
+    while remaining:
+        word = remaining.pop(0)
+        if word in {"--conf", "-c"} and remaining:
+            name, _, value = remaining.pop(0).partition("=")
+            conf[name] = value
+        elif word in lists and remaining:
+            lists[word] += remaining.pop(0).split(",")
+        else:
+            rest.append(word)
+            if word not in _FLAGS and remaining:
+                rest.append(remaining.pop(0))
+    return conf, lists, rest
+
+
+def _find_option(words: Sequence[str], option: str) -> str | None:
+    places = [index for index, word in enumerate(words[:-1]) if word == option]
+    return words[places[-1] + 1] if places else None
+
+
+def _load_conf(path: Path) -> dict[str, str]:
+    """Read a properties file as spark-submit does: name, blanks or =, value."""
+    conf: dict[str, str] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        text = line.strip()
+        if text and not text.startswith("#"):
+            name, value = _NAME_AND_VALUE.split(text, maxsplit=1)
+            conf[name] = value
+    return conf
