@@ -160,12 +160,15 @@ def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
 
     server = BridgeServer(read_settings(arguments), make_secret_reader())
 
+    def say_endpoint(host: str, port: int) -> None:
+        print(f"bridge: {host}:{port}", flush=True)
+
     async def serve() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
-        await server.serve(stop)
+        await server.serve(stop, say_endpoint)
 
     asyncio.run(serve())
     return 0
@@ -173,10 +176,13 @@ def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
 
 def run_kafka(arguments: Namespace, _spark_words: list[str]) -> int:
     """Run the embedded Kafka until SIGINT or SIGTERM."""
-    from pipelines.embedded import run_kafka as run
+    from pipelines.embedded.command import run_kafka as run
 
     return run(
-        brokers=arguments.brokers, port=arguments.port, java=os.environ[JAVA_VARIABLE]
+        brokers=arguments.brokers,
+        port=arguments.port,
+        security_protocol=arguments.security,
+        java=os.environ[JAVA_VARIABLE],
     )
 
 

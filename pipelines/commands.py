@@ -104,6 +104,12 @@ COMMANDS = (
                 type=int,
                 default=0,
             ),
+            option(
+                "--security",
+                "protocol of the clients' listener (default: PLAINTEXT)",
+                choices=("PLAINTEXT", "SASL_SSL"),
+                default="PLAINTEXT",
+            ),
         ),
     ),
     Command(

@@ -18,7 +18,7 @@ def key(
     low: int | None = None,
     high: int | None = None,
     choices: Sequence[str] = (),
-) -> Any:  # noqa: ANN401 - dataclasses.field() is typed as the field's own type
+) -> Any:
     """Declare one key of conf/ with what its users must know."""
     return field(
         metadata={

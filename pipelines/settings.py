@@ -128,7 +128,7 @@ def _parse_override(override: str) -> dict[str, Any]:
     return {section: {leaf: value}} if leaf else {section: value}
 
 
-def _parse_value(text: str, name: str) -> Any:  # noqa: ANN401 - any TOML value
+def _parse_value(text: str, name: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -137,7 +137,7 @@ def _parse_value(text: str, name: str) -> Any:  # noqa: ANN401 - any TOML value
 
 def _to_record(
     record: type, values: Any, prefix: str, origins: Mapping[str, str]
-) -> Any:  # noqa: ANN401 - the record that was asked for
+) -> Any:
     hints = typing.get_type_hints(record)
     made = {}
     for name, one in _fields(record).items():
@@ -150,13 +150,13 @@ def _to_record(
 
 
 def _to_value(
-    kind: Any,  # noqa: ANN401 - a type hint
-    value: Any,  # noqa: ANN401 - a TOML value
+    kind: Any,
+    value: Any,
     path: str,
     origins: Mapping[str, str],
     one: dataclasses.Field[Any],
     origin: str,
-) -> Any:  # noqa: ANN401 - as the hint says
+) -> Any:
     if dataclasses.is_dataclass(kind) and kind is not SecretReference:
         return _to_record(typing.cast("type", kind), value, f"{path}.", origins)
     if typing.get_origin(kind) is tuple:
@@ -168,8 +168,8 @@ def _to_value(
 
 
 def _to_tuple(
-    kind: Any,  # noqa: ANN401 - a type hint
-    values: Any,  # noqa: ANN401 - a TOML value
+    kind: Any,
+    values: Any,
     path: str,
     origins: Mapping[str, str],
     one: dataclasses.Field[Any],
@@ -193,13 +193,13 @@ def _to_tuple(
 
 
 def _check_value(
-    kind: Any,  # noqa: ANN401 - a type hint
-    value: Any,  # noqa: ANN401 - a TOML value
+    kind: Any,
+    value: Any,
     rule: Mapping[str, Any],
-) -> Any:  # noqa: ANN401 - as the hint says
+) -> Any:
     if isinstance(kind, types.UnionType):
         if not isinstance(value, str):
-            raise ValueError("expects a text")
+            raise ValueError("expects a text")  # noqa: TRY004 - the user's value
         return parse_secret_reference(value) if value else None
     # bool is a kind of int to Python, and not to the user of a file.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):

@@ -59,11 +59,7 @@ def split_arguments(
             target.extend([name, word[len(name) + 1 :]])
             continue
         target.append(word)
-        takes_value = (
-            own_options[name]
-            if name in own_options
-            else (not is_own and word not in _FLAGS)
-        )
+        takes_value = own_options.get(name, not is_own and word not in _FLAGS)
         if takes_value and not has_value and remaining:
             target.append(remaining.pop(0))
     return own, spark
@@ -114,7 +110,7 @@ def _prepare_executors(
         "spark.executorEnv.PYTHONPATH": ENVIRONMENT_NAME,
         # Compiled kernels are kept beside the executor and end with it.
         "spark.executorEnv.NUMBA_CACHE_DIR": "numba-cache",
-        "spark.pyspark.python": "python%d.%d" % sys.version_info[:2],
+        "spark.pyspark.python": f"python{'.'.join(map(str, sys.version_info[:2]))}",
     }
 
 

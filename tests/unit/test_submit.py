@@ -1,5 +1,6 @@
 """Words of the user go to the command or to spark-submit, and theirs win."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ HERE = Installation(root=CONF_PATH.parent, python="/python")
 
 
 def read_conf(words):
-    pairs = zip(words, words[1:], strict=False)
+    pairs = itertools.pairwise(words)
     return dict(after.split("=", 1) for word, after in pairs if word == "--conf")
 
 
@@ -55,8 +56,12 @@ def test_a_local_run_has_the_local_settings_and_ships_nothing():
 def test_options_of_the_user_win():
     words = build_arguments(
         HERE,
-        ["--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=9"]
-        + ["--jars", "/mine.jar", "--driver-memory", "3g"],
+        [
+            *("--master", "local[1]"),
+            *("--conf", "spark.sql.shuffle.partitions=9"),
+            *("--jars", "/mine.jar"),
+            *("--driver-memory", "3g"),
+        ],
     )
     conf = read_conf(words)
     assert conf["spark.sql.shuffle.partitions"] == "9"

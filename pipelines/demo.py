@@ -1,0 +1,202 @@
+"""The main job on this machine: Kafka, bridge, clients, Spark, Delta, a summary."""
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.streaming.query import StreamingQuery
+
+from . import views
+from .asking import format_rows
+from .bridge.server import BridgeServer
+from .demo_clients import DemoClient, plan_clients, running_clients
+from .embedded import EmbeddedKafka
+from .errors import DemoIncomplete, InvalidSetting, PipelineError
+from .jobs import client_telemetry_to_delta
+from .secret_references import SecretReader
+from .setting_records import Settings
+from .settings import load_settings
+from .transforms import overview
+
+MIN_PUSHES = 2
+_PUSH_INTERVAL_MS = 2_000
+_PROGRESS_S = 2
+# First pushes come after up to 1.2 intervals; a loaded machine may need much longer.
+_PATIENCE_S = 90
+_MIN_CLIENTS = 2
+_MAX_CLIENTS = 200
+_BUSIEST = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """One run of the demo."""
+
+    duration_seconds: int
+    """How long the clients run, at least."""
+    client_count: int
+    is_kept: bool
+    """Whether everything goes on after the summary, until Ctrl-C."""
+    java: str
+
+    def run(self, start_spark: Callable[[], SparkSession]) -> int:
+        """Run everything and print the summary.
+
+        Raises: DemoIncomplete, naming the clients that were not seen as they should.
+        """
+        if not _MIN_CLIENTS <= self.client_count <= _MAX_CLIENTS:
+            raise InvalidSetting(
+                f"--clients {self.client_count}: {_MIN_CLIENTS} to {_MAX_CLIENTS}"
+            )
+        began = time.monotonic()
+        folder = Path("data") / time.strftime(f"demo-%Y%m%d-%H%M%S-{os.getpid()}")
+        clients = plan_clients(self.client_count)
+        with ExitStack() as stack:
+            _say("Apache Kafka: starting")
+            kafka = stack.enter_context(EmbeddedKafka(java=self.java))
+            _say(f"Apache Kafka: {kafka.bootstrap_servers}")
+            settings = _make_settings(kafka.bootstrap_servers, folder)
+            endpoint = stack.enter_context(_running_bridge(settings))
+            _say(f"bridge: {endpoint}")
+            stack.enter_context(running_clients(clients, endpoint))
+            _say(f"clients: {len(clients)} started, each pushes every 2 s")
+            _say("Spark: starting")
+            spark = start_spark()
+            stack.callback(spark.stop)
+            query = client_telemetry_to_delta.run(
+                spark, settings, SecretReader(environ={}), is_once=False
+            )
+            stack.callback(query.stop)
+            views.register(spark, settings)
+            missing = self._wait(spark, query, clients)
+            _print_summary(spark, folder, time.monotonic() - began)
+            if missing:
+                raise DemoIncomplete(
+                    f"not seen with software, version and {MIN_PUSHES} pushes: "
+                    f"{', '.join(missing)}"
+                )
+            if self.is_kept:
+                _say(f"still running: clients may use {endpoint}; Ctrl-C stops it")
+                threading.Event().wait()
+        return 0
+
+    def _wait(
+        self, spark: SparkSession, query: StreamingQuery, clients: list[DemoClient]
+    ) -> list[str]:
+        """Wait until the time is over and every client was seen; return who was not."""
+        began = time.monotonic()
+        while True:
+            # A failed query raises here, with Spark's reason.
+            query.awaitTermination(_PROGRESS_S)
+            passed = time.monotonic() - began
+            pushes = _count_pushes(spark.table("client_pushes"))
+            missing = [
+                client.client_id
+                for client in clients
+                if pushes.get(client.client_id, 0) < MIN_PUSHES
+            ]
+            seen = len(clients) - len(missing)
+            total = sum(pushes.values())
+            _say(
+                f"{passed:4.0f} s: {total} pushes in Delta, "
+                f"{seen} of {len(clients)} clients with {MIN_PUSHES} or more"
+            )
+            is_over = passed >= self.duration_seconds
+            if (is_over and not missing) or passed >= (
+                self.duration_seconds + _PATIENCE_S
+            ):
+                return missing
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _make_settings(bootstrap_servers: str, folder: Path) -> Settings:
+    subscription = (
+        f'[{{name="demo", metrics=["*"], interval_ms={_PUSH_INTERVAL_MS}, match=[]}}]'
+    )
+    return load_settings(
+        "local",
+        [
+            f"kafka.bootstrap_servers={bootstrap_servers}",
+            "bridge.listen_port=0",
+            "topics.partitions=2",
+            f"subscriptions={subscription}",
+            f"tables.root_path={folder}/tables",
+            f"client_telemetry_to_delta.checkpoint_location={folder}/checkpoints",
+            "client_telemetry_to_delta.trigger_interval_ms=1000",
+        ],
+    )
+
+
+@contextmanager
+def _running_bridge(settings: Settings) -> Iterator[str]:
+    """Run the bridge in a thread of its own; yield where it listens.
+
+    Raises: PipelineError, as the bridge raised it.
+    """
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    ready: Future[str] = Future()
+    server = BridgeServer(settings, SecretReader(environ={}))
+
+    def serve() -> None:
+        try:
+            loop.run_until_complete(
+                server.serve(
+                    stop, lambda host, port: ready.set_result(f"{host}:{port}")
+                )
+            )
+        except PipelineError as error:
+            if ready.done():
+                raise
+            ready.set_exception(error)
+        finally:
+            loop.close()
+
+    thread = threading.Thread(target=serve, name="bridge")
+    thread.start()
+    try:
+        yield ready.result()
+    finally:
+        if thread.is_alive():
+            loop.call_soon_threadsafe(stop.set)
+        thread.join()
+
+
+def _count_pushes(client_pushes: DataFrame) -> dict[str, int]:
+    """Count the pushes of each client id that told its software and version."""
+    has_software = (F.col("client_software_name") != "unknown") & (
+        F.col("client_software_version") != "unknown"
+    )
+    counts = client_pushes.where(has_software).groupBy("client_id").count().collect()
+    return {row["client_id"]: row["count"] for row in counts}
+
+
+def _print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
+    metrics = spark.table("client_metrics")
+    clients = overview.select_clients(spark.table("clients"), metrics)
+    print(f"\nClients after {seconds:.0f} s\n")
+    print(format_rows(clients.drop("last_push", "state"), limit=_MAX_CLIENTS))
+    print("\nBusiest metrics\n")
+    busiest = overview.select_busiest_metrics(metrics).limit(_BUSIEST)
+    print(format_rows(busiest, limit=_BUSIEST))
+    tables = f"--set tables.root_path={folder}/tables"
+    query = '"select * from clients"'
+    print(
+        f"\nDelta tables: {folder}/tables\n\nTry next:\n"
+        f"  ./spark-submit.sh sql {query} {tables}\n"
+        f"  ./spark-submit.sh notebook notebooks/clients_overview.py {tables}\n"
+        f"  ./spark-submit.sh shell {tables}\n",
+        flush=True,
+    )

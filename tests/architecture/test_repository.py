@@ -1,0 +1,118 @@
+"""The repository keeps what its documents promise."""
+
+import itertools
+import re
+import subprocess
+import tokenize
+
+import pytest
+
+from pipelines.commands import COMMANDS
+from pipelines.setting_records import Settings
+from pipelines.settings import CONF_PATH, list_environments, load_settings
+from pipelines.settings_reference import format_reference
+
+ROOT = CONF_PATH.parent
+MAX_FILE_LINES = 250
+REASON = re.compile(r"# Longer than 250 lines: \S")
+PYTHON_ROOMS = ("pipelines", "udfs", "notebooks", "tests")
+
+
+def list_python_files():
+    return sorted(path for room in PYTHON_ROOMS for path in (ROOT / room).rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "path", list_python_files(), ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_a_file_is_short_or_says_why_not(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MAX_FILE_LINES or REASON.search(text)
+
+
+@pytest.mark.parametrize("env", [*list_environments(), "base"])
+def test_conf_loads_for_every_environment(env):
+    assert isinstance(load_settings(env), Settings)
+
+
+def test_the_page_of_settings_is_the_one_that_the_code_makes():
+    page = (CONF_PATH / "SETTINGS.md").read_text(encoding="utf-8")
+    assert page == format_reference(load_settings("base"))
+
+
+def test_every_key_of_base_has_a_comment_above_it():
+    lines = (CONF_PATH / "base.toml").read_text(encoding="utf-8").splitlines()
+    bare = [
+        line
+        for before, line in itertools.pairwise(lines)
+        if re.match(r"[a-z_]+ = ", line) and not before.startswith("#")
+    ]
+    assert bare == []
+
+
+def test_every_pin_of_setup_cfg_is_the_one_that_is_installed():
+    pin = re.compile(r"^\s*([A-Za-z0-9_.-]+)==(\S+)$", re.MULTILINE)
+    normal = lambda name: name.lower().replace("_", "-")  # noqa: E731 - used twice below
+    locked = {
+        normal(name): version
+        for name, version in pin.findall((CONF_PATH / "requirements.txt").read_text())
+    }
+    named = pin.findall((ROOT / "setup.cfg").read_text())
+    assert named
+    assert {normal(name): version for name, version in named}.items() <= locked.items()
+
+
+def test_no_document_names_a_command_that_does_not_exist():
+    known = {command.name for command in COMMANDS} | {"setup"}
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    used = set(re.findall(r"\./spark-submit\.sh ([a-z_-]+)", text))
+    assert used
+    assert used <= known
+
+
+def test_spark_sessions_are_built_in_one_place_of_the_product():
+    builders = [
+        str(path.relative_to(ROOT))
+        for room in ("pipelines", "udfs")
+        for path in (ROOT / room).rglob("*.py")
+        if "SparkSession.builder" in path.read_text(encoding="utf-8")
+    ]
+    assert builders == ["pipelines/__main__.py"]
+
+
+def test_environment_variables_are_read_in_one_place_of_the_product():
+    readers = [
+        str(path.relative_to(ROOT))
+        for room in ("pipelines", "udfs")
+        for path in (ROOT / room).rglob("*.py")
+        if re.search(r"os\.environ|getenv", path.read_text(encoding="utf-8"))
+    ]
+    assert readers == ["pipelines/__main__.py"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "notebooks").glob("*.py")), ids=lambda p: p.name
+)
+def test_a_notebook_defines_nothing_and_writes_nothing(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Databricks notebook source\n")
+    assert (
+        re.findall(r"^\s*(?:def|class) |\.write|%pip|INSERT|MERGE", text, re.MULTILINE)
+        == []
+    )
+
+
+def test_the_code_holds_no_open_work():
+    marks = re.compile("TO" + "DO|FIX" + "ME|X" + "XX")
+    open_work = [
+        f"{path.relative_to(ROOT)}:{token.start[0]}"
+        for path in list_python_files()
+        for token in tokenize.generate_tokens(path.open(encoding="utf-8").readline)
+        if token.type == tokenize.COMMENT and marks.search(token.string)
+    ]
+    assert open_work == []
+
+
+def test_a_shell_script_parses():
+    for script in ("spark-submit.sh", "tests/run.sh", ".ci/run"):
+        subprocess.run(["bash", "-n", str(ROOT / script)], check=True)

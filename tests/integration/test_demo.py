@@ -1,0 +1,76 @@
+"""The demo as a newcomer runs it: what it prints, what it leaves, how it ends."""
+
+import re
+import signal
+import subprocess
+import time
+
+from pipelines.settings import CONF_PATH
+
+ROOT = CONF_PATH.parent
+PATIENCE_S = 150
+
+
+def start_demo(folder, *words):
+    return subprocess.Popen(
+        [str(ROOT / "spark-submit.sh"), "demo", *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def list_group(group):
+    """List the commands of a process group that are still alive."""
+    lines = subprocess.run(
+        ["ps", "-Ao", "pgid=,stat=,args="], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    rows = [line.split(None, 2) for line in lines]
+    return [row for row in rows if row[0] == str(group) and row[1][0] != "Z"]
+
+
+def wait_until_empty(group):
+    deadline = time.monotonic() + 10
+    while (alive := list_group(group)) and time.monotonic() < deadline:
+        continue
+    return alive
+
+
+def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
+    running = start_demo(tmp_path, "--duration", "1", "--clients", "6")
+    printed, said = running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 0, said
+    for client_id in ("orders-1", "payments-1", "billing-1", "shipping-1"):
+        row = next(line for line in printed.splitlines() if line.startswith(client_id))
+        assert "confluent-kafka-python" in row
+        assert "User:ANONYMOUS" in row
+    assert "Busiest metrics" in printed
+    assert "org.apache.kafka.consumer." in printed
+    assert "org.apache.kafka.producer." in printed
+    assert re.search(r"\d+ pushes in Delta, \d of 6 clients", said)
+    tables = re.search(r"Delta tables: (\S+)", printed).group(1)
+    assert (tmp_path / tables / "client_metrics" / "_delta_log").is_dir()
+    assert "./spark-submit.sh sql" in printed
+    assert "WARN" not in said
+    assert "ERROR" not in said
+    assert wait_until_empty(running.pid) == []
+
+
+def test_a_killed_demo_leaves_no_process(tmp_path):
+    running = start_demo(tmp_path, "--duration", "600")
+    for line in running.stderr:
+        if "pushes in Delta" in line:
+            break
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=60)
+    assert running.returncode == 143
+    assert wait_until_empty(running.pid) == []
+
+
+def test_a_number_of_clients_that_makes_no_sense_is_refused(tmp_path):
+    running = start_demo(tmp_path, "--clients", "1")
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 2
+    assert said.strip().splitlines()[-1] == "kafka-clientele: --clients 1: 2 to 200"

@@ -1,0 +1,170 @@
+"""Every command of the README is run as it stands there, on free ports and folders."""
+
+import re
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from confluent_kafka import Producer
+
+from pipelines.settings import CONF_PATH
+
+ROOT = CONF_PATH.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PATIENCE_S = 120
+
+RUN_ELSEWHERE = {
+    "./spark-submit.sh demo": "test_demo.py",
+    "tests/run.sh": "what runs this",
+    "./spark-submit.sh client_telemetry_to_delta --env cluster "
+    "--master spark://host:7077 --once": "test_cluster_submit.py",
+}
+
+
+def list_commands():
+    blocks = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line]
+
+
+COMMANDS = list_commands()
+KAFKA, BRIDGE, JOB, *ASKING = [c for c in COMMANDS if c not in RUN_ELSEWHERE]
+
+
+def words_of(command, *more):
+    return [str(ROOT / "spark-submit.sh"), *shlex.split(command)[1:], *more]
+
+
+@contextmanager
+def running(folder, words, mark):
+    """Run a command until the block ends; yields the first line that has the mark."""
+    process = subprocess.Popen(
+        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        yield read_until(process, mark)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=30)
+        process.stdout.close()
+
+
+def read_until(process, mark):
+    watchdog = threading.Timer(PATIENCE_S, process.kill)
+    watchdog.start()
+    try:
+        for line in process.stdout:
+            if mark in line:
+                return line.strip()
+    finally:
+        watchdog.cancel()
+    pytest.fail(f"{process.args} ended without {mark!r}")
+
+
+def run(folder, command, *more, stdin=""):
+    return subprocess.run(
+        words_of(command, *more),
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A folder in which the three step-by-step commands ran with a real client."""
+    folder = tmp_path_factory.mktemp("readme")
+    with ExitStack() as stack:
+        servers = stack.enter_context(
+            running(folder, words_of(KAFKA.replace("9092", "0")), "bootstrap servers:")
+        )
+        kafka = f"kafka.bootstrap_servers={servers.split()[-1]}"
+        endpoint = stack.enter_context(
+            running(
+                folder,
+                words_of(BRIDGE, "--set", kafka, "--set", "bridge.listen_port=0"),
+                "bridge:",
+            )
+        )
+        # Closing a producer of librdkafka sends what it has as its last push.
+        producer = Producer(
+            {
+                "bootstrap.servers": endpoint.split()[-1],
+                "client.id": "readme",
+                "debug": "telemetry",
+                "logger": (watcher := PushWatcher()),
+            }
+        )
+        deadline = time.monotonic() + PATIENCE_S
+        while not watcher.has_pushed and time.monotonic() < deadline:
+            producer.poll(0.1)
+        assert watcher.has_pushed
+        run(folder, JOB, "--once", "--set", kafka)
+    return folder
+
+
+class PushWatcher:
+    """Takes librdkafka's debug lines and notes the answer to a push."""
+
+    has_pushed = False
+
+    def log(self, _level, text, *arguments):
+        line = text % arguments if arguments else text
+        if "PushTelemetryRequest" in line and "success" in line.lower():
+            self.has_pushed = True
+
+
+def test_the_readme_begins_with_the_two_commands():
+    assert COMMANDS[:2] == ["./spark-submit.sh demo", "tests/run.sh"]
+    assert README.index("tests/run.sh") < 1200  # the first screen
+
+
+def test_every_command_is_run_by_a_test():
+    known = {"sql", "shell", "notebook", "settings"}
+    assert all(shlex.split(command)[1] in known for command in ASKING)
+    assert [KAFKA.split()[1], BRIDGE.split()[1], JOB.split()[1]] == [
+        "kafka",
+        "bridge",
+        "client_telemetry_to_delta",
+    ]
+    assert all(
+        (ROOT / "tests" / "integration" / name).exists()
+        for name in RUN_ELSEWHERE.values()
+        if name.endswith(".py")
+    )
+
+
+@pytest.mark.parametrize("command", [c for c in ASKING if " sql " in c])
+def test_sql_prints_rows(filled, command):
+    printed = run(filled, command)
+    assert re.search(r"\([1-9]\d* rows?\)", printed)
+
+
+def test_the_shell_has_spark_and_the_tables(filled):
+    command = next(c for c in ASKING if c.endswith("shell"))
+    printed = run(
+        filled, command, stdin='print("rows:", spark.table("clients").count())\n'
+    )
+    assert "rows: 1" in printed
+
+
+def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(filled):
+    command = next(c for c in ASKING if " notebook " in c)
+    command = command.replace("notebooks/", f"{ROOT}/notebooks/")
+    printed = run(filled, command)
+    page = (filled / printed.strip()).read_text(encoding="utf-8")
+    assert "readme" in page
+    assert page.count("<table") == 2
+    assert page.count('src="data:image/png;base64,') == 3
+    assert '<p class="note">0 rows' not in page
+
+
+def test_settings_prints_every_key(filled):
+    command = next(c for c in ASKING if " settings " in c)
+    assert "bridge.telemetry_max_bytes = 1048576\n" in run(filled, command)
