@@ -191,7 +191,7 @@ install_jars() {
 }
 
 set_up() {
-  local python=$1 java=$2
+  local python=$1 java=$2 users_tmpdir=${TMPDIR-}
   mkdir -p "$CACHE" || fail "cannot write to $ROOT"
   trap clean_up EXIT
   trap 'interrupted 130' INT
@@ -200,6 +200,9 @@ set_up() {
   lock "$python"
   : >"$LOG"
   SCRATCH=$(mktemp -d "$CACHE/setup.XXXXXX")
+  # What pip unpacks on its way is removed with the rest, however it ends.
+  mkdir "$SCRATCH/tmp"
+  export TMPDIR="$SCRATCH/tmp"
   if ! holds "$VENV/.complete" "$(venv_stamp "$(python_version "$python")")"; then
     check_disk
     install_packages "$python"
@@ -210,6 +213,8 @@ set_up() {
   fi
   rm -rf "$SCRATCH"
   SCRATCH=""
+  unset TMPDIR
+  if [ -n "$users_tmpdir" ]; then export TMPDIR="$users_tmpdir"; fi
   trap - EXIT INT TERM HUP
   exec 9>&-
 }

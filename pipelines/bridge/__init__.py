@@ -1,0 +1,1 @@
+"""The Kafka-protocol endpoint that clients push to; no Spark, no JVM."""

@@ -1,0 +1,46 @@
+"""Who is at the other end of a connection, and the text forms that Kafka prints."""
+
+import base64
+import ipaddress
+import uuid
+from dataclasses import dataclass
+
+UUID_TEXT_LENGTH = 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientIdentity:
+    """What a connection says about its client; payloads never add to it."""
+
+    client_id: str | None
+    client_software_name: str
+    client_software_version: str
+    principal: str
+    listener: str
+    client_source_address: str
+    """As Java's InetAddress.getHostAddress() prints it."""
+    client_source_port: int
+
+
+def uuid_text(client_instance_id: uuid.UUID) -> str:
+    """Return base64url without padding, as Kafka prints a Uuid."""
+    text = base64.urlsafe_b64encode(client_instance_id.bytes)
+    return text[:UUID_TEXT_LENGTH].decode("ascii")
+
+
+def address_text(host: str) -> str:
+    """Return an address as Java prints it: IPv6 groups written out, no `::`.
+
+    Errors: a text that is no address comes back as it is.
+    """
+    plain, separator, scope = host.partition("%")
+    try:
+        address = ipaddress.ip_address(plain)
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    groups = (group.lstrip("0") or "0" for group in address.exploded.split(":"))
+    return ":".join(groups) + separator + scope

@@ -1,0 +1,212 @@
+"""The client instances that are remembered, and the rules applied to them.
+
+Strategy: an ordered dict, the least recently heard of first, so that both the size
+limit and expiry take from one end. An instance is made by the first GET or push that
+names it, so that a push may follow a GET to another bridge. It is forgotten when the
+connection closes that made it, when it has expired, and when there are too many.
+Source: Kafka, ClientMetricsManager.java; KIP-714.
+"""
+
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kio.schema.errors import ErrorCode
+from kio.schema.get_telemetry_subscriptions.v0.response import (
+    GetTelemetrySubscriptionsResponse,
+)
+from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
+from kio.static.primitive import i8, i32, i32Timedelta
+
+from .client_identity import ClientIdentity, uuid_text
+from .protocol.replies import NO_THROTTLE
+from .selections import SubscriptionRegistry
+from .subscription_ids import subscription_id
+from .telemetry import (
+    RESERVED_INSTANCE_IDS,
+    ClientInstance,
+    judge_get,
+    judge_push,
+    with_refused_push,
+)
+
+MakeUuid = Callable[[], uuid.UUID]
+_UUID_LEADING_DASH = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryLimits:
+    """What every client is told, and held to."""
+
+    telemetry_max_bytes: int
+    """Largest `metrics` of a push, in bytes as sent."""
+    accepted_compression_types: tuple[int, ...]
+    """CompressionType ids offered, preferred first; 0 is always allowed."""
+    max_client_instances: int
+
+
+@dataclass(slots=True)
+class _Entry:
+    instance: ClientInstance
+    expires_ms: int
+
+
+class ClientInstances:
+    """State per client instance; clock and randomness come in as arguments."""
+
+    def __init__(
+        self,
+        *,
+        limits: TelemetryLimits,
+        registry: SubscriptionRegistry,
+        make_uuid: MakeUuid,
+    ) -> None:
+        self._limits = limits
+        self._registry = registry
+        self._make_uuid = make_uuid
+        self._entries: OrderedDict[uuid.UUID, _Entry] = OrderedDict()
+        self._made_by_connection: dict[int, uuid.UUID] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(
+        self,
+        requested_id: uuid.UUID | None,
+        identity: ClientIdentity,
+        *,
+        connection_id: int,
+        now_ms: int,
+    ) -> GetTelemetrySubscriptionsResponse:
+        """Answer one GetTelemetrySubscriptions.
+
+        Nulls: No id gets a new one; any other id is taken as it is and sent back.
+        Errors: THROTTLING_QUOTA_EXCEEDED(89), in an answer that has defaults only.
+        """
+        instance_id = requested_id or self._make_instance_id()
+        entry = self._find(instance_id, identity, connection_id, now_ms)
+        error, entry.instance = judge_get(entry.instance, now_ms=now_ms)
+        if error is not ErrorCode.none:
+            return _refuse_get(error)
+        selection = entry.instance.selection
+        return GetTelemetrySubscriptionsResponse(
+            throttle_time=NO_THROTTLE,
+            error_code=ErrorCode.none,
+            client_instance_id=instance_id,
+            subscription_id=i32(entry.instance.subscription_id),
+            accepted_compression_types=tuple(
+                i8(one) for one in self._limits.accepted_compression_types
+            ),
+            push_interval=_to_timedelta(selection.push_interval_ms),
+            telemetry_max_bytes=i32(self._limits.telemetry_max_bytes),
+            delta_temporality=True,
+            requested_metrics=selection.requested_metrics,
+        )
+
+    def push(
+        self,
+        request: PushTelemetryRequest,
+        identity: ClientIdentity,
+        *,
+        connection_id: int,
+        now_ms: int,
+    ) -> tuple[ErrorCode, ClientInstance | None]:
+        """Decide one PushTelemetry; the instance is None where none was made.
+
+        Errors: INVALID_REQUEST(42) for an id that no client can have, then as
+            judge_push says.
+        """
+        instance_id = request.client_instance_id
+        if instance_id is None or instance_id in RESERVED_INSTANCE_IDS:
+            return ErrorCode.invalid_request, None
+        entry = self._find(instance_id, identity, connection_id, now_ms)
+        error, entry.instance = judge_push(
+            request,
+            entry.instance,
+            telemetry_max_bytes=self._limits.telemetry_max_bytes,
+            now_ms=now_ms,
+        )
+        return error, entry.instance
+
+    def take_back(self, request: PushTelemetryRequest) -> None:
+        """Note that a push judged well was refused after all."""
+        instance_id = request.client_instance_id
+        entry = self._entries.get(instance_id) if instance_id else None
+        if entry is not None:
+            entry.instance = with_refused_push(request, entry.instance)
+
+    def forget_connection(self, connection_id: int) -> None:
+        """Forget the instance that a closed connection has made."""
+        instance_id = self._made_by_connection.pop(connection_id, None)
+        if instance_id is not None:
+            self._entries.pop(instance_id, None)
+
+    def _find(
+        self,
+        instance_id: uuid.UUID,
+        identity: ClientIdentity,
+        connection_id: int,
+        now_ms: int,
+    ) -> _Entry:
+        self._drop_expired(now_ms)
+        entry = self._entries.get(instance_id)
+        if entry is not None and entry.expires_ms <= now_ms:
+            entry = None
+        if entry is None:
+            entry = _Entry(self._make_instance(instance_id, identity), 0)
+            self._entries[instance_id] = entry
+            self._made_by_connection[connection_id] = instance_id
+        elif entry.instance.subscription_version < self._registry.version:
+            # A change of subscriptions starts every instance afresh, throttling too.
+            made_for = entry.instance.identity
+            entry.instance = self._make_instance(instance_id, made_for)
+            self._made_by_connection[connection_id] = instance_id
+        self._entries.move_to_end(instance_id)
+        entry.expires_ms = now_ms + entry.instance.expires_after_ms
+        if len(self._entries) > self._limits.max_client_instances:
+            self._entries.popitem(last=False)
+        return entry
+
+    def _drop_expired(self, now_ms: int) -> None:
+        while self._entries:
+            oldest = next(iter(self._entries))
+            if self._entries[oldest].expires_ms > now_ms:
+                return
+            del self._entries[oldest]
+
+    def _make_instance(
+        self, instance_id: uuid.UUID, identity: ClientIdentity
+    ) -> ClientInstance:
+        selection = self._registry.select(identity, instance_id)
+        return ClientInstance(
+            identity=identity,
+            selection=selection,
+            subscription_id=subscription_id(selection.checksum, instance_id),
+            subscription_version=self._registry.version,
+        )
+
+    def _make_instance_id(self) -> uuid.UUID:
+        """Make an id as Kafka's Uuid.randomUuid() does, and one that is not in use."""
+        while True:
+            made = self._make_uuid()
+            is_usable = made not in RESERVED_INSTANCE_IDS and made not in self._entries
+            if is_usable and not uuid_text(made).startswith(_UUID_LEADING_DASH):
+                return made
+
+
+def _refuse_get(error: ErrorCode) -> GetTelemetrySubscriptionsResponse:
+    return GetTelemetrySubscriptionsResponse(
+        throttle_time=NO_THROTTLE,
+        error_code=error,
+        client_instance_id=None,
+        subscription_id=i32(0),
+        push_interval=_to_timedelta(0),
+        telemetry_max_bytes=i32(0),
+        delta_temporality=False,
+    )
+
+
+def _to_timedelta(milliseconds: int) -> i32Timedelta:
+    return i32Timedelta.parse(timedelta(milliseconds=milliseconds))

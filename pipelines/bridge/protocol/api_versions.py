@@ -1,0 +1,72 @@
+"""Answers to ApiVersions.
+
+A version that is not served is answered in the form of version 0, error 35 and the
+one range that the client needs to ask again. Versions 0 to 4 list what is served.
+Source: KIP-511; Kafka, ApiVersionsRequest.java and RequestContext.java.
+"""
+
+import functools
+import re
+
+from kio.index import load_payload_module
+from kio.schema.api_versions.v4.request import ApiVersionsRequest
+from kio.schema.errors import ErrorCode
+from kio.static.constants import EntityType
+
+from .api_keys import API_VERSIONS, SERVED_VERSIONS, is_served
+from .replies import NO_THROTTLE, encode_body, fill, fill_response
+from .requests import Request
+
+UNKNOWN_SOFTWARE = "unknown"
+"""Kafka's word for the software of a client that has not said."""
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def is_valid_software(request: ApiVersionsRequest) -> bool:
+    """Say whether Kafka accepts a client's name and version.
+
+    Source: Kafka, ApiVersionsRequest.java, SOFTWARE_NAME_VERSION_PATTERN.
+    """
+    return bool(
+        _SOFTWARE.fullmatch(request.client_software_name)
+        and _SOFTWARE.fullmatch(request.client_software_version)
+    )
+
+
+def answer_api_versions(request: Request) -> bytes:
+    """Return the body of the answer.
+
+    Errors: UNSUPPORTED_VERSION(35) with ApiVersions' own range, INVALID_REQUEST(42)
+        without any, for a software name or version that Kafka does not accept.
+    """
+    if not is_served(API_VERSIONS, request.api_version):
+        return _encode(0, ErrorCode.unsupported_version, (API_VERSIONS,))
+    body = request.body
+    if isinstance(body, ApiVersionsRequest) and not is_valid_software(body):
+        return _encode(request.api_version, ErrorCode.invalid_request, ())
+    return _encode(request.api_version, ErrorCode.none, tuple(sorted(SERVED_VERSIONS)))
+
+
+@functools.cache
+def _encode(
+    api_version: int, error_code: ErrorCode, api_keys: tuple[int, ...]
+) -> bytes:
+    module = load_payload_module(API_VERSIONS, api_version, EntityType.response)
+    ranges = tuple(
+        fill(
+            module.ApiVersion,
+            api_key=api_key,
+            min_version=SERVED_VERSIONS[api_key].start,
+            max_version=SERVED_VERSIONS[api_key].stop - 1,
+        )
+        for api_key in api_keys
+    )
+    return encode_body(
+        fill_response(
+            API_VERSIONS,
+            api_version,
+            error_code=error_code,
+            api_keys=ranges,
+            throttle_time=NO_THROTTLE,
+        )
+    )

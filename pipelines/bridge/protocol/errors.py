@@ -1,0 +1,13 @@
+"""Faults of what stands on the wire. Messages hold names and numbers only."""
+
+
+class WireError(Exception):
+    """Base of everything that a peer's bytes can raise."""
+
+
+class MalformedRequest(WireError):
+    """Raised when a request cannot be read; the peer's fault, its connection's end."""
+
+
+class UnsupportedRequest(WireError):
+    """Raised when an API key or version is not served here."""

@@ -1,0 +1,105 @@
+"""Replies to bytes, and their order on a connection.
+
+Strategy: kio's types and writers, which are given only what this program made.
+Every reply carries its size and the header that its API has: version 0 for
+ApiVersions in all versions, since a client cannot know more yet (KIP-511).
+Source: Kafka protocol guide, "Response Header".
+"""
+
+import functools
+import io
+import struct
+from collections import deque
+from datetime import timedelta
+from typing import Any
+
+from kio.index import load_response_schema
+from kio.schema.errors import ErrorCode
+from kio.schema.push_telemetry.v0.response import PushTelemetryResponse
+from kio.serial import entity_writer
+from kio.static.primitive import i32Timedelta
+from kio.static.protocol import Entity
+
+from .api_keys import API_VERSIONS, FIRST_FLEXIBLE_VERSION
+
+_SIZE_AND_CORRELATION_ID = struct.Struct(">ii")
+_CORRELATION_ID_BYTES = 4
+_NO_TAGGED_FIELDS = b"\x00"
+
+NO_THROTTLE = i32Timedelta.parse(timedelta(0))
+
+
+class ReplySlot:
+    """The place of one reply among those of its connection."""
+
+    __slots__ = ("reply",)
+
+    def __init__(self) -> None:
+        self.reply: bytes | None = None
+
+
+class ReplyOrder:
+    """Holds replies back until those before them are there.
+
+    Clients match replies by their order: a push that waits for its record must not be
+    overtaken by the request behind it.
+    """
+
+    __slots__ = ("_slots",)
+
+    def __init__(self) -> None:
+        self._slots: deque[ReplySlot] = deque()
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def open(self) -> ReplySlot:
+        """Reserve the place behind all that are open."""
+        slot = ReplySlot()
+        self._slots.append(slot)
+        return slot
+
+    def take_ready(self) -> bytes:
+        """Return the replies that may be written now, and forget them."""
+        ready = []
+        while self._slots and self._slots[0].reply is not None:
+            ready.append(self._slots.popleft().reply or b"")
+        return b"".join(ready)
+
+
+def encode_reply(
+    api_key: int, api_version: int, correlation_id: int, body: bytes
+) -> bytes:
+    """Put size and response header before an encoded body."""
+    is_flexible = api_version >= FIRST_FLEXIBLE_VERSION[api_key]
+    has_tags = is_flexible and api_key != API_VERSIONS
+    tags = _NO_TAGGED_FIELDS if has_tags else b""
+    size = _CORRELATION_ID_BYTES + len(tags) + len(body)
+    return _SIZE_AND_CORRELATION_ID.pack(size, correlation_id) + tags + body
+
+
+def encode_body(message: Entity) -> bytes:
+    """Write one of kio's messages."""
+    buffer = io.BytesIO()
+    entity_writer(type(message))(buffer, message)
+    return buffer.getvalue()
+
+
+@functools.cache
+def encode_push_body(error_code: ErrorCode) -> bytes:
+    """Write a PushTelemetryResponse; there are few of them, and many are sent."""
+    return encode_body(
+        PushTelemetryResponse(throttle_time=NO_THROTTLE, error_code=error_code)
+    )
+
+
+def fill_response(api_key: int, api_version: int, **values: object) -> Entity:
+    """Make the response of a version from the fields that this version has."""
+    return fill(load_response_schema(api_key, api_version), **values)
+
+
+def fill(schema: Any, **values: object) -> Entity:  # noqa: ANN401 - one of kio's types
+    """Make a message from those of the values that its version has."""
+    known = {name: values[name] for name in schema.__slots__ if name in values}
+    message: Entity = schema(**known)
+    return message

@@ -1,0 +1,223 @@
+"""Frames and requests out of a byte stream.
+
+Strategy: `RequestStream` splits frames, `parse_request` reads header and body by API
+key and version. Whole requests come back as kio's message types; None means that more
+bytes are needed. Bytes behind a request's last field are ignored, as Apache Kafka's
+brokers do (seen on 4.3.1). A bad request raises MalformedRequest, one that is not
+served raises UnsupportedRequest; both are the end of that connection only.
+Source: Kafka protocol guide, "Request Header"; KIP-482; KIP-511; KIP-714.
+"""
+
+import struct
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kio.schema.api_versions.v4.request import ApiVersionsRequest
+from kio.schema.get_telemetry_subscriptions.v0.request import (
+    GetTelemetrySubscriptionsRequest,
+)
+from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
+from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
+from kio.schema.types import TopicName
+
+from .api_keys import (
+    API_VERSIONS,
+    FIRST_FLEXIBLE_VERSION,
+    GET_TELEMETRY_SUBSCRIPTIONS,
+    METADATA,
+    PUSH_TELEMETRY,
+    is_served,
+)
+from .cursor import Cursor
+from .errors import MalformedRequest, UnsupportedRequest
+
+FRAME_SIZE_BYTES = 4
+_FRAME_SIZE = struct.Struct(">i")
+_HEADER = struct.Struct(">hhi")
+_PUSH = struct.Struct(">16siBb")
+_FIRST_VERSION_WITH_SOFTWARE_NAME = 3
+_FIRST_METADATA_WITH_NULL_TOPICS = 1
+_FIRST_METADATA_WITH_AUTO_CREATION = 4
+_METADATA_WITH_CLUSTER_OPERATIONS = range(8, 11)
+_FIRST_METADATA_WITH_TOPIC_OPERATIONS = 8
+_FIRST_METADATA_WITH_TOPIC_IDS = 10
+_SMALLEST_TOPIC_BYTES = 2
+
+RequestBody = (
+    ApiVersionsRequest
+    | MetadataRequest
+    | GetTelemetrySubscriptionsRequest
+    | PushTelemetryRequest
+    | None
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request, header and body."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    body: RequestBody
+    """None for ApiVersions below version 3 and for a version of it not served."""
+
+
+class RequestStream:
+    """Splits the bytes of one connection into requests."""
+
+    __slots__ = ("_buffer", "_max_request_bytes")
+
+    def __init__(self, *, max_request_bytes: int) -> None:
+        self._buffer = bytearray()
+        self._max_request_bytes = max_request_bytes
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether anything received has not come out as a request yet."""
+        return bool(self._buffer)
+
+    def receive_data(self, data: bytes) -> None:
+        """Add bytes as they came from the peer."""
+        self._buffer += data
+
+    def next_frame(self) -> bytes | None:
+        """Return the next whole frame without its size, or None.
+
+        Raises: MalformedRequest as soon as the size is known to be unusable.
+        """
+        buffer = self._buffer
+        if len(buffer) < FRAME_SIZE_BYTES:
+            return None
+        size = _FRAME_SIZE.unpack_from(buffer)[0]
+        if not 0 <= size <= self._max_request_bytes:
+            raise MalformedRequest(
+                f"a request of {size} bytes; at most {self._max_request_bytes}"
+            )
+        end = FRAME_SIZE_BYTES + size
+        if len(buffer) < end:
+            return None
+        frame = bytes(buffer[FRAME_SIZE_BYTES:end])
+        del buffer[:end]
+        return frame
+
+    def next_request(self) -> Request | None:
+        """Return the next whole request, or None.
+
+        Raises: MalformedRequest, UnsupportedRequest.
+        """
+        frame = self.next_frame()
+        return None if frame is None else parse_request(frame)
+
+
+def parse_request(frame: bytes) -> Request:
+    """Read one frame.
+
+    Errors: ApiVersions in a version not served has no body; its answer says so.
+    Raises: MalformedRequest, UnsupportedRequest.
+    """
+    cursor = Cursor(frame)
+    api_key, api_version, correlation_id = cursor.unpack(_HEADER)
+    is_readable = is_served(api_key, api_version)
+    if not is_readable and api_key != API_VERSIONS:
+        raise UnsupportedRequest(f"API key {api_key} version {api_version}")
+    client_id = cursor.read_legacy_string()
+    if api_version >= FIRST_FLEXIBLE_VERSION[api_key]:
+        cursor.skip_tagged_fields()
+    return Request(
+        api_key=api_key,
+        api_version=api_version,
+        correlation_id=correlation_id,
+        client_id=client_id,
+        body=_BODY_READERS[api_key](cursor, api_version) if is_readable else None,
+    )
+
+
+def _read_api_versions(cursor: Cursor, api_version: int) -> ApiVersionsRequest | None:
+    if api_version < _FIRST_VERSION_WITH_SOFTWARE_NAME:
+        return None
+    name, version = cursor.read_compact_string(), cursor.read_compact_string()
+    if name is None or version is None:
+        raise MalformedRequest("ApiVersions with a null software name or version")
+    cursor.skip_tagged_fields()
+    return ApiVersionsRequest(
+        client_software_name=name, client_software_version=version
+    )
+
+
+def _read_metadata(cursor: Cursor, api_version: int) -> MetadataRequest:
+    is_flexible = api_version >= FIRST_FLEXIBLE_VERSION[METADATA]
+    length = cursor.read_array_length(
+        is_compact=is_flexible, item_bytes=_SMALLEST_TOPIC_BYTES
+    )
+    if length is None and api_version < _FIRST_METADATA_WITH_NULL_TOPICS:
+        raise MalformedRequest("Metadata 0 with null topics")
+    topics = (
+        None
+        if length is None
+        else tuple(_read_topic(cursor, api_version) for _ in range(length))
+    )
+    if api_version >= _FIRST_METADATA_WITH_AUTO_CREATION:
+        cursor.read_bool()
+    if api_version in _METADATA_WITH_CLUSTER_OPERATIONS:
+        cursor.read_bool()
+    if api_version >= _FIRST_METADATA_WITH_TOPIC_OPERATIONS:
+        cursor.read_bool()
+    if is_flexible:
+        cursor.skip_tagged_fields()
+    # Version 0 has no null: there, no topics means all topics.
+    if api_version < _FIRST_METADATA_WITH_NULL_TOPICS and not topics:
+        topics = None
+    # No topic is ever made or shown here, so what was asked beside topics is dropped.
+    return MetadataRequest(
+        topics=topics,
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=False,
+    )
+
+
+def _read_topic(cursor: Cursor, api_version: int) -> MetadataRequestTopic:
+    has_topic_id = api_version >= _FIRST_METADATA_WITH_TOPIC_IDS
+    is_flexible = api_version >= FIRST_FLEXIBLE_VERSION[METADATA]
+    topic_id = cursor.read_uuid() if has_topic_id else None
+    name = cursor.read_compact_string() if is_flexible else cursor.read_legacy_string()
+    if name is None and not has_topic_id:
+        raise MalformedRequest("Metadata with a null topic name")
+    if is_flexible:
+        cursor.skip_tagged_fields()
+    return MetadataRequestTopic(
+        topic_id=topic_id, name=None if name is None else TopicName(name)
+    )
+
+
+def _read_get_telemetry(
+    cursor: Cursor, _api_version: int
+) -> GetTelemetrySubscriptionsRequest:
+    client_instance_id = cursor.read_uuid()
+    cursor.skip_tagged_fields()
+    return GetTelemetrySubscriptionsRequest(client_instance_id=client_instance_id)
+
+
+def _read_push_telemetry(cursor: Cursor, _api_version: int) -> PushTelemetryRequest:
+    instance_id, subscription_id, terminating, compression_type = cursor.unpack(_PUSH)
+    # librdkafka before 2.10.1 sends null where it has nothing to say.
+    metrics = cursor.read_compact_bytes() or b""
+    cursor.skip_tagged_fields()
+    # kio's own types for numbers would check again what has just been read.
+    return PushTelemetryRequest(
+        client_instance_id=uuid.UUID(bytes=instance_id) if any(instance_id) else None,
+        subscription_id=subscription_id,
+        terminating=terminating != 0,
+        compression_type=compression_type,
+        metrics=metrics,
+    )
+
+
+_BODY_READERS: dict[int, Callable[[Cursor, int], RequestBody]] = {
+    METADATA: _read_metadata,
+    API_VERSIONS: _read_api_versions,
+    GET_TELEMETRY_SUBSCRIPTIONS: _read_get_telemetry,
+    PUSH_TELEMETRY: _read_push_telemetry,
+}

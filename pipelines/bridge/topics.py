@@ -1,0 +1,109 @@
+"""The topics that the bridge writes: found, or made, before anyone may push."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from pipelines.errors import MissingService
+from pipelines.setting_records import TopicSettings
+
+logger = logging.getLogger(__name__)
+
+ANSWER_TIMEOUT_S = 10.0
+_TOPIC_IS_MISSING = KafkaError.UNKNOWN_TOPIC_OR_PART
+_TOPIC_IS_THERE = KafkaError.TOPIC_ALREADY_EXISTS
+_SILENCE = frozenset(
+    {
+        KafkaError._TIMED_OUT,  # noqa: SLF001 - its public name
+        KafkaError._TRANSPORT,  # noqa: SLF001 - the same
+        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001 - the same
+    }
+)
+_DEFAULT_REPLICATION = -1
+
+
+async def ensure_topic(
+    connection: Mapping[str, str],
+    topics: TopicSettings,
+    *,
+    bridge_id: str,
+    max_record_bytes: int,
+    timeout_s: float = ANSWER_TIMEOUT_S,
+) -> bool:
+    """Make the telemetry topic unless it is there.
+
+    Returns: Whether it was made. A topic that is there stays as it is.
+    Raises: MissingService when Kafka does not answer or does not allow it.
+    """
+    seen_errors: list[KafkaError] = []
+    config: dict[str, Any] = {
+        **connection,
+        "client.id": bridge_id,
+        "enable.metrics.push": False,
+        "error_cb": seen_errors.append,
+    }
+    admin = AdminClient(config, logger=logger)
+    try:
+        if await _has_topic(admin, topics.telemetry, timeout_s):
+            return False
+        await _create_topic(admin, topics, max_record_bytes, timeout_s)
+    except KafkaException as error:
+        admin.poll(0)  # Hands over what the connection has said meanwhile.
+        raise _missing_service(
+            connection["bootstrap.servers"], topics.telemetry, error, seen_errors
+        ) from None
+    logger.info("created topic %s", topics.telemetry)
+    return True
+
+
+def _missing_service(
+    servers: str, topic: str, error: KafkaException, seen_errors: list[KafkaError]
+) -> MissingService:
+    cause = error.args[0]
+    # What the connection said last is nearer to the cause than a timeout is.
+    names = dict.fromkeys([*(one.name() for one in seen_errors[-1:]), cause.name()])
+    is_silent = cause.code() in _SILENCE
+    fault = "does not answer" if is_silent else f"refuses topic {topic}"
+    return MissingService(
+        f"Kafka at {servers} {fault} ({', '.join(names)}): start that Kafka, or "
+        f"correct the [kafka] settings and the bridge's permissions"
+    )
+
+
+async def _has_topic(admin: AdminClient, topic: str, timeout_s: float) -> bool:
+    described = admin.describe_topics(
+        TopicCollection([topic]), request_timeout=timeout_s
+    )
+    try:
+        await asyncio.wrap_future(described[topic])
+    except KafkaException as error:
+        if error.args[0].code() == _TOPIC_IS_MISSING:
+            return False
+        raise
+    return True
+
+
+async def _create_topic(
+    admin: AdminClient, topics: TopicSettings, max_record_bytes: int, timeout_s: float
+) -> None:
+    new_topic = NewTopic(
+        topics.telemetry,
+        num_partitions=topics.partitions,
+        replication_factor=topics.replication_factor or _DEFAULT_REPLICATION,
+        config={
+            "retention.ms": str(topics.retention_ms),
+            # The largest push must fit with its headers.
+            "max.message.bytes": str(max_record_bytes),
+        },
+    )
+    created = admin.create_topics([new_topic], request_timeout=timeout_s)
+    try:
+        await asyncio.wrap_future(created[topics.telemetry])
+    except KafkaException as error:
+        if error.args[0].code() != _TOPIC_IS_THERE:
+            raise

@@ -1,0 +1,136 @@
+"""The real producer in front of no Kafka; with Kafka: tests/integration."""
+
+import asyncio
+import socket
+
+from pipelines.bridge.counters import BridgeCounters
+from pipelines.bridge.publisher import Publisher, producer_config
+from pipelines.bridge.records import TelemetryRecord, max_record_bytes
+
+RECORD = TelemetryRecord(key=b"k", value=bytes(1_000), headers=[], timestamp_ms=1)
+TIMEOUT_MS = 200
+
+
+def make_config(port, **changes):
+    return producer_config(
+        {"bootstrap.servers": f"127.0.0.1:{port}", "security.protocol": "PLAINTEXT"},
+        **{
+            "bridge_id": "bridge-7",
+            "publish_timeout_ms": TIMEOUT_MS,
+            "max_record_bytes": max_record_bytes(1_048_576),
+            "max_unacknowledged_bytes": 5_000,
+            **changes,
+        },
+    )
+
+
+def run_with_publisher(test):
+    """Give the test a publisher whose Kafka is a port that nobody listens on."""
+
+    async def run():
+        counters = BridgeCounters()
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            publisher = Publisher(
+                make_config(unused.getsockname()[1]),
+                topic="t",
+                publish_timeout_ms=TIMEOUT_MS,
+                max_unacknowledged_bytes=5_000,
+                counters=counters,
+            )
+            try:
+                async with asyncio.timeout(20):
+                    await test(publisher, counters)
+            finally:
+                await publisher.close(0)
+
+    asyncio.run(run())
+
+
+def test_push_that_kafka_does_not_take_is_refused_in_time():
+    async def test(publisher, counters):
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        answers = [loop.create_future() for _ in range(3)]
+        for answer in answers:
+            publisher.publish(RECORD, answer.set_result)
+        assert not any(answer.done() for answer in answers)
+        assert await asyncio.gather(*answers) == [False, False, False]
+        assert TIMEOUT_MS / 1_000 <= loop.time() - started < 5
+        assert counters.publish_timeouts == 3
+
+    run_with_publisher(test)
+
+
+def test_push_above_the_bound_is_refused_at_once():
+    async def test(publisher, counters):
+        answers = []
+        for _ in range(10):
+            publisher.publish(RECORD, answers.append)
+        waiting = 5_000 // RECORD.size_bytes
+        assert answers == [False] * (10 - waiting)
+        assert counters.publish_overflows == 10 - waiting
+
+    run_with_publisher(test)
+
+
+def test_refused_records_hold_their_bytes_until_the_producer_lets_go():
+    async def test(publisher, counters):
+        loop = asyncio.get_running_loop()
+        for _ in range(4):
+            publisher.publish(RECORD, lambda _: None)
+        answer = loop.create_future()
+        publisher.refuse_waiting()
+        publisher.publish(RECORD, answer.set_result)
+        assert answer.done()
+        assert counters.publish_timeouts == 4
+        # librdkafka gives up on them after its own timeout, one second.
+        await asyncio.to_thread(publisher._producer.flush, 10)
+        publisher._take_reports()
+        later = loop.create_future()
+        publisher.publish(RECORD, later.set_result)
+        assert not later.done()
+        publisher.refuse_waiting()
+        assert counters.late_acknowledgements == 0
+
+    run_with_publisher(test)
+
+
+def test_every_push_is_answered_once():
+    async def test(publisher, _counters):
+        answers = []
+        for _ in range(4):
+            publisher.publish(RECORD, answers.append)
+        publisher.refuse_waiting()
+        publisher.refuse_waiting()
+        assert answers == [False] * 4
+
+    run_with_publisher(test)
+
+
+def test_closing_that_is_cancelled_ends_the_thread_too():
+    async def test(publisher, _counters):
+        publisher.publish(RECORD, lambda _: None)
+        closing = asyncio.create_task(publisher.close(30))
+        await asyncio.wait({closing}, timeout=0.01)
+        closing.cancel()
+        await asyncio.wait({closing})
+        assert closing.cancelled()
+        assert not publisher._thread.is_alive()
+
+    run_with_publisher(test)
+
+
+def test_producer_is_safe_and_silent_about_itself():
+    config = make_config(9)
+    assert config["acks"] == "all"
+    assert config["enable.idempotence"] is True
+    assert config["enable.metrics.push"] is False
+    assert config["client.id"] == "bridge-7"
+    assert config["bootstrap.servers"] == "127.0.0.1:9"
+    assert config["message.max.bytes"] > 1_048_576
+
+
+def test_delivery_timeout_stays_above_what_librdkafka_accepts():
+    assert make_config(9, publish_timeout_ms=1)["delivery.timeout.ms"] == 1_000
+    assert make_config(9, publish_timeout_ms=9_000)["delivery.timeout.ms"] == 9_000

@@ -1,0 +1,108 @@
+import dataclasses
+import uuid
+
+import pytest
+
+from pipelines.bridge.records import (
+    PushIds,
+    identity_headers,
+    make_record,
+    max_record_bytes,
+)
+from pipelines.bridge.selections import Selection
+from pipelines.bridge.telemetry import ClientInstance
+
+NOW = 1_700_000_000_123
+
+
+@pytest.fixture
+def instance(identity):
+    selection = Selection(requested_metrics=(), push_interval_ms=5_000, checksum=0)
+    return ClientInstance(
+        identity=identity, selection=selection, subscription_id=-9,
+        subscription_version=1,
+    )  # fmt: skip
+
+
+def test_record_has_every_header_as_text(identity, instance, instance_id, push_request):
+    record = make_record(
+        push_request(instance_id, -9, compression_type=4, terminating=True),
+        instance,
+        connection_headers=identity_headers(identity, "bridge-1"),
+        push_id="push-1",
+        received_at_ms=NOW,
+    )
+    assert record.key == b"tpzDWnpUR5Cqacwr1O5FOA"
+    assert record.value == b"abc"
+    assert record.timestamp_ms == NOW
+    assert dict(record.headers) == {
+        "client_instance_id": b"tpzDWnpUR5Cqacwr1O5FOA",
+        "client_id": b"producer-1",
+        "client_software_name": b"apache-kafka-java",
+        "client_software_version": b"3.5.2",
+        "principal": b"User:ANONYMOUS",
+        "listener": b"PLAINTEXT",
+        "client_source_address": b"127.0.0.1",
+        "client_source_port": b"50123",
+        "bridge_id": b"bridge-1",
+        "received_at_ms": b"1700000000123",
+        "push_id": b"push-1",
+        "subscription_id": b"-9",
+        "push_interval_ms": b"5000",
+        "compression_type": b"zstd",
+        "terminating": b"true",
+    }
+    assert len(record.headers) == 15
+
+
+@pytest.mark.parametrize(
+    ("client_id", "expected"), [(None, None), ("", b""), ("ä", "ä".encode())]
+)
+def test_null_client_id_has_no_header_and_an_empty_one_has(
+    identity, client_id, expected
+):
+    client = dataclasses.replace(identity, client_id=client_id)
+    assert dict(identity_headers(client, "b")).get("client_id") == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(0, b"none"), (1, b"gzip"), (2, b"snappy"), (3, b"lz4"), (4, b"zstd")],
+)
+def test_codec_has_kafkas_name(instance, instance_id, push_request, number, name):
+    record = make_record(
+        push_request(instance_id, compression_type=number, metrics=b""),
+        instance,
+        connection_headers=(),
+        push_id="",
+        received_at_ms=NOW,
+    )
+    assert dict(record.headers)["compression_type"] == name
+    assert dict(record.headers)["terminating"] == b"false"
+    assert record.value == b""
+
+
+def test_size_covers_the_record_and_leaves_room(instance, instance_id, push_request):
+    record = make_record(
+        push_request(instance_id, metrics=bytes(1_000)), instance,
+        connection_headers=(("name", bytes(50)),), push_id="", received_at_ms=NOW,
+    )  # fmt: skip
+    assert 1_000 + 22 + 54 < record.size_bytes < max_record_bytes(1_000)
+
+
+def test_push_ids_are_uuids_of_version_7():
+    made = uuid.UUID(PushIds(lambda bits: 2**bits - 1).make(NOW))
+    assert (made.version, made.variant) == (7, uuid.RFC_4122)
+    assert made.int >> 80 == NOW
+
+
+def test_push_ids_grow_within_a_millisecond_and_when_the_clock_steps_back():
+    make = PushIds(lambda _bits: 0).make
+    times = [NOW] * 5_000 + [NOW - 60_000] * 5_000 + [NOW + 1, NOW + 10_000]
+    made = [make(one) for one in times]
+    assert made == sorted(set(made))
+
+
+def test_push_ids_of_two_bridges_differ_by_their_random_part():
+    first, second = PushIds(lambda _bits: 1), PushIds(lambda _bits: 2)
+    assert first.make(NOW) != second.make(NOW)

@@ -1,0 +1,159 @@
+import struct
+import uuid
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from kio.index import load_response_schema
+from kio.schema.errors import ErrorCode
+from kio.schema.get_telemetry_subscriptions.v0.response import (
+    GetTelemetrySubscriptionsResponse,
+)
+from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
+from kio.serial import entity_reader
+
+from pipelines.bridge.protocol.api_versions import answer_api_versions
+from pipelines.bridge.protocol.metadata import AdvertisedNode, answer_metadata
+from pipelines.bridge.protocol.replies import (
+    ReplyOrder,
+    encode_body,
+    encode_push_body,
+    encode_reply,
+)
+from pipelines.bridge.protocol.requests import Request, parse_request
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
+SERVED = [(3, 0, 13), (18, 0, 4), (71, 0, 0), (72, 0, 0)]
+NODE = AdvertisedNode(node_id=5, host="bridge.example", port=9192, cluster_id="c1")
+TOPIC_ID = uuid.UUID(int=7)
+
+
+def golden(name):
+    lines = (line.split("\t") for line in GOLDEN.read_text().splitlines())
+    return next(bytes.fromhex(text) for title, _, text in lines if title == name)
+
+
+def decode(api_key, version, body):
+    response, size = entity_reader(load_response_schema(api_key, version))(body, 0)
+    assert size == len(body)
+    return response
+
+
+def ask_versions(version, body=None):
+    return answer_api_versions(
+        Request(
+            api_key=18, api_version=version, correlation_id=1, client_id=None, body=body
+        )
+    )
+
+
+def ask_metadata(version, *topics):
+    request = MetadataRequest(
+        topics=tuple(MetadataRequestTopic(topic_id=i, name=n) for i, n in topics),
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=False,
+    )
+    return decode(3, version, answer_metadata(request, version, NODE))
+
+
+def test_replies_are_kept_behind_those_before_them():
+    order = ReplyOrder()
+    first, second, third = order.open(), order.open(), order.open()
+    second.reply = b"2"
+    assert order.take_ready() == b""
+    first.reply = b"1"
+    assert order.take_ready() == b"12"
+    assert len(order) == 1
+    third.reply = b"3"
+    assert order.take_ready() == b"3"
+    assert order.take_ready() == b""
+
+
+def test_get_telemetry_answer_is_kafkas_bytes():
+    body = encode_body(
+        GetTelemetrySubscriptionsResponse(
+            throttle_time=timedelta(0),
+            error_code=ErrorCode.none,
+            client_instance_id=uuid.UUID("b69cc35a-7a54-4790-aa69-cc2bd4ee4538"),
+            subscription_id=-1305330742,
+            accepted_compression_types=(4, 3, 1, 2),
+            push_interval=timedelta(milliseconds=60_000),
+            telemetry_max_bytes=1_048_576,
+            delta_temporality=True,
+            requested_metrics=("*",),
+        )
+    )
+    assert body == golden("GetTelemetrySubscriptionsResponse v0 body")
+
+
+def test_push_answer_is_kafkas_bytes():
+    expected = golden("PushTelemetryResponse v0 body err 117")
+    assert encode_push_body(ErrorCode.unknown_subscription_id) == expected
+
+
+def test_api_versions_has_the_old_header_and_telemetry_the_new_one():
+    assert encode_reply(18, 4, 9, b"body") == struct.pack(">ii", 8, 9) + b"body"
+    assert encode_reply(3, 8, 9, b"body") == struct.pack(">ii", 8, 9) + b"body"
+    assert encode_reply(72, 0, 9, b"b") == struct.pack(">iib", 6, 9, 0) + b"b"
+    assert encode_reply(3, 9, 9, b"b") == struct.pack(">iib", 6, 9, 0) + b"b"
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_api_versions_lists_exactly_what_is_served(version):
+    response = decode(18, version, ask_versions(version))
+    ranges = [(k.api_key, k.min_version, k.max_version) for k in response.api_keys]
+    assert response.error_code is ErrorCode.none
+    assert ranges == SERVED
+
+
+@pytest.mark.parametrize("version", [5, 6, 99, -1])
+def test_other_api_versions_are_told_the_range_in_the_form_of_version_0(version):
+    assert ask_versions(version).hex() == "002300000001001200000004"
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("-app", "1"), ("app-", "1"), ("", "1"), ("app", ""), ("a b", "1"), ("app", "1_0"),
+     ("app\n", "1"), ("äpp", "1")],
+)  # fmt: skip
+def test_software_that_kafka_does_not_accept_is_an_invalid_request(name, version):
+    texts = b"".join(
+        bytes([len(text.encode()) + 1]) + text.encode() for text in (name, version)
+    )
+    frame = struct.pack(">hhih", 18, 3, 7, -1) + b"\x00" + texts + b"\x00"
+    # The bytes that a broker 4.3.1 answers.
+    assert answer_api_versions(parse_request(frame)).hex() == "002a010000000000"
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_metadata_names_the_bridge_as_node_and_controller(version):
+    response = ask_metadata(version)
+    (broker,) = response.brokers
+    assert (broker.node_id, broker.host, broker.port) == (5, "bridge.example", 9192)
+    assert response.topics == ()
+    assert getattr(response, "controller_id", 5) == 5
+    assert getattr(response, "cluster_id", "c1") == "c1"
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_every_topic_asked_for_is_unknown_once(version):
+    response = ask_metadata(version, (None, "a"), (None, "a b"), (None, "a"))
+    assert [(one.error_code, one.name) for one in response.topics] == [
+        (ErrorCode.unknown_topic_or_partition, "a"),
+        (ErrorCode.invalid_topic_exception, "a b"),
+    ]
+
+
+def test_topic_ids_are_unknown_too():
+    (topic,) = ask_metadata(12, (TOPIC_ID, None)).topics
+    assert topic.error_code is ErrorCode.unknown_topic_id
+    assert (topic.name, topic.topic_id) == (None, TOPIC_ID)
+
+
+@pytest.mark.parametrize("version", [10, 11])
+def test_topic_ids_before_version_12_are_an_invalid_request(version):
+    response = ask_metadata(version, (TOPIC_ID, None))
+    (topic,) = response.topics
+    assert topic.error_code is ErrorCode.invalid_request
+    assert (topic.name, topic.topic_id) == ("", TOPIC_ID)
+    assert (response.brokers, response.controller_id) == ((), -1)

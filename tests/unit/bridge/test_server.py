@@ -1,0 +1,95 @@
+import asyncio
+import dataclasses
+import socket
+
+import pytest
+
+from pipelines.bridge.counters import BridgeCounters
+from pipelines.bridge.listening import advertised_node
+from pipelines.bridge.server import BridgeServer, run_bridge
+from pipelines.bridge.topics import ensure_topic
+from pipelines.errors import InvalidSetting, MissingService
+from pipelines.secret_references import SecretReader
+from pipelines.settings import load_settings
+
+SECRETS = SecretReader(environ={})
+
+
+def make_bridge(**changes):
+    return dataclasses.replace(load_settings("local").bridge, **changes)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])  # noqa: S104 - refused
+def test_every_address_is_none_that_clients_could_be_told(host):
+    with pytest.raises(InvalidSetting, match=r"bridge\.advertised_host"):
+        advertised_node(make_bridge(listen_host=host, advertised_host=""), 1)
+
+
+def test_clients_are_told_the_address_listened_on_unless_another_is_set():
+    node = advertised_node(make_bridge(advertised_host="", advertised_port=0), 77)
+    assert (node.host, node.port) == ("127.0.0.1", 77)
+    changed = make_bridge(
+        listen_host="::", advertised_host="bridge.example", advertised_port=9
+    )
+    node = advertised_node(changed, 77)
+    assert (node.host, node.port) == ("bridge.example", 9)
+
+
+def test_subscription_that_cannot_be_used_is_named_before_anything_starts():
+    settings = load_settings(
+        "local",
+        ['subscriptions=[{name="x",metrics=[],interval_ms=100,match=["a=("]}]'],
+    )
+    with pytest.raises(InvalidSetting, match="subscriptions: x: Illegal client"):
+        BridgeServer(settings, SECRETS)
+
+
+def test_taken_port_ends_the_bridge_before_it_asks_kafka():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        settings = load_settings("local", [f"bridge.listen_port={port}"])
+        with pytest.raises(MissingService, match=rf"127\.0\.0\.1:{port}"):
+            asyncio.run(run_bridge(settings, SECRETS, on_ready=pytest.fail))
+
+
+def test_kafka_that_does_not_answer_is_named_with_what_to_do():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        servers = f"127.0.0.1:{unused.getsockname()[1]}"
+        connection = {"bootstrap.servers": servers, "security.protocol": "PLAINTEXT"}
+        with pytest.raises(
+            MissingService,
+            match=rf"Kafka at {servers} does not answer .*\[kafka\] settings",
+        ):
+            asyncio.run(
+                ensure_topic(
+                    connection,
+                    load_settings("local").topics,
+                    bridge_id="b",
+                    max_record_bytes=2_000_000,
+                    timeout_s=0.5,
+                )
+            )
+
+
+def test_stop_ends_a_bridge_that_still_waits_for_kafka():
+    async def start_and_stop():
+        stop = asyncio.Event()
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            servers = f"127.0.0.1:{silent.getsockname()[1]}"
+            settings = load_settings(
+                "local",
+                [f"kafka.bootstrap_servers={servers}", "bridge.listen_port=0"],
+            )
+            asyncio.get_running_loop().call_later(0.1, stop.set)
+            async with asyncio.timeout(5):
+                await run_bridge(settings, SECRETS, on_ready=pytest.fail, stop=stop)
+        return stop.is_set()
+
+    assert asyncio.run(start_and_stop())
+
+
+def test_counters_are_printed_by_name():
+    counters = BridgeCounters()
+    counters.accepted_pushes = 3
+    assert "accepted_pushes=3 throttled_pushes=0" in counters.as_text()
