@@ -48,6 +48,8 @@ def main(words: list[str]) -> int:
         words = [words[0], *own]
     arguments = commands.build_parser().parse_args(words)
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
+    # py4j tells of each connection between Python and the JVM.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     # A plain `kill` unwinds like Ctrl-C, so that brokers and folders are cleaned up.
     signal.signal(signal.SIGTERM, _raise_terminated)
     try:
@@ -96,12 +98,12 @@ def spark_home() -> Path:
     return Path(pyspark.__file__).parent
 
 
-def spark_arguments(spark_words: list[str]) -> list[str]:
+def spark_arguments(spark_words: list[str], *, is_short: bool = False) -> list[str]:
     """Return spark-submit's options: the product's own, then the user's."""
     from pipelines.submit import Installation, build_arguments
 
     installation = Installation(root=ROOT, python=sys.executable)
-    return build_arguments(installation, spark_words)
+    return build_arguments(installation, spark_words, is_short=is_short)
 
 
 def start_session(name: str) -> "SparkSession":
@@ -113,8 +115,12 @@ def start_session(name: str) -> "SparkSession":
 
 def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
     """Start Spark from this process, which then owns it and ends it."""
-    options = shlex.join([*spark_arguments(spark_words), "pyspark-shell"])
-    os.environ["PYSPARK_SUBMIT_ARGS"] = options
+    from pipelines.submit import WORKER_PYTHON, find_conf
+
+    words = spark_arguments(spark_words, is_short=True)
+    os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words, "pyspark-shell"])
+    # A session started from Python takes its workers' Python from here alone.
+    os.environ["PYSPARK_PYTHON"] = find_conf(words, WORKER_PYTHON)
     os.environ["SPARK_HOME"] = str(spark_home())
     return start_session(name)
 

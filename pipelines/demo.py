@@ -1,6 +1,7 @@
 """The main job on this machine: Kafka, bridge, clients, Spark, Delta, a summary."""
 
 import asyncio
+import logging
 import os
 import sys
 import threading
@@ -57,6 +58,7 @@ class Demo:
             raise InvalidSetting(
                 f"--clients {self.client_count}: {_MIN_CLIENTS} to {_MAX_CLIENTS}"
             )
+        _quieten()
         began = time.monotonic()
         folder = Path("data") / time.strftime(f"demo-%Y%m%d-%H%M%S-{os.getpid()}")
         clients = plan_clients(self.client_count)
@@ -75,7 +77,7 @@ class Demo:
             query = client_telemetry_to_delta.run(
                 spark, settings, SecretReader(environ={}), is_once=False
             )
-            stack.callback(query.stop)
+            stack.callback(_stop, spark, query)
             views.register(spark, settings)
             missing = self._wait(spark, query, clients)
             _print_summary(spark, folder, time.monotonic() - began)
@@ -115,6 +117,18 @@ class Demo:
                 self.duration_seconds + _PATIENCE_S
             ):
                 return missing
+
+
+def _quieten() -> None:
+    """Keep the parts' own logs off the screen; what matters reaches it as errors."""
+    for name in ("pipelines", "py4j"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _stop(spark: SparkSession, query: StreamingQuery) -> None:
+    """Stop the query where it is; Spark would tell of each task that this ends."""
+    spark.sparkContext.setLogLevel("OFF")
+    query.stop()
 
 
 def _say(text: str) -> None:

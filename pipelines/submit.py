@@ -12,6 +12,10 @@ from .packing import pack_code, pack_environment
 _FLAGS = frozenset({"--help", "-h", "--verbose", "-v", "--version", "--supervise"})
 _NAME_AND_VALUE = re.compile(r"\s*=\s*|\s+")
 _LIST_OPTIONS = ("--jars", "--py-files", "--archives")
+_DRIVER_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# In the first minutes the optimising compiler costs more than its code gains.
+_SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1",)
+WORKER_PYTHON = "spark.pyspark.python"
 ENVIRONMENT_NAME = "environment"
 """Folder that the archive of packages is unpacked into, beside an executor."""
 
@@ -66,24 +70,34 @@ def split_arguments(
 
 
 def build_arguments(
-    installation: Installation, spark_words: Sequence[str]
+    installation: Installation, spark_words: Sequence[str], *, is_short: bool = False
 ) -> list[str]:
-    """Return the options that go before the program on a spark-submit line."""
+    """Return the options that go before the program on a spark-submit line.
+
+    Args:
+        installation: Where this copy of the product stands.
+        spark_words: The user's own options.
+        is_short: Whether the driver lives for minutes; it then compiles in haste.
+    """
     user_conf, lists, rest = _read_spark_words(spark_words)
     master = _find_option(rest, "--master") or user_conf.get("spark.master")
     is_local = master is None or master.startswith("local")
     conf = _load_conf(installation.root / "conf" / "spark-defaults.conf")
     if is_local:
         conf |= _load_conf(installation.root / "conf" / "spark-local.conf")
-        conf["spark.pyspark.python"] = installation.python
+        conf[WORKER_PYTHON] = installation.python
     else:
         conf |= _prepare_executors(installation, lists)
     # spark-submit prefers --conf spark.master over --master.
     if _find_option(rest, "--master"):
         conf.pop("spark.master", None)
     conf["spark.pyspark.driver.python"] = installation.python
-    conf["spark.driver.extraJavaOptions"] = (
-        f"-Dlog4j2.configurationFile=file:{installation.root}/conf/log4j2.properties"
+    log_levels = f"file:{installation.root}/conf/log4j2.properties"
+    conf[_DRIVER_JAVA_OPTIONS] = " ".join(
+        [
+            f"-Dlog4j2.configurationFile={log_levels}",
+            *(_SHORT_JAVA_OPTIONS if is_short else ()),
+        ]
     )
     if "--properties-file" in rest:
         named = _load_conf(Path(_find_option(rest, "--properties-file") or ""))
@@ -99,6 +113,12 @@ def build_arguments(
     return words
 
 
+def find_conf(words: Sequence[str], name: str) -> str:
+    """Return the value of one --conf among the options that build_arguments made."""
+    pairs = [word.partition("=") for word in words]
+    return next(value for key, _, value in pairs if key == name)
+
+
 def _prepare_executors(
     installation: Installation, lists: dict[str, list[str]]
 ) -> dict[str, str]:
@@ -110,7 +130,7 @@ def _prepare_executors(
         "spark.executorEnv.PYTHONPATH": ENVIRONMENT_NAME,
         # Compiled kernels are kept beside the executor and end with it.
         "spark.executorEnv.NUMBA_CACHE_DIR": "numba-cache",
-        "spark.pyspark.python": f"python{'.'.join(map(str, sys.version_info[:2]))}",
+        WORKER_PYTHON: f"python{'.'.join(map(str, sys.version_info[:2]))}",
     }
 
 

@@ -20,7 +20,7 @@ def list_public_functions():
                 yield pytest.param(node, id=f"{path.stem}.{node.name}")
 
 
-@pytest.mark.parametrize("node", list_public_functions())
+@pytest.mark.parametrize("node", list(list_public_functions()))
 def test_a_public_kernel_has_the_docstring_sections(node):
     text = ast.get_docstring(node) or ""
     found = [name for name in SECTIONS if re.search(rf"^{name}:", text, re.MULTILINE)]
