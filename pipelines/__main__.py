@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RUN = "run"
 JAVA_VARIABLE = "KAFKA_CLIENTELE_JAVA"
 ROOT = CONF_PATH.parent
+LOOPBACK = "127.0.0.1"
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -100,8 +101,11 @@ def spark_home() -> Path:
 
 def spark_arguments(spark_words: list[str], *, is_short: bool = False) -> list[str]:
     """Return spark-submit's options: the product's own, then the user's."""
-    from pipelines.submit import Installation, build_arguments
+    from pipelines.submit import Installation, build_arguments, is_local
 
+    if is_local(spark_words):
+        # Otherwise Spark takes the address that the host's name resolves to.
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     installation = Installation(root=ROOT, python=sys.executable)
     return build_arguments(installation, spark_words, is_short=is_short)
 
@@ -139,9 +143,9 @@ def submit_job(arguments: Namespace, spark_words: list[str]) -> int:
     own += [word for override in arguments.set for word in ("--set", override)]
     own += ["--once"] if arguments.once else []
     line = [program, *spark_arguments(spark_words), str(Path(__file__)), *own]
-    environ = os.environ | {"SPARK_HOME": str(home)}
+    os.environ["SPARK_HOME"] = str(home)
     sys.stdout.flush()
-    os.execve(program, line, environ)  # noqa: S606 - built above, no shell reads it
+    os.execv(program, line)  # noqa: S606 - built above, no shell reads it
 
 
 def run_job(arguments: Namespace) -> int:

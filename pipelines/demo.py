@@ -62,33 +62,33 @@ class Demo:
         began = time.monotonic()
         folder = Path("data") / time.strftime(f"demo-%Y%m%d-%H%M%S-{os.getpid()}")
         clients = plan_clients(self.client_count)
-        with ExitStack() as stack:
+        with ExitStack() as services, ExitStack() as connections:
             _say("Apache Kafka: starting")
-            kafka = stack.enter_context(EmbeddedKafka(java=self.java))
+            kafka = services.enter_context(EmbeddedKafka(java=self.java))
             _say(f"Apache Kafka: {kafka.bootstrap_servers}")
             settings = _make_settings(kafka.bootstrap_servers, folder)
-            endpoint = stack.enter_context(_running_bridge(settings))
+            endpoint = services.enter_context(_running_bridge(settings))
             _say(f"bridge: {endpoint}")
-            stack.enter_context(running_clients(clients, endpoint))
+            connections.enter_context(running_clients(clients, endpoint))
             _say(f"clients: {len(clients)} started, each pushes every 2 s")
             _say("Spark: starting")
             spark = start_spark()
-            stack.callback(spark.stop)
+            services.callback(spark.stop)
             query = client_telemetry_to_delta.run(
                 spark, settings, SecretReader(environ={}), is_once=False
             )
-            stack.callback(_stop, spark, query)
+            services.callback(query.stop)
+            # However this ends: Spark would tell of each task that the end cuts off.
+            services.callback(spark.sparkContext.setLogLevel, "OFF")
             views.register(spark, settings)
             missing = self._wait(spark, query, clients)
             _print_summary(spark, folder, time.monotonic() - began)
-            if missing:
-                raise DemoIncomplete(
-                    f"not seen with software, version and {MIN_PUSHES} pushes: "
-                    f"{', '.join(missing)}"
-                )
+            _check_complete(missing)
             if self.is_kept:
                 _say(f"still running: clients may use {endpoint}; Ctrl-C stops it")
                 threading.Event().wait()
+            connections.close()
+            query.processAllAvailable()
         return 0
 
     def _wait(
@@ -125,10 +125,12 @@ def _quieten() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _stop(spark: SparkSession, query: StreamingQuery) -> None:
-    """Stop the query where it is; Spark would tell of each task that this ends."""
-    spark.sparkContext.setLogLevel("OFF")
-    query.stop()
+def _check_complete(missing: list[str]) -> None:
+    if missing:
+        raise DemoIncomplete(
+            f"not seen with software, version and {MIN_PUSHES} pushes: "
+            f"{', '.join(missing)}"
+        )
 
 
 def _say(text: str) -> None:

@@ -13,8 +13,11 @@ _FLAGS = frozenset({"--help", "-h", "--verbose", "-v", "--version", "--supervise
 _NAME_AND_VALUE = re.compile(r"\s*=\s*|\s+")
 _LIST_OPTIONS = ("--jars", "--py-files", "--archives")
 _DRIVER_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# Spark matches the text of a query that was stopped within a batch by a recursive
+# pattern, which overflows Java's usual stack.
+_STACK_OPTION = "-Xss8m"
 # In the first minutes the optimising compiler costs more than its code gains.
-_SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1",)
+_SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 WORKER_PYTHON = "spark.pyspark.python"
 ENVIRONMENT_NAME = "environment"
 """Folder that the archive of packages is unpacked into, beside an executor."""
@@ -80,10 +83,8 @@ def build_arguments(
         is_short: Whether the driver lives for minutes; it then compiles in haste.
     """
     user_conf, lists, rest = _read_spark_words(spark_words)
-    master = _find_option(rest, "--master") or user_conf.get("spark.master")
-    is_local = master is None or master.startswith("local")
     conf = _load_conf(installation.root / "conf" / "spark-defaults.conf")
-    if is_local:
+    if is_local(spark_words):
         conf |= _load_conf(installation.root / "conf" / "spark-local.conf")
         conf[WORKER_PYTHON] = installation.python
     else:
@@ -96,6 +97,7 @@ def build_arguments(
     conf[_DRIVER_JAVA_OPTIONS] = " ".join(
         [
             f"-Dlog4j2.configurationFile={log_levels}",
+            _STACK_OPTION,
             *(_SHORT_JAVA_OPTIONS if is_short else ()),
         ]
     )
@@ -111,6 +113,13 @@ def build_arguments(
     for name, value in conf.items():
         words += ["--conf", f"{name}={value}"]
     return words
+
+
+def is_local(spark_words: Sequence[str]) -> bool:
+    """Say whether the user's options leave Spark on this machine."""
+    conf, _, rest = _read_spark_words(spark_words)
+    master = _find_option(rest, "--master") or conf.get("spark.master", "local")
+    return master.startswith("local")
 
 
 def find_conf(words: Sequence[str], name: str) -> str:
