@@ -21,6 +21,8 @@ _SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240
 WORKER_PYTHON = "spark.pyspark.python"
 ENVIRONMENT_NAME = "environment"
 """Folder that the archive of packages is unpacked into, beside an executor."""
+CODE_NAME = "code"
+"""Folder that the archive of our own code is unpacked into, there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +135,14 @@ def _prepare_executors(
 ) -> dict[str, str]:
     packed = installation.cache / "submit"
     environment = pack_environment(packed)
-    lists["--archives"].insert(0, f"{environment}#{ENVIRONMENT_NAME}")
-    lists["--py-files"].insert(0, str(pack_code(installation.root, packed)))
+    code = pack_code(installation.root, packed)
+    # Not by --py-files: the driver too would import that copy, which has no conf/.
+    lists["--archives"][:0] = [
+        f"{environment}#{ENVIRONMENT_NAME}",
+        f"{code}#{CODE_NAME}",
+    ]
     return {
-        "spark.executorEnv.PYTHONPATH": ENVIRONMENT_NAME,
+        "spark.executorEnv.PYTHONPATH": f"{CODE_NAME}:{ENVIRONMENT_NAME}",
         # Compiled kernels are kept beside the executor and end with it.
         "spark.executorEnv.NUMBA_CACHE_DIR": "numba-cache",
         WORKER_PYTHON: f"python{'.'.join(map(str, sys.version_info[:2]))}",

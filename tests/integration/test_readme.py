@@ -116,7 +116,7 @@ class PushWatcher:
 
     def log(self, _level, text, *arguments):
         line = text % arguments if arguments else text
-        if "PushTelemetryRequest" in line and "success" in line.lower():
+        if "PushTelemetryRequest succeeded" in line:
             self.has_pushed = True
 
 

@@ -1,0 +1,99 @@
+import os
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from pipelines.embedded import EmbeddedKafka
+
+PATIENCE_S = 60
+
+
+@pytest.fixture(scope="session")
+def java():
+    """The Java that brokers run on: JAVA_HOME's, else the one on the path."""
+    home = os.environ.get("JAVA_HOME", "")
+    return str(Path(home) / "bin" / "java") if home else "java"
+
+
+@pytest.fixture(scope="session")
+def kafka(java):
+    """One real broker for all tests of the session; each test names its own topics."""
+    with EmbeddedKafka(java=java) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def create_topic():
+    """Create a topic of one partition, as (bootstrap servers, name, client configs)."""
+
+    def create(servers, topic, **config):
+        admin = AdminClient({"bootstrap.servers": servers, **config})
+        admin.create_topics([NewTopic(topic, 1)])[topic].result(PATIENCE_S)
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def produce():
+    """Write one record and wait for its acknowledgement by all replicas."""
+
+    def write(servers, topic, value, **config):
+        producer = Producer({"bootstrap.servers": servers, "acks": "all", **config})
+        errors = []
+        producer.produce(
+            topic, value, on_delivery=lambda error, _: errors.append(error)
+        )
+        assert producer.flush(PATIENCE_S) == 0
+        assert errors == [None]
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def consume_one():
+    """Return the value of a topic's first record, whatever its partition."""
+
+    def read(servers, topic, **config):
+        consumer = Consumer(
+            {"bootstrap.servers": servers, "group.id": "unused", **config}
+        )
+        partitions = consumer.list_topics(topic, PATIENCE_S).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
+        record = consumer.poll(PATIENCE_S)
+        consumer.close()
+        assert record is not None
+        assert record.error() is None
+        return record.value()
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def wait_until():
+    """Poll for what no event tells of, such as the end of somebody else's process."""
+
+    def wait(condition):
+        deadline = time.monotonic() + PATIENCE_S
+        never = threading.Event()
+        while not condition():
+            assert time.monotonic() < deadline
+            never.wait(0.02)
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def list_processes():
+    """Return every process with its arguments and environment, as ps shows them."""
+
+    def read():
+        command = ["/bin/ps", "axeww"]
+        done = subprocess.run(command, capture_output=True, check=True)
+        return done.stdout.decode(errors="replace")
+
+    return read

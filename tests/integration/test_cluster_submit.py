@@ -1,0 +1,174 @@
+"""The job on a Spark standalone cluster whose Python has only what the job ships."""
+
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.dataset
+import pyspark
+import pytest
+from confluent_kafka import Producer
+
+from pipelines.settings import CONF_PATH
+
+ROOT = CONF_PATH.parent
+SPARK_HOME = Path(pyspark.__file__).parent
+GOLDEN = ROOT / "tests" / "golden" / "telemetry"
+PATIENCE_S = 480
+TOPIC = "cluster-submit"
+CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+DEPLOY = "org.apache.spark.deploy"
+
+
+def header_values(codec, number):
+    return {
+        "client_instance_id": "tpzDWnpUR5Cqacwr1O5FOA",
+        "client_id": "captured",
+        "client_software_name": "apache-kafka-java",
+        "client_software_version": "4.0.0",
+        "principal": "User:ANONYMOUS",
+        "listener": "PLAINTEXT",
+        "client_source_address": "127.0.0.1",
+        "client_source_port": "50000",
+        "bridge_id": "bridge-1",
+        "received_at_ms": str(time.time_ns() // 1_000_000),
+        "push_id": f"push-{number}",
+        "subscription_id": "1",
+        "push_interval_ms": "1000",
+        "compression_type": codec,
+        "terminating": "false",
+    }
+
+
+def publish_captures(servers):
+    """Write one real push of each codec, as the bridge would have."""
+    producer = Producer({"bootstrap.servers": servers})
+    for number, codec in CODECS.items():
+        producer.produce(
+            TOPIC,
+            (GOLDEN / f"java_producer_push_c{number}.bin").read_bytes(),
+            headers=[(k, v.encode()) for k, v in header_values(codec, number).items()],
+        )
+    assert producer.flush(PATIENCE_S) == 0
+
+
+@contextmanager
+def daemon(name, words, environ, mark):
+    """Run a daemon of Spark; yields the first line of its log that has the mark."""
+    with subprocess.Popen(
+        [str(SPARK_HOME / "bin" / "spark-class"), f"{DEPLOY}.{name}", *words],
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        watchdog = threading.Timer(PATIENCE_S, process.kill)
+        watchdog.start()
+        lines = []
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                if mark in line:
+                    break
+            else:
+                pytest.fail(f"{name} ended without {mark!r}: {''.join(lines)}")
+            watchdog.cancel()
+            drain = threading.Thread(target=process.stdout.read)
+            drain.start()
+            yield line
+        finally:
+            watchdog.cancel()
+            process.terminate()
+        drain.join()
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory):
+    """The folder of an interpreter that has the standard library and nothing else."""
+    folder = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def cluster(java, bare_python, tmp_path_factory):
+    """A master and one worker on loopback; yields the master's address."""
+    environ = {
+        "PATH": f"{bare_python}:/usr/bin:/bin",
+        "JAVA_HOME": find_java_home(java),
+        "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+    }
+    local = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+    work = ["--work-dir", str(tmp_path_factory.mktemp("worker"))]
+    size = ["--cores", "2", "--memory", "2g"]
+    with daemon("master.Master", local, environ, "Starting Spark master at") as line:
+        master = line.split()[-1]
+        words = [*local, *work, *size, master]
+        with daemon(
+            "worker.Worker", words, environ, "Successfully registered with master"
+        ):
+            yield master
+
+
+def find_java_home(java):
+    done = subprocess.run(
+        [java, "-XshowSettings:properties", "-version"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    lines = [line.split("=") for line in done.stderr.splitlines() if "=" in line]
+    return next(value.strip() for name, value in lines if name.strip() == "java.home")
+
+
+def read_table(folder, name):
+    return pyarrow.dataset.dataset(folder / "tables" / name).to_table().to_pylist()
+
+
+def test_the_bare_python_lacks_what_the_job_needs(bare_python):
+    done = subprocess.run(
+        [bare_python / "python", "-c", "import numpy"], capture_output=True, check=False
+    )
+    assert b"No module named 'numpy'" in done.stderr
+
+
+def test_the_job_brings_its_packages_to_a_cluster(kafka, cluster, tmp_path):
+    publish_captures(kafka.bootstrap_servers)
+    values = {
+        "kafka.bootstrap_servers": kafka.bootstrap_servers,
+        "topics.telemetry": TOPIC,
+        "tables.root_path": tmp_path / "tables",
+        "client_telemetry_to_delta.checkpoint_location": tmp_path / "checkpoints",
+    }
+    sets = [word for key, one in values.items() for word in ("--set", f"{key}={one}")]
+    conf = [
+        "spark.driver.host=127.0.0.1",
+        "spark.driver.bindAddress=127.0.0.1",
+        "spark.ui.enabled=false",
+        # A cluster's default of 200 takes minutes for four records.
+        "spark.sql.shuffle.partitions=2",
+    ]
+    done = subprocess.run(
+        [
+            *[str(ROOT / "spark-submit.sh"), "client_telemetry_to_delta"],
+            *["--env", "local", "--master", cluster, "--once", *sets],
+            *[word for one in conf for word in ("--conf", one)],
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    pushes = {push["push_id"]: push for push in read_table(tmp_path, "client_pushes")}
+    assert set(pushes) == {f"push-{number}" for number in CODECS}
+    assert {push["decode_status"] for push in pushes.values()} == {"ok"}
+    points = sum(push["point_count"] for push in pushes.values())
+    assert len(read_table(tmp_path, "client_metrics")) == points > 0
+    assert read_table(tmp_path, "quarantine") == []
