@@ -4,6 +4,9 @@
 which runs this same file again with the word RUN in front.
 """
 
+# Longer than 250 lines: this alone may read the environment and build a session, so the
+# wiring of every command stands here.
+
 import asyncio
 import logging
 import os
@@ -11,7 +14,8 @@ import shlex
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,13 +96,6 @@ def make_secret_reader(spark: "SparkSession | None" = None) -> SecretReader:
     return SecretReader(environ=os.environ, read_scope=read_scope)
 
 
-def spark_home() -> Path:
-    """Return the folder of the Spark that pyspark ships."""
-    import pyspark
-
-    return Path(pyspark.__file__).parent
-
-
 def spark_arguments(spark_words: list[str], *, is_short: bool = False) -> list[str]:
     """Return spark-submit's options: the product's own, then the user's."""
     from pipelines.submit import Installation, build_arguments, is_local
@@ -119,14 +116,24 @@ def start_session(name: str) -> "SparkSession":
 
 def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
     """Start Spark from this process, which then owns it and ends it."""
-    from pipelines.submit import WORKER_PYTHON, find_conf
+    from pipelines.submit import WORKER_PYTHON, find_conf, find_spark_home
 
     words = spark_arguments(spark_words, is_short=True)
     os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words, "pyspark-shell"])
     # A session started from Python takes its workers' Python from here alone.
     os.environ["PYSPARK_PYTHON"] = find_conf(words, WORKER_PYTHON)
-    os.environ["SPARK_HOME"] = str(spark_home())
+    os.environ["SPARK_HOME"] = str(find_spark_home())
     return start_session(name)
+
+
+@contextmanager
+def own_session(name: str, spark_words: list[str]) -> "Iterator[SparkSession]":
+    """Start Spark from this process, and stop it when the block ends."""
+    spark = start_own_session(name, spark_words)
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 # ------------------------------------------------------------------ the commands
@@ -134,10 +141,12 @@ def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
 
 def submit_job(arguments: Namespace, spark_words: list[str]) -> int:
     """Hand a job to spark-submit, which replaces this process."""
+    from pipelines.submit import find_spark_home
+
     if arguments.once and arguments.continuous:
         raise InvalidSetting("--once and --continuous exclude each other")
     read_settings(arguments)  # a wrong key fails now, not after Spark has started
-    home = spark_home()
+    home = find_spark_home()
     program = str(home / "bin" / "spark-submit")
     own = [RUN, arguments.command, "--env", arguments.env]
     own += [word for override in arguments.set for word in ("--set", override)]
@@ -214,11 +223,8 @@ def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
     from pipelines import asking
 
     settings = read_settings(arguments)
-    spark = start_own_session("sql", spark_words)
-    try:
+    with own_session("sql", spark_words) as spark:
         asking.print_query(spark, settings, arguments.query, limit=arguments.limit)
-    finally:
-        spark.stop()
     return 0
 
 
@@ -227,34 +233,25 @@ def run_shell(arguments: Namespace, spark_words: list[str]) -> int:
     from pipelines import asking
 
     settings = read_settings(arguments)
-    spark = start_own_session("shell", spark_words)
-    try:
+    with own_session("shell", spark_words) as spark:
         asking.open_shell(spark, settings)
-    finally:
-        spark.stop()
     return 0
 
 
 def run_notebook(arguments: Namespace, spark_words: list[str]) -> int:
     """Run a notebook and write its page."""
-    from pipelines.notebook_page import run_notebook as run
+    from pipelines import notebook_page
+    from pipelines.notebook_cells import load_cells
 
     settings = read_settings(arguments)
     path = Path(arguments.path)
     output = Path(arguments.output or f"data/{path.stem}.html")
-    spark = start_own_session(f"notebook {path.name}", spark_words)
-    try:
-        run(
-            spark,
-            settings,
-            path,
-            output,
-            arguments.widget,
-            env=arguments.env,
-            overrides=arguments.set,
-        )
-    finally:
-        spark.stop()
+    given = {"env": arguments.env, "set": " ".join(arguments.set)}
+    widgets = notebook_page.parse_widgets(given, arguments.widget)
+    cells = load_cells(path)
+    with own_session(f"notebook {path.name}", spark_words) as spark:
+        page = notebook_page.run_cells(spark, settings, path, cells, widgets)
+    page.write(output)
     print(output)
     return 0
 

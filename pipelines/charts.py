@@ -6,6 +6,8 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
 _SIZE_INCHES = (9.0, 3.6)
+_BAR_INCHES = 0.4
+_AXIS_INCHES = 1.0
 _MAX_LINES = 10
 """More lines than this cannot be told apart; the rest is drawn in grey."""
 _GREY = "#bbbbbb"
@@ -56,9 +58,10 @@ def bar_chart(frame: pd.DataFrame, *, x: str, y: str, title: str, unit: str) -> 
         title: What is shown.
         unit: Unit of y.
     """
-    figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
+    size = (_SIZE_INCHES[0], _AXIS_INCHES + _BAR_INCHES * len(frame))
+    figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
-    bars = axes.barh(frame[x].astype(str), frame[y])
+    bars = axes.barh(frame[x].astype(str), frame[y], height=0.6)
     axes.bar_label(bars, padding=3, fontsize=8)
     axes.invert_yaxis()
     axes.set_title(title, loc="left", fontsize=11)

@@ -4,7 +4,7 @@ import base64
 import html
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from . import views
 from .errors import InvalidSetting
-from .notebook_cells import Cell, InvalidNotebook, load_cells
+from .notebook_cells import Cell, InvalidNotebook
 from .setting_records import Settings
 
 # As many rows as Databricks itself displays.
@@ -100,6 +100,11 @@ class Page:
         """Add prose."""
         self.parts.append(MarkdownIt("commonmark", {"html": False}).render(text))
 
+    def write(self, path: Path) -> None:
+        """Write the page as a file; its folder is made."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.format(), encoding="utf-8")
+
     def format(self) -> str:
         """Return the page as HTML, complete in itself."""
         body = "\n".join(self.parts)
@@ -110,52 +115,53 @@ class Page:
         )
 
 
-def run_notebook(
+def parse_widgets(given: Mapping[str, str], texts: Sequence[str]) -> Widgets:
+    """Return widgets with the values of the command line.
+
+    Args:
+        given: Values that the command itself supplies.
+        texts: `name=value` of each --widget; these win.
+    Raises: InvalidSetting.
+    """
+    values = dict(given)
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise InvalidSetting(f"--widget {text}: expects name=value")
+        values[name] = value
+    return Widgets(values)
+
+
+def run_cells(
     spark: SparkSession,
     settings: Settings,
     path: Path,
-    output: Path,
-    widgets: Sequence[str],
-    *,
-    env: str,
-    overrides: Sequence[str] = (),
-) -> None:
-    """Run every cell in order and write the page.
+    cells: Sequence[Cell],
+    widgets: Widgets,
+) -> Page:
+    """Run every cell in order; return what they displayed.
 
     Args:
         spark: Session of the notebook's `spark`.
         settings: Tables to register for %sql cells.
-        path: The notebook.
-        output: The page; its folder is made.
-        widgets: `name=value` texts.
-        env: Value of the widget `env`.
-        overrides: `section.key=value` texts, the value of the widget `set`.
+        path: The notebook, for progress and errors.
+        cells: From load_cells.
+        widgets: Values of its widgets.
     Raises: InvalidNotebook, naming file and line of a cell that failed.
     """
-    given = {"env": env, "set": " ".join(overrides)}
-    given |= dict(_parse_widget(widget) for widget in widgets)
     page = Page(title=path.stem)
     names: dict[str, Any] = {
         "__name__": "__main__",
         "spark": spark,
         "sc": spark.sparkContext,
-        "dbutils": Utilities(Widgets(given)),
+        "dbutils": Utilities(widgets),
         "display": page.display,
     }
-    cells = load_cells(path)
     views.register(spark, settings)
     for number, cell in enumerate(cells, start=1):
         print(f"{path.name}: cell {number} of {len(cells)}", file=sys.stderr)
         _run_cell(path, cell, page, names, spark)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(page.format(), encoding="utf-8")
-
-
-def _parse_widget(widget: str) -> tuple[str, str]:
-    name, separator, value = widget.partition("=")
-    if not separator:
-        raise InvalidSetting(f"--widget {widget}: expects name=value")
-    return name, value
+    return page
 
 
 def _run_cell(
@@ -177,6 +183,8 @@ def _run_cell(
 
 
 def _format_table(frame: pd.DataFrame) -> str:
+    texts = frame.select_dtypes("object").columns
+    frame = frame.assign(**{str(name): frame[name].fillna("") for name in texts})
     table = frame.to_html(
         index=False, border=0, na_rep="", float_format="{:.3f}".format
     )

@@ -1,5 +1,6 @@
 """Turn a command into spark-submit arguments; options of the user's own win."""
 
+import importlib.util
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -115,6 +116,14 @@ def build_arguments(
     for name, value in conf.items():
         words += ["--conf", f"{name}={value}"]
     return words
+
+
+def find_spark_home() -> Path:
+    """Return the folder of the Spark that pyspark ships."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise ImportError("pyspark is not installed")
+    return Path(spec.origin).parent
 
 
 def is_local(spark_words: Sequence[str]) -> bool:

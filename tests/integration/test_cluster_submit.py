@@ -21,6 +21,8 @@ PATIENCE_S = 480
 TOPIC = "cluster-submit"
 CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 DEPLOY = "org.apache.spark.deploy"
+# JVMs that live for a minute; compiling well would take most of it.
+HASTE = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 
 
 def header_values(codec, number):
@@ -102,6 +104,7 @@ def cluster(java, bare_python, tmp_path_factory):
         "SPARK_HOME": str(SPARK_HOME),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": HASTE,
     }
     local = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
     work = ["--work-dir", str(tmp_path_factory.mktemp("worker"))]
@@ -152,6 +155,8 @@ def test_the_job_brings_its_packages_to_a_cluster(kafka, cluster, tmp_path):
         "spark.ui.enabled=false",
         # A cluster's default of 200 takes minutes for four records.
         "spark.sql.shuffle.partitions=2",
+        f"spark.driver.extraJavaOptions={HASTE}",
+        f"spark.executor.extraJavaOptions={HASTE}",
     ]
     done = subprocess.run(
         [
