@@ -14,7 +14,7 @@ from pipelines.settings_reference import format_reference
 
 ROOT = CONF_PATH.parent
 MAX_FILE_LINES = 250
-REASON = re.compile(r"# Longer than 250 lines: \S")
+REASON = re.compile(r"# Longer than 250 lines(:| because) \S")
 PYTHON_ROOMS = ("pipelines", "udfs", "notebooks", "tests")
 
 
@@ -102,13 +102,20 @@ def test_a_notebook_defines_nothing_and_writes_nothing(path):
     )
 
 
+def list_comments(path):
+    with tokenize.open(path) as file:
+        for token in tokenize.generate_tokens(file.readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+
+
 def test_the_code_holds_no_open_work():
     marks = re.compile("TO" + "DO|FIX" + "ME|X" + "XX")
     open_work = [
-        f"{path.relative_to(ROOT)}:{token.start[0]}"
+        f"{path.relative_to(ROOT)}:{line}"
         for path in list_python_files()
-        for token in tokenize.generate_tokens(path.open(encoding="utf-8").readline)
-        if token.type == tokenize.COMMENT and marks.search(token.string)
+        for line, comment in list_comments(path)
+        if marks.search(comment)
     ]
     assert open_work == []
 

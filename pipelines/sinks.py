@@ -1,0 +1,158 @@
+"""Writers: appends and merges that a repeated micro-batch does not repeat.
+
+foreachBatch is at-least-once. So each write names a transaction: of two writes to a
+table with the same application id, Delta skips the one whose version is not higher.
+Appends carry it as options. MERGE takes it from the session only, and Spark gives each
+query a session of its own: there it is set, and taken away in `finally`.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from delta.tables import DeltaTable
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from .tables import TableContract
+
+QUERY_ID_PROPERTY = "sql.streaming.queryId"
+"""Spark sets it on the thread of a query; it lives as long as the checkpoint."""
+TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
+TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+ROWS_PER_FILE = 250_000
+"""Of one append: small batches make one file, large ones are written side by side."""
+
+_logger = logging.getLogger(__name__)
+
+WriteBatch = Callable[[DataFrame, int], None]
+Observer = Callable[[str, int], None]
+"""Told a point of a micro-batch (`before client_metrics`) and its number of rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """One micro-batch of one query; a new checkpoint location is a new query."""
+
+    query_id: str
+    batch_id: int
+
+    def app_id(self, contract: TableContract, step: str) -> str:
+        """Return the application id of one step on one table."""
+        return f"{self.query_id}/{contract.name}/{step}"
+
+
+def log_progress(point: str, rows: int) -> None:
+    """Log how far a micro-batch is; the default observer."""
+    _logger.info("%s: %d rows", point, rows)
+
+
+def read_query_id(micro_batch: DataFrame) -> str:
+    """Return the id of the query that a micro-batch belongs to.
+
+    Raises: RuntimeError outside of foreachBatch.
+    """
+    context = micro_batch.sparkSession.sparkContext
+    query_id = context.getLocalProperty(QUERY_ID_PROPERTY)
+    if not query_id:
+        raise RuntimeError("a transaction is named by its query, and there is none")
+    return query_id
+
+
+@contextmanager
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
+    """Keep a frame, in memory and past that on disk, until the block ends."""
+    kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield kept
+    finally:
+        kept.unpersist()
+
+
+def append(
+    rows: DataFrame,
+    contract: TableContract,
+    table: str,
+    transaction: Transaction,
+    *,
+    row_count: int,
+) -> None:
+    """Append the rows of a micro-batch, once.
+
+    Args:
+        rows: The contract's columns; narrow steps on kept frames, for they are
+            recomputed in as many tasks as files are written.
+        contract: What the table promises.
+        table: SQL identifier of the table.
+        transaction: The micro-batch; Delta skips one that it has.
+        row_count: Rows, about; decides the number of files.
+    """
+    (
+        rows.coalesce(1 + row_count // ROWS_PER_FILE)
+        .writeTo(table)
+        .option("txnAppId", transaction.app_id(contract, "append"))
+        .option("txnVersion", str(transaction.batch_id))
+        .append()
+    )
+
+
+def merge(
+    rows: DataFrame, contract: TableContract, table: str, transaction: Transaction
+) -> None:
+    """Replace or insert one row per merge key, once.
+
+    Args:
+        rows: The contract's columns, one row per merge key, only rows that differ.
+        contract: What the table promises.
+        table: SQL identifier of the table.
+        transaction: The micro-batch; Delta skips one that it has.
+    """
+    # Named one by one, so that a column that a user added stays as it is.
+    values: dict[str, str | Column] = {
+        f"`{name}`": f"source.`{name}`" for name in contract.column_names
+    }
+    session = rows.sparkSession
+    session.conf.set(TXN_APP_ID, transaction.app_id(contract, "merge"))
+    session.conf.set(TXN_VERSION, str(transaction.batch_id))
+    try:
+        (
+            DeltaTable.forName(session, table)
+            .alias("target")
+            .merge(rows.alias("source"), contract.merge_condition)
+            .whenMatchedUpdate(set=values)
+            .whenNotMatchedInsert(values=values)
+            .execute()
+        )
+    finally:
+        session.conf.unset(TXN_VERSION)
+        session.conf.unset(TXN_APP_ID)
+
+
+def start_batches(
+    records: DataFrame,
+    write_batch: WriteBatch,
+    *,
+    query_name: str,
+    checkpoint_location: str,
+    trigger_interval_ms: int | None,
+) -> StreamingQuery:
+    """Start a query that hands each micro-batch to a function.
+
+    Args:
+        records: A streaming DataFrame.
+        write_batch: Gets the micro-batch and its id; may get the same one twice.
+        query_name: Name in Spark's progress and logs.
+        checkpoint_location: Folder of the query's progress.
+        trigger_interval_ms: Shortest time between two micro-batches; None reads what
+            is there now, in micro-batches, and ends.
+    """
+    writer = (
+        records.writeStream.queryName(query_name)
+        .option("checkpointLocation", checkpoint_location)
+        .foreachBatch(write_batch)
+    )
+    if trigger_interval_ms is None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=f"{trigger_interval_ms} milliseconds").start()

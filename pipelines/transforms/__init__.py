@@ -1,0 +1,1 @@
+"""Pure steps from DataFrame to DataFrame, one file per subject."""

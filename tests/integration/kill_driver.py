@@ -1,0 +1,52 @@
+"""A driver that runs the job and, if told so, kills itself at one point of it.
+
+Usage: python kill_driver.py FOLDER CHECKPOINT SERVERS TOPIC POINT OCCURRENCE
+
+At POINT (its OCCURRENCE-th time) the driver's whole process group, Python and JVM, dies
+by SIGKILL. POINT `never` runs until somebody else kills it, POINT `end` until the topic
+is read. Each point is told on standard output as `reached POINT`.
+"""
+
+import os
+import signal
+import sys
+
+from pipelines.jobs import client_telemetry_to_delta
+from pipelines.secret_references import SecretReader
+from tests.integration.job_support import make_settings
+from tests.spark.local_session import start_session
+
+
+def main(folder, checkpoint, servers, topic, point, occurrence):
+    remaining = int(occurrence)
+
+    def observe(reached, _rows):
+        nonlocal remaining
+        print(f"reached {reached}", flush=True)
+        remaining -= reached == point
+        if remaining == 0:
+            # Leader and only the driver's own: the JVM is in this group, too.
+            os.killpg(os.getpid(), signal.SIGKILL)
+
+    settings = make_settings(
+        servers,
+        topic,
+        folder,
+        f"client_telemetry_to_delta.checkpoint_location={folder}/{checkpoint}",
+        "client_telemetry_to_delta.max_offsets_per_trigger=200",
+    )
+    spark = start_session(
+        f"{folder}/warehouse", "--conf", f"spark.local.dir={folder}/spark"
+    )
+    query = client_telemetry_to_delta.run(
+        spark,
+        settings,
+        SecretReader(environ={}),
+        is_once=point == "end",
+        observer=observe,
+    )
+    query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,212 @@
+"""Kill the driver again and again while pushes arrive; then compare every key.
+
+Usage: python tests/integration/kill_run.py [--kills-per-point 5] [--random-kills 20]
+                                            [--worker-kills 5] [--folder FOLDER]
+
+A real Apache Kafka, pushes with known ids while the job runs, the whole driver (Python
+and JVM) killed with -9 at each point between the job's writes and at random times, and
+Python workers, too. Some restarts get a new checkpoint location. In the end every
+push_id must stand in client_pushes exactly once, every (push_id, point_index) in
+client_metrics exactly once, the rejected records in quarantine exactly once, and
+client_instances must say what all pushes together say.
+"""
+
+import argparse
+import itertools
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from tests.integration.job_support import (  # noqa: E402 - path
+    PushProducer,
+    create_topic,
+    find_differences,
+    make_settings,
+)
+from tests.integration.kill_processes import PATIENCE_S, Driver  # noqa: E402 - path
+
+TABLES = ("client_metrics", "quarantine", "client_instances", "client_pushes")
+POINTS = (
+    *(f"{when} {table}" for table in TABLES for when in ("before", "after")),
+    "before commit",
+)
+TOPIC = "pushes-and-kills"
+WORKER = "worker"
+RANDOM = "random"
+RANDOM_WINDOW_S = 8
+RANDOM_START_SHARE = 0.2
+"""Share of the random kills that hit a driver before its first micro-batch."""
+NEW_CHECKPOINT_EVERY = 8
+SENDS_PER_DRIVER = 40
+PUSHES_PER_SEND = 3
+SEND_PAUSE_S = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """One end of a driver."""
+
+    point: str
+    occurrence: int
+
+
+class Feed:
+    """Produces while drivers come and go, so much per driver that no queue builds up."""
+
+    def __init__(self, servers):
+        self.producer = PushProducer(servers, TOPIC)
+        self._wanted = threading.Semaphore(0)
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def grant(self, sends):
+        """Allow some more sends."""
+        for _ in range(sends):
+            self._wanted.release()
+
+    def _run(self):
+        while self._wanted.acquire() and not self._is_over.wait(SEND_PAUSE_S):
+            self.producer.send(PUSHES_PER_SEND)
+
+    def close(self):
+        self._is_over.set()
+        self._wanted.release()
+        self._thread.join()
+
+
+def plan_kills(per_point, random_kills, worker_kills, chance):
+    """Return the kills in a mixed order; every second one waits for a second batch."""
+    kills = [
+        Kill(point=point, occurrence=1 + number % 2)
+        for number, point in itertools.product(range(per_point), POINTS)
+    ]
+    kills += [Kill(point=RANDOM, occurrence=0)] * random_kills
+    kills += [Kill(point=WORKER, occurrence=0)] * worker_kills
+    chance.shuffle(kills)
+    return kills
+
+
+def run_until_killed(driver, kill, chance):
+    """Let one driver meet its end; return where that was."""
+    if kill.point == RANDOM:
+        is_early = chance.random() < RANDOM_START_SHARE
+        if is_early or driver.wait_for_batch():
+            driver.wait(chance.random() * RANDOM_WINDOW_S)
+        driver.kill()
+    elif kill.point == WORKER:
+        _kill_worker(driver, chance)
+    assert driver.wait(), f"no end at {kill}"
+    is_killed = driver.process.returncode == -signal.SIGKILL
+    assert is_killed or kill.point == WORKER, f"{kill}: ended by itself"
+    return driver.reached[-1] if driver.reached else "start"
+
+
+def _kill_worker(driver, chance):
+    """Kill Python workers until Spark gives the query up, as it does without retries."""
+    while driver.process.poll() is None:
+        assert time.monotonic() - driver.began < PATIENCE_S
+        workers = driver.list_workers()
+        if not workers:
+            driver.wait(0.05)
+            continue
+        os.kill(chance.choice(workers), signal.SIGKILL)
+        driver.wait(0.5)
+
+
+def run(kills, folder, chance, say):
+    """Run the whole thing; return the differences and the number of pushes."""
+    (folder / "tmp").mkdir(parents=True)
+    with EmbeddedKafka(java=_java()) as kafka:
+        servers = kafka.bootstrap_servers
+        create_topic(servers, TOPIC)
+        feed = Feed(servers)
+        checkpoint = "checkpoint-0"
+        try:
+            for number, kill in enumerate(kills, start=1):
+                feed.grant(SENDS_PER_DRIVER)
+                if number % NEW_CHECKPOINT_EVERY == 0:
+                    checkpoint = f"checkpoint-{number}"
+                driver = Driver(
+                    folder, checkpoint, servers, TOPIC, kill.point, kill.occurrence
+                )
+                try:
+                    where = run_until_killed(driver, kill, chance)
+                finally:
+                    driver.close()
+                say(
+                    f"{number:3} of {len(kills)}  {kill.point:24} ended after "
+                    f"`{where}`, {time.monotonic() - driver.began:.0f} s, {checkpoint}"
+                )
+        finally:
+            feed.close()
+        last = Driver(folder, checkpoint, servers, TOPIC, "end", 0)
+        assert last.wait()
+        last.close()
+        assert last.process.returncode == 0, f"see {folder}/driver.log"
+        differences = _compare(folder, servers, feed.producer.expected)
+    return differences, feed.producer.expected
+
+
+def _compare(folder, servers, expected):
+    from tests.spark.local_session import start_session
+
+    spark = start_session(f"{folder}/warehouse")
+    try:
+        settings = make_settings(servers, TOPIC, folder)
+        return find_differences(spark, settings, expected)
+    finally:
+        spark.stop()
+
+
+def _java():
+    home = os.environ.get("JAVA_HOME", "")
+    return str(Path(home) / "bin" / "java") if home else "java"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills-per-point", type=int, default=5)
+    parser.add_argument("--random-kills", type=int, default=20)
+    parser.add_argument("--worker-kills", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path)
+    arguments = parser.parse_args()
+    chance = random.Random(arguments.seed)  # noqa: S311 - to be repeatable
+    kills = plan_kills(
+        arguments.kills_per_point,
+        arguments.random_kills,
+        arguments.worker_kills,
+        chance,
+    )
+    folder = arguments.folder or Path(tempfile.mkdtemp(prefix="kill-run-"))
+    print(f"{len(kills)} kills; tables, checkpoints and driver.log in {folder}")
+    differences, expected = run(kills, folder, chance, lambda t: print(t, flush=True))
+    print("\nkills by point")
+    for point, count in sorted(Counter(kill.point for kill in kills).items()):
+        print(f"  {point:24} {count:4}")
+    print("\ntable              expected rows  result")
+    counts = {
+        "client_pushes": len(expected.pushes),
+        "client_metrics": len(expected.points),
+        "quarantine": len(expected.quarantined),
+        "client_instances": len(expected.instances),
+    }
+    for table, count in counts.items():
+        print(f"{table:18} {count:13}  {differences.get(table, 'each exactly once')}")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""A client instance is a function of the set of its pushes, whatever their order."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+from pyspark.testing import assertDataFrameEqual
+
+from pipelines.tables import CLIENT_INSTANCES
+from pipelines.transforms.client_instances import (
+    PUSH_COLUMNS,
+    count_changes,
+    filter_changed,
+    filter_newer_pushes,
+    select_instance_facts,
+    select_instances,
+)
+
+EPOCH = datetime(2026, 3, 1, tzinfo=UTC)
+SQL_TYPES = {c.name: c.sql_type for c in CLIENT_INSTANCES.columns}
+PUSH_TYPES = SQL_TYPES | {
+    "received_at": "TIMESTAMP",
+    "push_id": "STRING",
+    "terminating": "BOOLEAN",
+    "point_count": "INT",
+    "event_date": "DATE",
+}
+PUSH_NAMES = (*PUSH_COLUMNS, "event_date")
+PUSH_SCHEMA = ", ".join(f"{name} {PUSH_TYPES[name]}" for name in PUSH_NAMES)
+INSTANCE_SCHEMA = ", ".join(f"{name} {kind}" for name, kind in SQL_TYPES.items())
+
+
+def at(minutes):
+    return EPOCH + timedelta(minutes=minutes)
+
+
+def make_push(instance, minutes, **fields):
+    known = {
+        "client_instance_id": instance,
+        "client_id": "c",
+        "principal": "User:alice",
+        "client_software_name": "franz-go",
+        "client_software_version": "1",
+        "client_source_address": "10.0.0.7",
+        "listener": "PLAINTEXT",
+        "client_type": "consumer",
+        "group_id": "g",
+        "push_interval_ms": 1000,
+        "received_at": at(minutes),
+        "push_id": f"p{minutes}",
+        "terminating": False,
+        "point_count": 1,
+        "event_date": at(minutes).date(),
+    }
+    return tuple((dict.fromkeys(PUSH_NAMES) | known | fields).values())
+
+
+def make_instance(instance, **fields):
+    push = dict(zip(PUSH_NAMES, make_push(instance, 0), strict=True))
+    row = {name: push.get(name) for name in SQL_TYPES}
+    return tuple((row | {"first_seen": at(0)} | fields).values())
+
+
+class Tables:
+    """client_instances and client_pushes as a job keeps them, batch after batch."""
+
+    def __init__(self, spark):
+        self.spark = spark
+        self.instances = {}
+        self.ledger = []
+
+    def frames(self):
+        rows = list(self.instances.values())
+        return (
+            self.spark.createDataFrame(rows, INSTANCE_SCHEMA),
+            self.spark.createDataFrame(self.ledger, PUSH_SCHEMA),
+        )
+
+    def write(self, batch):
+        """Do what a micro-batch does; return how many rows it changed."""
+        instances, ledger = self.frames()
+        pushes = self.spark.createDataFrame(batch, PUSH_SCHEMA).select(*PUSH_COLUMNS)
+        changed = (
+            pushes.transform(select_instance_facts)
+            .transform(filter_changed, instances)
+            .cache()
+        )
+        oldest = changed.transform(count_changes).collect()[0]["oldest_needed_us"]
+        rows = changed
+        if oldest is not None:
+            newer = ledger.transform(filter_newer_pushes, changed, oldest)
+            rows = (
+                pushes.unionByName(newer)
+                .transform(select_instance_facts)
+                .transform(filter_changed, instances)
+            )
+        merged = rows.transform(select_instances).collect()
+        self.instances |= {row["client_instance_id"]: tuple(row) for row in merged}
+        self.ledger += batch
+        return len(merged)
+
+
+STORIES = {
+    "there and back again": (
+        [
+            (1, {"principal": "User:a"}),
+            (2, {"principal": "User:b"}),
+            (3, {"principal": "User:a"}),
+        ],
+        {"principal": "User:a", "first_seen": at(1)},
+    ),
+    "alive after terminating": (
+        [
+            (1, {}),
+            (2, {"terminating": True}),
+            (3, {"client_type": None, "group_id": None, "point_count": 0}),
+        ],
+        {"first_seen": at(1), "terminated_at": None},
+    ),
+    "an empty last push": (
+        [
+            (1, {"group_id": "old", "group_member_id": "m"}),
+            (2, {"group_id": "new", "client_type": None}),
+            (3, {"terminating": True, "point_count": 0, "group_id": None}),
+        ],
+        {"group_id": "new", "first_seen": at(1), "terminated_at": at(3)},
+    ),
+}
+
+
+def list_orders():
+    """Give each order of each story to a client instance of its own."""
+    for story, (pushes, expected) in STORIES.items():
+        for number, order in enumerate(itertools.permutations(pushes)):
+            yield f"{story} {number}", order, expected
+
+
+def test_the_order_of_pushes_does_not_matter(spark):
+    tables = Tables(spark)
+    for step in range(3):
+        batch = [
+            make_push(instance, order[step][0], **order[step][1])
+            for instance, order, _ in list_orders()
+        ]
+        tables.write(batch)
+    rows = [make_instance(name, **expected) for name, _, expected in list_orders()]
+    assertDataFrameEqual(
+        tables.frames()[0], spark.createDataFrame(rows, INSTANCE_SCHEMA)
+    )
+
+
+def test_one_batch_of_all_pushes_says_the_same(spark):
+    tables = Tables(spark)
+    tables.write(
+        [
+            make_push("i", 2, group_id="new", client_type=None),
+            make_push("i", 3, terminating=True, point_count=0, group_id=None),
+            make_push("i", 1, group_id="old", group_member_id="m"),
+            make_push("j", 5, client_type=None, group_id=None, point_count=0),
+        ]
+    )
+    expected = [
+        make_instance("i", group_id="new", first_seen=at(1), terminated_at=at(3)),
+        make_instance("j", group_id=None, client_type=None, first_seen=at(5)),
+    ]
+    assertDataFrameEqual(
+        tables.frames()[0], spark.createDataFrame(expected, INSTANCE_SCHEMA)
+    )
+
+
+def test_a_push_that_changes_nothing_is_not_written(spark):
+    tables = Tables(spark)
+    assert tables.write([make_push("i", 1)]) == 1
+    assert tables.write([make_push("i", 2)]) == 0
+    empty = make_push("i", 3, client_type=None, group_id=None, point_count=0)
+    assert tables.write([empty, make_push("j", 3, client_id=None)]) == 1
+    assert tables.write([make_push("j", 4, client_id=None)]) == 0
+
+
+def test_of_two_pushes_at_one_moment_the_greater_push_id_is_newer(spark):
+    tables = Tables(spark)
+    tables.write([make_push("i", 1, push_id="b", principal="User:b")])
+    tables.write([make_push("i", 1, push_id="a", principal="User:a")])
+    expected = [make_instance("i", principal="User:b", first_seen=at(1))]
+    assertDataFrameEqual(
+        tables.frames()[0], spark.createDataFrame(expected, INSTANCE_SCHEMA)
+    )
+
+
+def test_a_change_of_the_interval_is_a_change(spark):
+    tables = Tables(spark)
+    tables.write([make_push("i", 1)])
+    assert tables.write([make_push("i", 2, push_interval_ms=2000)]) == 1

@@ -1,0 +1,225 @@
+"""Decoded pushes become the rows of client_metrics, client_pushes and quarantine."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.testing import assertDataFrameEqual
+
+from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
+from pipelines.transforms.batch_counts import count_batch
+from pipelines.transforms.client_metrics import (
+    explode_points,
+    select_client_metrics,
+    with_identity,
+)
+from pipelines.transforms.client_pushes import select_client_pushes, with_decode_results
+from pipelines.transforms.envelopes import filter_usable
+from pipelines.transforms.offsets import filter_beyond, select_newest_offsets
+from pipelines.transforms.quarantine import (
+    filter_quarantined,
+    select_quarantine,
+    with_reason,
+)
+from tests.spark.telemetry_records import INSTANCE
+from udfs.spark import DECODED_TYPE, POINT_TYPE
+
+BEFORE_MIDNIGHT = datetime(2026, 3, 1, 23, 59, 59, 999000, tzinfo=UTC)
+ENVELOPE = {
+    "topic": "t",
+    "partition": 0,
+    "kafka_timestamp": BEFORE_MIDNIGHT,
+    "body": b"\x0a\x00",
+    "client_instance_id": INSTANCE,
+    "client_id": None,
+    "client_software_name": "franz-go",
+    "client_software_version": "1.22.2",
+    "principal": "User:alice",
+    "listener": "PLAINTEXT",
+    "client_source_address": "10.0.0.7",
+    "client_source_port": 51234,
+    "bridge_id": "bridge-1",
+    "received_at": BEFORE_MIDNIGHT,
+    "push_id": "p",
+    "subscription_id": 1,
+    "push_interval_ms": 1000,
+    "compression_type": "none",
+    "terminating": False,
+    "compression_type_id": 0,
+    "envelope_fault": None,
+    "envelope_detail": None,
+}
+ENVELOPE_SCHEMA = (
+    "topic STRING, partition INT, kafka_timestamp TIMESTAMP, body BINARY, "
+    "client_instance_id STRING, client_id STRING, client_software_name STRING, "
+    "client_software_version STRING, principal STRING, listener STRING, "
+    "client_source_address STRING, client_source_port INT, bridge_id STRING, "
+    "received_at TIMESTAMP, push_id STRING, subscription_id INT, "
+    "push_interval_ms INT, compression_type STRING, terminating BOOLEAN, "
+    "compression_type_id INT, envelope_fault STRING, envelope_detail STRING, "
+    "offset BIGINT"
+)
+NO_POINT = dict.fromkeys(POINT_TYPE.names)
+NO_RESULT = dict.fromkeys(DECODED_TYPE.names)
+
+
+def make_point(index, **fields):
+    known = {"point_index": index, "metric": "m", "kind": "gauge"}
+    return tuple((NO_POINT | known | fields).values())
+
+
+def make_decoded(offset, status="ok", points=(), **fields):
+    known = {
+        "topic": "t",
+        "partition": 0,
+        "offset": offset,
+        "decode_status": status,
+        "point_count": len(points),
+        "points": list(points),
+    }
+    return tuple((NO_RESULT | known | fields).values())
+
+
+FAULTY = {
+    "envelope_fault": "null_value",
+    "body": None,
+    "received_at": None,
+    "push_id": None,
+}
+
+
+@pytest.fixture(scope="module")
+def envelopes(spark):
+    """Two pushes, a record without a value, and a push that cannot be decoded."""
+    rows = [
+        ENVELOPE | {"push_id": "p0"},
+        ENVELOPE | {"push_id": "p1"},
+        ENVELOPE | FAULTY,
+        ENVELOPE | {"push_id": "p3"},
+    ]
+    pushes = [(*row.values(), offset) for offset, row in enumerate(rows)]
+    return spark.createDataFrame(pushes, ENVELOPE_SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def decoded(spark):
+    points = [make_point(0, value_double=0.5), make_point(1, value_long=None)]
+    rows = [
+        make_decoded(0, points=points, client_type="consumer", group_id="g"),
+        make_decoded(1),
+        make_decoded(3, status="truncated_otlp", detail="byte 2"),
+    ]
+    return spark.createDataFrame(rows, DECODED_TYPE)
+
+
+@pytest.fixture(scope="module")
+def pushes(envelopes, decoded):
+    return with_decode_results(envelopes, decoded).cache()
+
+
+def test_each_point_has_the_identity_and_the_date_of_its_push(
+    spark, envelopes, decoded
+):
+    points = (
+        decoded.transform(explode_points)
+        .transform(with_identity, envelopes)
+        .transform(select_client_metrics)
+    )
+    assert tuple(points.columns) == CLIENT_METRICS.column_names
+    shown = ["offset", "point_index", "event_date", "push_id", "client_id", "metric"]
+    expected = spark.createDataFrame(
+        [
+            (0, 0, date(2026, 3, 1), "p0", None, "m", 0.5),
+            (0, 1, date(2026, 3, 1), "p0", None, "m", None),
+        ],
+        "offset BIGINT, point_index INT, event_date DATE, push_id STRING, "
+        "client_id STRING, metric STRING, value_double DOUBLE",
+    )
+    assertDataFrameEqual(points.select(*shown, "value_double"), expected)
+
+
+def test_every_usable_push_is_in_the_ledger_with_what_the_decoder_found(spark, pushes):
+    rows = pushes.transform(filter_usable).transform(select_client_pushes)
+    assert tuple(rows.columns) == CLIENT_PUSHES.column_names
+    expected = spark.createDataFrame(
+        [
+            ("p0", date(2026, 3, 1), 2, "ok", 2, "consumer", "g"),
+            ("p1", date(2026, 3, 1), 2, "ok", 0, None, None),
+            ("p3", date(2026, 3, 1), 2, "truncated_otlp", 0, None, None),
+        ],
+        "push_id STRING, event_date DATE, body_bytes INT, decode_status STRING, "
+        "point_count INT, client_type STRING, group_id STRING",
+    )
+    assertDataFrameEqual(rows.select(*expected.columns), expected)
+
+
+def test_quarantine_holds_faults_of_envelope_and_body_with_their_reason(spark, pushes):
+    rows = (
+        pushes.transform(filter_quarantined)
+        .transform(with_reason)
+        .transform(select_quarantine, "job")
+    )
+    assert tuple(rows.columns) == QUARANTINE.column_names
+    expected = spark.createDataFrame(
+        [
+            (2, date(2026, 3, 1), "job", "null_value", None, None, None),
+            (
+                *(3, date(2026, 3, 1), "job", "truncated_otlp", "byte 2", "p3"),
+                b"\x0a\x00",
+            ),
+        ],
+        "offset BIGINT, event_date DATE, source_job STRING, reason STRING, "
+        "detail STRING, push_id STRING, body BINARY",
+    )
+    assertDataFrameEqual(rows.select(*expected.columns), expected)
+
+
+def test_a_record_timestamp_out_of_the_calendar_still_has_a_date(pushes):
+    """Producers choose timestamps; a partition folder must be a date."""
+    far = pushes.withColumn(
+        "kafka_timestamp",
+        F.when(F.col("offset") == 2, F.timestamp_millis(F.lit(-1))).otherwise(
+            F.timestamp_millis(F.lit(300_000_000_000_000))
+        ),
+    )
+    rows = (
+        far.transform(filter_quarantined)
+        .transform(with_reason)
+        .transform(select_quarantine, "job")
+    )
+    dates = dict(rows.select("offset", "event_date").collect())
+    assert dates == {2: date(1970, 1, 1), 3: date(9999, 12, 31)}
+
+
+@pytest.mark.parametrize(
+    ("floors", "expected"),
+    [
+        (({}, {}), (4, 3, 2, 2)),
+        (({0: 0}, {0: 2}), (4, 3, 0, 1)),
+        (({1: 9}, {0: 9}), (4, 3, 2, 0)),
+    ],
+    ids=["no floors", "the first push is there", "all of quarantine is there"],
+)
+def test_a_batch_is_counted_without_what_the_tables_hold(pushes, floors, expected):
+    assert tuple(count_batch(pushes, *floors).collect()[0]) == expected
+
+
+def test_an_empty_batch_counts_to_zero(pushes):
+    assert tuple(count_batch(pushes.limit(0), {}, {}).collect()[0]) == (0, 0, 0, 0)
+
+
+def test_a_floor_holds_for_its_partition_only(spark):
+    records = spark.createDataFrame(
+        [(0, 5), (0, 6), (1, 5)], "partition INT, offset BIGINT"
+    )
+    expected = spark.createDataFrame([(0, 6), (1, 5)], "partition INT, offset BIGINT")
+    assertDataFrameEqual(records.transform(filter_beyond, {0: 5}), expected)
+
+
+def test_newest_offsets_are_those_of_the_topic_asked_for(spark):
+    records = spark.createDataFrame(
+        [("a", 0, 5), ("a", 0, 7), ("b", 0, 9), ("a", 1, 1)],
+        "topic STRING, partition INT, offset BIGINT",
+    )
+    expected = spark.createDataFrame([(0, 7), (1, 1)], "partition INT, offset BIGINT")
+    assertDataFrameEqual(records.transform(select_newest_offsets, "a"), expected)
