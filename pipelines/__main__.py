@@ -17,6 +17,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pipelines import commands
@@ -53,8 +54,8 @@ def main(words: list[str]) -> int:
         words = [words[0], *own]
     arguments = commands.build_parser().parse_args(words)
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
-    # py4j tells of each connection between Python and the JVM.
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    # py4j tells of each connection to the JVM, and of each that an end cuts off.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     # A plain `kill` unwinds like Ctrl-C, so that brokers and folders are cleaned up.
     signal.signal(signal.SIGTERM, _raise_terminated)
     try:
@@ -128,11 +129,27 @@ def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
 
 @contextmanager
 def own_session(name: str, spark_words: list[str]) -> "Iterator[SparkSession]":
-    """Start Spark from this process, and stop it when the block ends."""
-    spark = start_own_session(name, spark_words)
-    try:
-        yield spark
-    finally:
+    """Start Spark from this process, and end it with the block.
+
+    A block that fails ends the JVM at once: a call to it that was cut off leaves an
+    answer behind, which the next call would take for its own.
+    """
+    with TemporaryDirectory(
+        prefix="kafka-clientele-", ignore_cleanup_errors=True
+    ) as scratch:
+        # Whatever the JVM leaves behind, it leaves there.
+        os.environ["SPARK_LOCAL_DIRS"] = scratch
+        os.environ["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={scratch}"
+        spark = start_own_session(name, spark_words)
+        try:
+            yield spark
+        except BaseException:
+            # py4j tells of every object whose JVM is gone.
+            logging.disable()
+            jvm = spark.sparkContext._gateway.proc  # type: ignore[union-attr] # noqa: SLF001 - pyspark offers no other way
+            jvm.kill()
+            jvm.wait()
+            raise
         spark.stop()
 
 
@@ -215,7 +232,7 @@ def run_demo(arguments: Namespace, _spark_words: list[str]) -> int:
         is_kept=arguments.keep,
         java=os.environ[JAVA_VARIABLE],
     )
-    return demo.run(lambda: start_own_session("demo", []))
+    return demo.run(own_session("demo", []))
 
 
 def run_sql(arguments: Namespace, spark_words: list[str]) -> int:

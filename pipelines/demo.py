@@ -6,9 +6,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +49,11 @@ class Demo:
     """Whether everything goes on after the summary, until Ctrl-C."""
     java: str
 
-    def run(self, start_spark: Callable[[], SparkSession]) -> int:
+    def run(self, session: AbstractContextManager[SparkSession]) -> int:
         """Run everything and print the summary.
 
+        Args:
+            session: Starts Spark when it is entered, and ends it.
         Raises: DemoIncomplete, naming the clients that were not seen as they should.
         """
         if not _MIN_CLIENTS <= self.client_count <= _MAX_CLIENTS:
@@ -72,14 +74,10 @@ class Demo:
             connections.enter_context(running_clients(clients, endpoint))
             _say(f"clients: {len(clients)} started, each pushes every 2 s")
             _say("Spark: starting")
-            spark = start_spark()
-            services.callback(spark.stop)
+            spark = services.enter_context(session)
             query = client_telemetry_to_delta.run(
                 spark, settings, SecretReader(environ={}), is_once=False
             )
-            services.callback(query.stop)
-            # However this ends: Spark would tell of each task that the end cuts off.
-            services.callback(spark.sparkContext.setLogLevel, "OFF")
             views.register(spark, settings)
             missing = self._wait(spark, query, clients)
             _print_summary(spark, folder, time.monotonic() - began)
@@ -89,6 +87,9 @@ class Demo:
                 threading.Event().wait()
             connections.close()
             query.processAllAvailable()
+            # It would warn of each job group that has nothing left to cancel.
+            spark.sparkContext.setLogLevel("OFF")
+            query.stop()
         return 0
 
     def _wait(
@@ -121,8 +122,7 @@ class Demo:
 
 def _quieten() -> None:
     """Keep the parts' own logs off the screen; what matters reaches it as errors."""
-    for name in ("pipelines", "py4j"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    logging.getLogger("pipelines").setLevel(logging.CRITICAL)
 
 
 def _check_complete(missing: list[str]) -> None:

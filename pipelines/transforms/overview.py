@@ -84,7 +84,7 @@ def select_clients(clients: DataFrame, client_metrics: DataFrame) -> DataFrame:
 
 
 def select_busiest_metrics(client_metrics: DataFrame) -> DataFrame:
-    """Return metrics by number of points, with clients and their spread of values."""
+    """Return metrics by points, then size, with clients and spread of values."""
     return (
         client_metrics.transform(with_value)
         .groupBy("metric", "kind")
@@ -95,7 +95,7 @@ def select_busiest_metrics(client_metrics: DataFrame) -> DataFrame:
             F.avg("value").alias("avg"),
             F.max("value").alias("max"),
         )
-        .orderBy(F.desc("points"), "metric")
+        .orderBy(F.desc("points"), F.desc("avg"), "metric")
     )
 
 

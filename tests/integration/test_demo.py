@@ -53,8 +53,8 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
     tables = re.search(r"Delta tables: (\S+)", printed).group(1)
     assert (tmp_path / tables / "client_metrics" / "_delta_log").is_dir()
     assert "./spark-submit.sh sql" in printed
-    assert "WARN" not in said
-    assert "ERROR" not in said
+    assert " WARN " not in said
+    assert " ERROR " not in said
     assert wait_until_empty(running.pid) == []
 
 
