@@ -36,6 +36,11 @@ ROOT = CONF_PATH.parent
 LOOPBACK = "127.0.0.1"
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
+# A few rows a plan: compiling each plan would take most of the time.
+INTERPRETED = (
+    *("--conf", "spark.sql.codegen.wholeStage=false"),
+    *("--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN"),
+)
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 logger = logging.getLogger("kafka-clientele")
@@ -232,7 +237,7 @@ def run_demo(arguments: Namespace, _spark_words: list[str]) -> int:
         is_kept=arguments.keep,
         java=os.environ[JAVA_VARIABLE],
     )
-    return demo.run(own_session("demo", []))
+    return demo.run(own_session("demo", [*INTERPRETED]))
 
 
 def run_sql(arguments: Namespace, spark_words: list[str]) -> int:

@@ -84,7 +84,10 @@ def select_clients(clients: DataFrame, client_metrics: DataFrame) -> DataFrame:
 
 
 def select_busiest_metrics(client_metrics: DataFrame) -> DataFrame:
-    """Return metrics by points, then size, with clients and spread of values."""
+    """Return metrics by points, then size, with clients and spread of values.
+
+    Shape: One row per metric that had a value other than zero.
+    """
     return (
         client_metrics.transform(with_value)
         .groupBy("metric", "kind")
@@ -95,6 +98,7 @@ def select_busiest_metrics(client_metrics: DataFrame) -> DataFrame:
             F.avg("value").alias("avg"),
             F.max("value").alias("max"),
         )
+        .where((F.col("min") != 0) | (F.col("max") != 0))
         .orderBy(F.desc("points"), F.desc("avg"), "metric")
     )
 

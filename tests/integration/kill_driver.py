@@ -23,7 +23,9 @@ def main(folder, checkpoint, servers, topic, point, occurrence):
     def observe(reached, _rows):
         nonlocal remaining
         print(f"reached {reached}", flush=True)
-        remaining -= reached == point
+        if reached != point:
+            return
+        remaining -= 1
         if remaining == 0:
             # Leader and only the driver's own: the JVM is in this group, too.
             os.killpg(os.getpid(), signal.SIGKILL)

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from pipelines.__main__ import start_own_session
+from pipelines.__main__ import INTERPRETED, start_own_session
 
 
 def start_session(warehouse, *words):
@@ -16,6 +16,7 @@ def start_session(warehouse, *words):
             "local[2]",
             "--conf",
             f"spark.sql.warehouse.dir={warehouse}",
+            *INTERPRETED,
             *words,
         ],
     )
