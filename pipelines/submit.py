@@ -18,7 +18,7 @@ _DRIVER_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # pattern, which overflows Java's usual stack.
 _STACK_OPTION = "-Xss8m"
 # In the first minutes the optimising compiler costs more than its code gains.
-_SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 WORKER_PYTHON = "spark.pyspark.python"
 ENVIRONMENT_NAME = "environment"
 """Folder that the archive of packages is unpacked into, beside an executor."""
@@ -101,7 +101,7 @@ def build_arguments(
         [
             f"-Dlog4j2.configurationFile={log_levels}",
             _STACK_OPTION,
-            *(_SHORT_JAVA_OPTIONS if is_short else ()),
+            *(SHORT_JAVA_OPTIONS if is_short else ()),
         ]
     )
     if "--properties-file" in rest:
