@@ -183,6 +183,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path)
     arguments = parser.parse_args()
+    # A plain kill of this program ends its drivers and its broker, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     chance = random.Random(arguments.seed)  # noqa: S311 - to be repeatable
     kills = plan_kills(
         arguments.kills_per_point,

@@ -8,7 +8,7 @@ import time
 from pipelines.settings import CONF_PATH
 
 ROOT = CONF_PATH.parent
-PATIENCE_S = 150
+PATIENCE_S = 300
 
 
 def start_demo(folder, *words):
