@@ -1,46 +1,30 @@
 """One handler per API key: request in, reply out, now or once Kafka has answered.
 
-What is not in the table of handlers is not served here; the transport closes the
-connection, as a broker does. No sockets and no clock: both come in as arguments.
+What no part of the bridge serves is "not mine": reading it raises UnsupportedRequest.
+No sockets and no clock here: what needs them gets them as arguments.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 from kio.schema.api_versions.v4.request import ApiVersionsRequest
-from kio.schema.errors import ErrorCode
-from kio.schema.get_telemetry_subscriptions.v0.request import (
-    GetTelemetrySubscriptionsRequest,
-)
 from kio.schema.metadata.v13.request import MetadataRequest
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 
 from .client_identity import ClientIdentity
-from .client_instances import ClientInstances
-from .counters import BridgeCounters
-from .protocol.api_keys import (
-    API_VERSIONS,
-    GET_TELEMETRY_SUBSCRIPTIONS,
-    METADATA,
-    PUSH_TELEMETRY,
-)
+from .protocol.api_keys import ServedApi, ServedApis, index_apis
 from .protocol.api_versions import (
     UNKNOWN_SOFTWARE,
     answer_api_versions,
     is_valid_software,
 )
 from .protocol.metadata import AdvertisedNode, answer_metadata
-from .protocol.replies import encode_body, encode_push_body, encode_reply
-from .protocol.requests import Request
-from .records import Header, PushIds, TelemetryRecord, identity_headers, make_record
+from .protocol.replies import encode_reply
+from .protocol.requests import API_VERSIONS_API, METADATA_API, Request
+from .records import Header
 
 WriteReply = Callable[[bytes], None]
-Acknowledge = Callable[[bool], None]
-Publish = Callable[[TelemetryRecord, Acknowledge], None]
-"""Takes a record and says once, now or later, whether Kafka has it."""
-
+"""Takes the whole reply, size and header included; called once per request."""
 Body = TypeVar("Body")
 
 ANONYMOUS = "User:ANONYMOUS"
@@ -54,6 +38,22 @@ class Connection:
     identity: ClientIdentity
     headers: tuple[Header, ...] = ()
     """identity as headers; made when first needed, empty when out of date."""
+
+    def change_identity(self, identity: ClientIdentity) -> None:
+        """Take an identity that is better known."""
+        self.identity = identity
+        self.headers = ()
+
+
+Handler = Callable[[Request, Connection, WriteReply], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedRequest:
+    """An API that some part of the bridge answers, and what answers it."""
+
+    api: ServedApi
+    handle: Handler
 
 
 def make_identity(listener: str, address: str, port: int) -> ClientIdentity:
@@ -70,33 +70,26 @@ def make_identity(listener: str, address: str, port: int) -> ClientIdentity:
 
 
 class RequestHandlers:
-    """Answers the requests of all connections."""
+    """Answers the requests of all connections; ApiVersions by itself."""
 
     def __init__(
         self,
+        served: Iterable[ServedRequest],
         *,
-        bridge_id: str,
-        node: AdvertisedNode,
-        instances: ClientInstances,
-        push_ids: PushIds,
-        publish: Publish,
-        now_ms: Callable[[], int],
-        counters: BridgeCounters,
+        forget: Callable[[Connection], None] = lambda _connection: None,
     ) -> None:
-        self._bridge_id = bridge_id
-        self._node = node
-        self._instances = instances
-        self._push_ids = push_ids
-        self._publish = publish
-        self._now_ms = now_ms
-        self._counters = counters
-        self._handlers: Mapping[
-            int, Callable[[Request, Connection, WriteReply], None]
-        ] = {
-            METADATA: self._answer_metadata,
-            API_VERSIONS: self._answer_api_versions,
-            GET_TELEMETRY_SUBSCRIPTIONS: self._answer_get,
-            PUSH_TELEMETRY: self._answer_push,
+        """Take what the parts of the bridge serve.
+
+        Args:
+            served: One per API key; what is here is advertised.
+            forget: Called with each connection that has closed.
+        """
+        own = ServedRequest(api=API_VERSIONS_API, handle=self._answer_api_versions)
+        everything = [own, *served]
+        self.apis: ServedApis = index_apis(*(one.api for one in everything))
+        self.forget = forget
+        self._handlers: Mapping[int, Handler] = {
+            one.api.api_key: one.handle for one in everything
         }
 
     def handle(
@@ -104,100 +97,38 @@ class RequestHandlers:
     ) -> None:
         """Answer one request; reply is called once, at once or later."""
         if connection.identity.client_id != request.client_id:
-            connection.identity = replace(
-                connection.identity, client_id=request.client_id
+            connection.change_identity(
+                replace(connection.identity, client_id=request.client_id)
             )
-            connection.headers = ()
         self._handlers[request.api_key](request, connection, reply)
-
-    def forget(self, connection: Connection) -> None:
-        """Forget what a closed connection has made."""
-        self._instances.forget_connection(connection.connection_id)
 
     def _answer_api_versions(
         self, request: Request, connection: Connection, reply: WriteReply
     ) -> None:
         body = request.body
         if isinstance(body, ApiVersionsRequest) and is_valid_software(body):
-            connection.identity = replace(
-                connection.identity,
-                client_software_name=body.client_software_name,
-                client_software_version=body.client_software_version,
+            connection.change_identity(
+                replace(
+                    connection.identity,
+                    client_software_name=body.client_software_name,
+                    client_software_version=body.client_software_version,
+                )
             )
-            connection.headers = ()
-        reply(_encode(request, answer_api_versions(request)))
-
-    def _answer_metadata(
-        self, request: Request, _connection: Connection, reply: WriteReply
-    ) -> None:
-        body = _expect(MetadataRequest, request)
-        answer = answer_metadata(body, request.api_version, self._node)
-        reply(_encode(request, answer))
-
-    def _answer_get(
-        self, request: Request, connection: Connection, reply: WriteReply
-    ) -> None:
-        body = _expect(GetTelemetrySubscriptionsRequest, request)
-        response = self._instances.get(
-            body.client_instance_id,
-            connection.identity,
-            connection_id=connection.connection_id,
-            now_ms=self._now_ms(),
-        )
-        self._counters.gets += 1
-        if response.error_code is not ErrorCode.none:
-            self._counters.throttled_gets += 1
-        reply(_encode(request, encode_body(response)))
-
-    def _answer_push(
-        self, request: Request, connection: Connection, reply: WriteReply
-    ) -> None:
-        body = _expect(PushTelemetryRequest, request)
-        now_ms = self._now_ms()
-        error, instance = self._instances.push(
-            body,
-            connection.identity,
-            connection_id=connection.connection_id,
-            now_ms=now_ms,
-        )
-        if error is not ErrorCode.none or instance is None:
-            self._counters.count_refused_push(error)
-            reply(_encode(request, encode_push_body(error)))
-            return
-        if not connection.headers:
-            connection.headers = identity_headers(connection.identity, self._bridge_id)
-        record = make_record(
-            body,
-            instance,
-            connection_headers=connection.headers,
-            push_id=self._push_ids.make(now_ms),
-            received_at_ms=now_ms,
-        )
-        self._publish(record, partial(self._finish_push, request, body, reply))
-
-    def _finish_push(
-        self,
-        request: Request,
-        body: PushTelemetryRequest,
-        reply: WriteReply,
-        is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
-    ) -> None:
-        error = ErrorCode.none
-        if is_stored:
-            self._counters.accepted_pushes += 1
-        else:
-            error = ErrorCode.throttling_quota_exceeded
-            self._instances.take_back(body)
-        reply(_encode(request, encode_push_body(error)))
+        reply(encode_reply(request, answer_api_versions(request, self.apis)))
 
 
-def _encode(request: Request, body: bytes) -> bytes:
-    return encode_reply(
-        request.api_key, request.api_version, request.correlation_id, body
-    )
+def serve_metadata(node: AdvertisedNode) -> ServedRequest:
+    """Return what answers Metadata: the bridge is the one node."""
+
+    def answer(request: Request, _connection: Connection, reply: WriteReply) -> None:
+        body = expect(MetadataRequest, request)
+        reply(encode_reply(request, answer_metadata(body, request.api_version, node)))
+
+    return ServedRequest(api=METADATA_API, handle=answer)
 
 
-def _expect(kind: type[Body], request: Request) -> Body:
+def expect(kind: type[Body], request: Request) -> Body:
+    """Return the body, which the reader of this API made of this kind."""
     if not isinstance(request.body, kind):
         raise TypeError(f"API key {request.api_key} has no {kind.__name__}")
     return request.body

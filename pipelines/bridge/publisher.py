@@ -19,8 +19,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from pipelines.errors import MissingService
 
 from .counters import BridgeCounters
-from .handlers import Acknowledge
 from .records import TelemetryRecord
+from .telemetry_handlers import Acknowledge
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from pipelines.setting_records import Settings
 
 from .client_instances import ClientInstances, TelemetryLimits
 from .counters import BridgeCounters
-from .handlers import RequestHandlers
+from .handlers import RequestHandlers, serve_metadata
 from .listening import advertised_node, bind_listener
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
@@ -23,6 +23,7 @@ from .records import PushIds, max_record_bytes
 from .selections import SubscriptionRegistry
 from .subscriptions import load_subscriptions
 from .telemetry import COMPRESSION_TYPES
+from .telemetry_handlers import TelemetryHandlers
 from .topics import ensure_topic
 from .transport import BridgeConnection
 
@@ -205,9 +206,8 @@ class BridgeServer:
             ),
             max_client_instances=bridge.max_client_instances,
         )
-        return RequestHandlers(
+        telemetry = TelemetryHandlers(
             bridge_id=bridge.bridge_id,
-            node=node,
             instances=ClientInstances(
                 limits=limits, registry=self.registry, make_uuid=uuid.uuid4
             ),
@@ -215,6 +215,9 @@ class BridgeServer:
             publish=publisher.publish,
             now_ms=lambda: time.time_ns() // _NS_PER_MS,
             counters=self.counters,
+        )
+        return RequestHandlers(
+            [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
         )
 
 

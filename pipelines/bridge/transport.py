@@ -44,7 +44,7 @@ class BridgeConnection(asyncio.Protocol):
         self._listener = listener
         self._counters = counters
         self._on_lost = on_lost
-        self._stream = RequestStream(max_request_bytes=max_request_bytes)
+        self._stream = RequestStream(handlers.apis, max_request_bytes=max_request_bytes)
         self._replies = ReplyOrder()
         self._is_peer_reading = True
         self._is_reading = True

@@ -1,30 +1,37 @@
-"""Which requests are served, in which versions.
+"""Which requests are served, in which versions, and how their bodies are read.
 
 Source: Kafka, clients/src/main/resources/common/message/*.json.
 """
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from .cursor import Cursor
 
 METADATA = 3
 API_VERSIONS = 18
 GET_TELEMETRY_SUBSCRIPTIONS = 71
 PUSH_TELEMETRY = 72
 
-SERVED_VERSIONS: dict[int, range] = {
-    METADATA: range(14),
-    API_VERSIONS: range(5),
-    GET_TELEMETRY_SUBSCRIPTIONS: range(1),
-    PUSH_TELEMETRY: range(1),
-}
-"""API key to the versions that are read and answered, and advertised."""
-
-FIRST_FLEXIBLE_VERSION: dict[int, int] = {
-    METADATA: 9,
-    API_VERSIONS: 3,
-    GET_TELEMETRY_SUBSCRIPTIONS: 0,
-    PUSH_TELEMETRY: 0,
-}
-"""API key to the first version with compact lengths and tagged fields."""
+BodyReader = Callable[[Cursor, int], object]
+"""Reads the body of a request of one version; the cursor stands behind the header."""
 
 
-def is_served(api_key: int, api_version: int) -> bool:
-    """Say whether a request of this key and version is answered."""
-    return api_version in SERVED_VERSIONS.get(api_key, ())
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedApi:
+    """One API that a bridge answers, and advertises."""
+
+    api_key: int
+    versions: range
+    first_flexible_version: int
+    """The first version with compact lengths and tagged fields."""
+    read_body: BodyReader
+
+
+ServedApis = Mapping[int, ServedApi]
+"""API key to what is served of it."""
+
+
+def index_apis(*apis: ServedApi) -> ServedApis:
+    """Return the table of some APIs, in the order of their keys."""
+    return {api.api_key: api for api in sorted(apis, key=lambda api: api.api_key)}

@@ -13,7 +13,7 @@ from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.errors import ErrorCode
 from kio.static.constants import EntityType
 
-from .api_keys import API_VERSIONS, SERVED_VERSIONS, is_served
+from .api_keys import API_VERSIONS, ServedApis
 from .replies import NO_THROTTLE, encode_body, fill, fill_response
 from .requests import Request
 
@@ -33,33 +33,35 @@ def is_valid_software(request: ApiVersionsRequest) -> bool:
     )
 
 
-def answer_api_versions(request: Request) -> bytes:
-    """Return the body of the answer.
+def answer_api_versions(request: Request, apis: ServedApis) -> bytes:
+    """Return the body of the answer: the APIs, or why there are none.
 
     Errors: UNSUPPORTED_VERSION(35) with ApiVersions' own range, INVALID_REQUEST(42)
         without any, for a software name or version that Kafka does not accept.
     """
-    if not is_served(API_VERSIONS, request.api_version):
-        return _encode(0, ErrorCode.unsupported_version, (API_VERSIONS,))
+    own = apis[API_VERSIONS].versions
+    if request.api_version not in own:
+        return _encode(0, ErrorCode.unsupported_version, ((API_VERSIONS, own),))
     body = request.body
     if isinstance(body, ApiVersionsRequest) and not is_valid_software(body):
         return _encode(request.api_version, ErrorCode.invalid_request, ())
-    return _encode(request.api_version, ErrorCode.none, tuple(sorted(SERVED_VERSIONS)))
+    served = tuple((api.api_key, api.versions) for api in apis.values())
+    return _encode(request.api_version, ErrorCode.none, served)
 
 
 @functools.cache
 def _encode(
-    api_version: int, error_code: ErrorCode, api_keys: tuple[int, ...]
+    api_version: int, error_code: ErrorCode, served: tuple[tuple[int, range], ...]
 ) -> bytes:
     module = load_payload_module(API_VERSIONS, api_version, EntityType.response)
     ranges = tuple(
         fill(
             module.ApiVersion,
             api_key=api_key,
-            min_version=SERVED_VERSIONS[api_key].start,
-            max_version=SERVED_VERSIONS[api_key].stop - 1,
+            min_version=versions.start,
+            max_version=versions.stop - 1,
         )
-        for api_key in api_keys
+        for api_key, versions in served
     )
     return encode_body(
         fill_response(

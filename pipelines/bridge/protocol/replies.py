@@ -20,7 +20,8 @@ from kio.serial import entity_writer
 from kio.static.primitive import i32Timedelta
 from kio.static.protocol import Entity
 
-from .api_keys import API_VERSIONS, FIRST_FLEXIBLE_VERSION
+from .api_keys import API_VERSIONS
+from .requests import Request
 
 _SIZE_AND_CORRELATION_ID = struct.Struct(">ii")
 _CORRELATION_ID_BYTES = 4
@@ -67,15 +68,12 @@ class ReplyOrder:
         return b"".join(ready)
 
 
-def encode_reply(
-    api_key: int, api_version: int, correlation_id: int, body: bytes
-) -> bytes:
-    """Put size and response header before an encoded body."""
-    is_flexible = api_version >= FIRST_FLEXIBLE_VERSION[api_key]
-    has_tags = is_flexible and api_key != API_VERSIONS
+def encode_reply(request: Request, body: bytes) -> bytes:
+    """Put size and response header before the encoded body that answers a request."""
+    has_tags = request.is_flexible and request.api_key != API_VERSIONS
     tags = _NO_TAGGED_FIELDS if has_tags else b""
     size = _CORRELATION_ID_BYTES + len(tags) + len(body)
-    return _SIZE_AND_CORRELATION_ID.pack(size, correlation_id) + tags + body
+    return _SIZE_AND_CORRELATION_ID.pack(size, request.correlation_id) + tags + body
 
 
 def encode_body(message: Entity) -> bytes:

@@ -10,7 +10,6 @@ Source: Kafka protocol guide, "Request Header"; KIP-482; KIP-511; KIP-714.
 
 import struct
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kio.schema.api_versions.v4.request import ApiVersionsRequest
@@ -23,11 +22,12 @@ from kio.schema.types import TopicName
 
 from .api_keys import (
     API_VERSIONS,
-    FIRST_FLEXIBLE_VERSION,
     GET_TELEMETRY_SUBSCRIPTIONS,
     METADATA,
     PUSH_TELEMETRY,
-    is_served,
+    ServedApi,
+    ServedApis,
+    index_apis,
 )
 from .cursor import Cursor
 from .errors import MalformedRequest, UnsupportedRequest
@@ -37,20 +37,13 @@ _FRAME_SIZE = struct.Struct(">i")
 _HEADER = struct.Struct(">hhi")
 _PUSH = struct.Struct(">16siBb")
 _FIRST_VERSION_WITH_SOFTWARE_NAME = 3
+_FIRST_FLEXIBLE_METADATA = 9
 _FIRST_METADATA_WITH_NULL_TOPICS = 1
 _FIRST_METADATA_WITH_AUTO_CREATION = 4
 _METADATA_WITH_CLUSTER_OPERATIONS = range(8, 11)
 _FIRST_METADATA_WITH_TOPIC_OPERATIONS = 8
 _FIRST_METADATA_WITH_TOPIC_IDS = 10
 _SMALLEST_TOPIC_BYTES = 2
-
-RequestBody = (
-    ApiVersionsRequest
-    | MetadataRequest
-    | GetTelemetrySubscriptionsRequest
-    | PushTelemetryRequest
-    | None
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,16 +54,19 @@ class Request:
     api_version: int
     correlation_id: int
     client_id: str | None
-    body: RequestBody
+    is_flexible: bool
+    """Whether this version has compact lengths and tagged fields."""
+    body: object
     """None for ApiVersions below version 3 and for a version of it not served."""
 
 
 class RequestStream:
     """Splits the bytes of one connection into requests."""
 
-    __slots__ = ("_buffer", "_max_request_bytes")
+    __slots__ = ("_apis", "_buffer", "_max_request_bytes")
 
-    def __init__(self, *, max_request_bytes: int) -> None:
+    def __init__(self, apis: ServedApis, *, max_request_bytes: int) -> None:
+        self._apis = apis
         self._buffer = bytearray()
         self._max_request_bytes = max_request_bytes
 
@@ -109,29 +105,32 @@ class RequestStream:
         Raises: MalformedRequest, UnsupportedRequest.
         """
         frame = self.next_frame()
-        return None if frame is None else parse_request(frame)
+        return None if frame is None else parse_request(frame, self._apis)
 
 
-def parse_request(frame: bytes) -> Request:
-    """Read one frame.
+def parse_request(frame: bytes, apis: ServedApis) -> Request:
+    """Read one frame of an API that is served.
 
     Errors: ApiVersions in a version not served has no body; its answer says so.
     Raises: MalformedRequest, UnsupportedRequest.
     """
     cursor = Cursor(frame)
     api_key, api_version, correlation_id = cursor.unpack(_HEADER)
-    is_readable = is_served(api_key, api_version)
-    if not is_readable and api_key != API_VERSIONS:
+    api = apis.get(api_key)
+    is_readable = api is not None and api_version in api.versions
+    if api is None or not (is_readable or api_key == API_VERSIONS):
         raise UnsupportedRequest(f"API key {api_key} version {api_version}")
     client_id = cursor.read_legacy_string()
-    if api_version >= FIRST_FLEXIBLE_VERSION[api_key]:
+    is_flexible = api_version >= api.first_flexible_version
+    if is_flexible:
         cursor.skip_tagged_fields()
     return Request(
         api_key=api_key,
         api_version=api_version,
         correlation_id=correlation_id,
         client_id=client_id,
-        body=_BODY_READERS[api_key](cursor, api_version) if is_readable else None,
+        is_flexible=is_flexible,
+        body=api.read_body(cursor, api_version) if is_readable else None,
     )
 
 
@@ -148,7 +147,7 @@ def _read_api_versions(cursor: Cursor, api_version: int) -> ApiVersionsRequest |
 
 
 def _read_metadata(cursor: Cursor, api_version: int) -> MetadataRequest:
-    is_flexible = api_version >= FIRST_FLEXIBLE_VERSION[METADATA]
+    is_flexible = api_version >= _FIRST_FLEXIBLE_METADATA
     length = cursor.read_array_length(
         is_compact=is_flexible, item_bytes=_SMALLEST_TOPIC_BYTES
     )
@@ -180,7 +179,7 @@ def _read_metadata(cursor: Cursor, api_version: int) -> MetadataRequest:
 
 def _read_topic(cursor: Cursor, api_version: int) -> MetadataRequestTopic:
     has_topic_id = api_version >= _FIRST_METADATA_WITH_TOPIC_IDS
-    is_flexible = api_version >= FIRST_FLEXIBLE_VERSION[METADATA]
+    is_flexible = api_version >= _FIRST_FLEXIBLE_METADATA
     topic_id = cursor.read_uuid() if has_topic_id else None
     name = cursor.read_compact_string() if is_flexible else cursor.read_legacy_string()
     if name is None and not has_topic_id:
@@ -215,9 +214,34 @@ def _read_push_telemetry(cursor: Cursor, _api_version: int) -> PushTelemetryRequ
     )
 
 
-_BODY_READERS: dict[int, Callable[[Cursor, int], RequestBody]] = {
-    METADATA: _read_metadata,
-    API_VERSIONS: _read_api_versions,
-    GET_TELEMETRY_SUBSCRIPTIONS: _read_get_telemetry,
-    PUSH_TELEMETRY: _read_push_telemetry,
-}
+API_VERSIONS_API = ServedApi(
+    api_key=API_VERSIONS,
+    versions=range(5),
+    first_flexible_version=_FIRST_VERSION_WITH_SOFTWARE_NAME,
+    read_body=_read_api_versions,
+)
+METADATA_API = ServedApi(
+    api_key=METADATA,
+    versions=range(14),
+    first_flexible_version=_FIRST_FLEXIBLE_METADATA,
+    read_body=_read_metadata,
+)
+GET_TELEMETRY_SUBSCRIPTIONS_API = ServedApi(
+    api_key=GET_TELEMETRY_SUBSCRIPTIONS,
+    versions=range(1),
+    first_flexible_version=0,
+    read_body=_read_get_telemetry,
+)
+PUSH_TELEMETRY_API = ServedApi(
+    api_key=PUSH_TELEMETRY,
+    versions=range(1),
+    first_flexible_version=0,
+    read_body=_read_push_telemetry,
+)
+TELEMETRY_APIS = index_apis(
+    API_VERSIONS_API,
+    METADATA_API,
+    GET_TELEMETRY_SUBSCRIPTIONS_API,
+    PUSH_TELEMETRY_API,
+)
+"""What every bridge serves."""

@@ -20,7 +20,7 @@ from pipelines.bridge.protocol.replies import (
     encode_push_body,
     encode_reply,
 )
-from pipelines.bridge.protocol.requests import Request, parse_request
+from pipelines.bridge.protocol.requests import TELEMETRY_APIS, Request, parse_request
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
 SERVED = [(3, 0, 13), (18, 0, 4), (71, 0, 0), (72, 0, 0)]
@@ -39,12 +39,24 @@ def decode(api_key, version, body):
     return response
 
 
-def ask_versions(version, body=None):
-    return answer_api_versions(
-        Request(
-            api_key=18, api_version=version, correlation_id=1, client_id=None, body=body
-        )
+def make_request(api_key, version, *, correlation_id=1, body=None):
+    return Request(
+        api_key=api_key,
+        api_version=version,
+        correlation_id=correlation_id,
+        client_id=None,
+        is_flexible=version >= TELEMETRY_APIS[api_key].first_flexible_version,
+        body=body,
     )
+
+
+def encode(api_key, version, correlation_id, body):
+    request = make_request(api_key, version, correlation_id=correlation_id)
+    return encode_reply(request, body)
+
+
+def ask_versions(version, body=None):
+    return answer_api_versions(make_request(18, version, body=body), TELEMETRY_APIS)
 
 
 def ask_metadata(version, *topics):
@@ -92,10 +104,10 @@ def test_push_answer_is_kafkas_bytes():
 
 
 def test_api_versions_has_the_old_header_and_telemetry_the_new_one():
-    assert encode_reply(18, 4, 9, b"body") == struct.pack(">ii", 8, 9) + b"body"
-    assert encode_reply(3, 8, 9, b"body") == struct.pack(">ii", 8, 9) + b"body"
-    assert encode_reply(72, 0, 9, b"b") == struct.pack(">iib", 6, 9, 0) + b"b"
-    assert encode_reply(3, 9, 9, b"b") == struct.pack(">iib", 6, 9, 0) + b"b"
+    assert encode(18, 4, 9, b"body") == struct.pack(">ii", 8, 9) + b"body"
+    assert encode(3, 8, 9, b"body") == struct.pack(">ii", 8, 9) + b"body"
+    assert encode(72, 0, 9, b"b") == struct.pack(">iib", 6, 9, 0) + b"b"
+    assert encode(3, 9, 9, b"b") == struct.pack(">iib", 6, 9, 0) + b"b"
 
 
 @pytest.mark.parametrize("version", range(5))
@@ -121,8 +133,10 @@ def test_software_that_kafka_does_not_accept_is_an_invalid_request(name, version
         bytes([len(text.encode()) + 1]) + text.encode() for text in (name, version)
     )
     frame = struct.pack(">hhih", 18, 3, 7, -1) + b"\x00" + texts + b"\x00"
+    request = parse_request(frame, TELEMETRY_APIS)
+    versions = answer_api_versions(request, TELEMETRY_APIS)
     # The bytes that a broker 4.3.1 answers.
-    assert answer_api_versions(parse_request(frame)).hex() == "002a010000000000"
+    assert versions.hex() == "002a010000000000"
 
 
 @pytest.mark.parametrize("version", range(14))

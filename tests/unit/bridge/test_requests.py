@@ -11,9 +11,9 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.static.constants import EntityType
 
-from pipelines.bridge.protocol.api_keys import SERVED_VERSIONS
 from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.requests import TELEMETRY_APIS as APIS
 from pipelines.bridge.protocol.requests import RequestStream, parse_request
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
@@ -37,7 +37,7 @@ def read_golden(name):
 
 
 def parse(frame_bytes):
-    stream = RequestStream(max_request_bytes=MAX_BYTES)
+    stream = RequestStream(APIS, max_request_bytes=MAX_BYTES)
     stream.receive_data(frame_bytes)
     request = stream.next_request()
     assert stream.next_request() is None
@@ -70,16 +70,16 @@ def test_push_reads_as_kio_wrote_it(frame):
 
 def test_golden_bodies_read_as_kafka_wrote_them():
     push = read_golden("PushTelemetryRequest v0 body")
-    request = parse_request(header(72, 0) + b"\x00" + push)
+    request = parse_request(header(72, 0) + b"\x00" + push, APIS)
     assert request.body.client_instance_id == INSTANCE_ID
     assert request.body.subscription_id == -1305330742
     assert (request.body.terminating, request.body.compression_type) == (False, 0)
     assert request.body.metrics == b"\x01\x02\x03"
     get = read_golden("GetTelemetrySubscriptionsRequest v0 body (zero id)")
-    request = parse_request(header(71, 0) + b"\x00" + get)
+    request = parse_request(header(71, 0) + b"\x00" + get, APIS)
     assert request.body == GetTelemetrySubscriptionsRequest(client_instance_id=None)
     versions = read_golden("seed000 ApiVersionsRequest v4 body")
-    request = parse_request(header(18, 4) + b"\x00" + versions)
+    request = parse_request(header(18, 4) + b"\x00" + versions, APIS)
     assert request.body == ApiVersionsRequest(
         client_software_name="apache-kafka-java", client_software_version="4.0.0"
     )
@@ -89,7 +89,7 @@ def test_golden_bodies_read_as_kafka_wrote_them():
 def test_request_is_whole_wherever_the_bytes_are_cut(frame, cut):
     whole = frame(PUSH)
     assert len(whole) == 46
-    stream = RequestStream(max_request_bytes=MAX_BYTES)
+    stream = RequestStream(APIS, max_request_bytes=MAX_BYTES)
     stream.receive_data(whole[:cut])
     assert stream.next_request() is None
     stream.receive_data(whole[cut:])
@@ -99,7 +99,7 @@ def test_request_is_whole_wherever_the_bytes_are_cut(frame, cut):
 
 
 def test_requests_in_one_piece_come_out_one_by_one(frame):
-    stream = RequestStream(max_request_bytes=MAX_BYTES)
+    stream = RequestStream(APIS, max_request_bytes=MAX_BYTES)
     stream.receive_data(frame(PUSH, 1) + frame(PUSH, 2) + frame(PUSH, 3)[:-1])
     assert stream.next_request().correlation_id == 1
     assert stream.next_request().correlation_id == 2
@@ -112,7 +112,7 @@ def test_push_whose_frame_is_too_short_is_malformed(frame, size):
     whole = frame(PUSH)[4:]
     assert len(whole) == 42
     with pytest.raises(MalformedRequest):
-        parse_request(whole[:size])
+        parse_request(whole[:size], APIS)
 
 
 def test_bytes_behind_the_last_field_are_ignored_as_brokers_do(frame):
@@ -121,7 +121,7 @@ def test_bytes_behind_the_last_field_are_ignored_as_brokers_do(frame):
 
 @pytest.mark.parametrize("size", [-1, -(2**31), MAX_BYTES + 1, 2**31 - 1])
 def test_unusable_size_is_refused_before_the_body_comes(size):
-    stream = RequestStream(max_request_bytes=MAX_BYTES)
+    stream = RequestStream(APIS, max_request_bytes=MAX_BYTES)
     stream.receive_data(struct.pack(">i", size))
     with pytest.raises(MalformedRequest):
         stream.next_request()
@@ -129,21 +129,21 @@ def test_unusable_size_is_refused_before_the_body_comes(size):
 
 def test_request_of_exactly_the_limit_is_read(frame):
     whole = frame(PUSH)
-    stream = RequestStream(max_request_bytes=len(whole) - 4)
+    stream = RequestStream(APIS, max_request_bytes=len(whole) - 4)
     stream.receive_data(whole)
     assert stream.next_request().body == PUSH
 
 
 def test_null_metrics_are_an_empty_push(frame):
     before = frame(PUSH)[4:-4]  # length, two bytes, no tags
-    assert parse_request(before + b"\x00\x00").body.metrics == b""
-    assert parse_request(before + b"\x01\x00").body.metrics == b""
+    assert parse_request(before + b"\x00\x00", APIS).body.metrics == b""
+    assert parse_request(before + b"\x01\x00", APIS).body.metrics == b""
 
 
 def test_client_id_may_be_null_or_empty_or_no_utf8(frame):
     assert parse(frame(PUSH, client_id=None)).client_id is None
     assert parse(frame(PUSH, client_id="")).client_id == ""
-    request = parse_request(header(18, 0, client_id=b"\x00\x02a\xff"))
+    request = parse_request(header(18, 0, client_id=b"\x00\x02a\xff"), APIS)
     assert request.client_id == "a�"  # as Java reads it
 
 
@@ -151,14 +151,14 @@ def test_unknown_tagged_fields_are_passed_over(frame):
     whole = frame(PUSH)[4:]
     tagged = whole[:15] + b"\x02\x05\x01z\x06\x00" + whole[16:-1] + b"\x01\x09\x02ab"
     assert whole[15:16] == b"\x00"
-    assert parse_request(tagged).body == PUSH
+    assert parse_request(tagged, APIS).body == PUSH
 
 
 @pytest.mark.parametrize(
     ("version", "names"),
     [
         (version, names)
-        for version in SERVED_VERSIONS[3]
+        for version in APIS[3].versions
         for names in [("a", "b"), (), None]
         if version or names is not None  # version 0 has no null topics
     ],
@@ -193,7 +193,7 @@ def test_api_versions_reads_in_every_version(frame, request_schema, version):
 @pytest.mark.parametrize("version", [5, 6, 99, 32767, -1])
 def test_api_versions_in_another_version_comes_without_a_body(version):
     tags = b"\x00" if version > 2 else b""
-    request = parse_request(header(18, version) + tags + b"\xff\xff\xff not read")
+    request = parse_request(header(18, version) + tags + b"\xff\xff\xff not read", APIS)
     assert (request.api_version, request.body) == (version, None)
 
 
@@ -203,7 +203,7 @@ def test_api_versions_in_another_version_comes_without_a_body(version):
 )
 def test_what_is_not_served_is_told_apart_from_what_is_malformed(api_key, version):
     with pytest.raises(UnsupportedRequest):
-        parse_request(header(api_key, version) + b"\x00")
+        parse_request(header(api_key, version) + b"\x00", APIS)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_what_is_not_served_is_told_apart_from_what_is_malformed(api_key, versio
 )  # fmt: skip
 def test_claims_that_do_not_fit_are_malformed_and_nothing_else(frame_bytes):
     with pytest.raises(MalformedRequest):
-        parse_request(frame_bytes)
+        parse_request(frame_bytes, APIS)
 
 
 def test_numbers_are_signed_and_every_byte_but_zero_is_true(frame):
@@ -245,5 +245,5 @@ def test_numbers_are_signed_and_every_byte_but_zero_is_true(frame):
     whole = frame(PUSH)[4:]
     odd = whole[:36] + b"\x02\xff" + whole[38:]
     assert whole[36:38] == b"\x01\x04"
-    body = parse_request(odd).body
+    body = parse_request(odd, APIS).body
     assert (body.terminating, body.compression_type) == (True, -1)

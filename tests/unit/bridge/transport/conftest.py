@@ -17,12 +17,13 @@ from kio.serial import entity_reader
 
 from pipelines.bridge.client_instances import ClientInstances, TelemetryLimits
 from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.handlers import RequestHandlers
+from pipelines.bridge.handlers import RequestHandlers, serve_metadata
 from pipelines.bridge.listening import bind_listener
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.records import PushIds
 from pipelines.bridge.selections import SubscriptionRegistry
 from pipelines.bridge.subscriptions import parse_subscription
+from pipelines.bridge.telemetry_handlers import TelemetryHandlers
 from pipelines.bridge.transport import (
     BridgeConnection,
 )
@@ -57,14 +58,17 @@ class Bridge:
         self.instances = ClientInstances(
             limits=limits, registry=registry, make_uuid=uuid.uuid4
         )
-        self.handlers = RequestHandlers(
+        telemetry = TelemetryHandlers(
             bridge_id="bridge-1",
-            node=AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c"),
             instances=self.instances,
             push_ids=PushIds(lambda _bits: 0),
             publish=lambda record, done: self.published.put_nowait((record, done)),
             now_ms=self._tick,
             counters=self.counters,
+        )
+        node = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
+        self.handlers = RequestHandlers(
+            [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
         )
 
     def _tick(self):
