@@ -211,7 +211,9 @@ def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
             loop.add_signal_handler(number, stop.set)
         await server.serve(stop, say_endpoint)
 
-    asyncio.run(serve())
+    import uvloop
+
+    uvloop.run(serve())
     return 0
 
 

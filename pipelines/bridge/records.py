@@ -3,7 +3,6 @@
 Source: the header list stands in README.md, "Topics".
 """
 
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -73,7 +72,8 @@ class PushIds:
         time_bits = self._last_ms % 2**_TIME_BITS
         high = (time_bits << 4 | _UUID_VERSION_7) << _COUNTER_BITS | self._counter
         low = _UUID_VARIANT << _RANDOM_BITS | self._random_bits(_RANDOM_BITS)
-        return str(uuid.UUID(int=high << 64 | low))
+        text = f"{high << 64 | low:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def identity_headers(identity: ClientIdentity, bridge_id: str) -> tuple[Header, ...]:

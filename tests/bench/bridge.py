@@ -8,7 +8,6 @@ runs here. Linux only. It prints and never fails on a figure.
 """
 
 import argparse
-import asyncio
 import os
 import platform
 import statistics

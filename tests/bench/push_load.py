@@ -94,7 +94,7 @@ class Pusher(asyncio.Protocol):
         self._transport = transport
         transport.write(api_versions_frame())
 
-    def connection_lost(self, exc):
+    def connection_lost(self, _exc):
         self._load.lost += 1
 
     def data_received(self, data):

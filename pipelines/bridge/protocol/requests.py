@@ -10,7 +10,7 @@ Source: Kafka protocol guide, "Request Header"; KIP-482; KIP-511; KIP-714.
 
 import struct
 import uuid
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.get_telemetry_subscriptions.v0.request import (
@@ -46,9 +46,8 @@ _FIRST_METADATA_WITH_TOPIC_IDS = 10
 _SMALLEST_TOPIC_BYTES = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """One request, header and body."""
+class Request(NamedTuple):
+    """One request, header and body; a tuple, for many are made."""
 
     api_key: int
     api_version: int
@@ -61,22 +60,35 @@ class Request:
 
 
 class RequestStream:
-    """Splits the bytes of one connection into requests."""
+    """Splits the bytes of one connection into requests.
 
-    __slots__ = ("_apis", "_buffer", "_max_request_bytes")
+    Mostly a piece that arrives is one whole request: it is cut out of that piece. What
+    is left of a piece goes to a buffer, where the pieces behind it are added.
+    """
+
+    __slots__ = ("_apis", "_buffer", "_max_request_bytes", "_piece", "_position")
 
     def __init__(self, apis: ServedApis, *, max_request_bytes: int) -> None:
         self._apis = apis
-        self._buffer = bytearray()
         self._max_request_bytes = max_request_bytes
+        self._piece = b""
+        self._position = 0
+        self._buffer: bytearray | None = None
+        """Holds everything that is left, once a request came in several pieces."""
 
     @property
     def has_bytes(self) -> bool:
         """Whether anything received has not come out as a request yet."""
-        return bool(self._buffer)
+        return bool(self._buffer) or self._position < len(self._piece)
 
     def receive_data(self, data: bytes) -> None:
         """Add bytes as they came from the peer."""
+        if not self.has_bytes:
+            self._piece, self._position, self._buffer = data, 0, None
+            return
+        if self._buffer is None:
+            self._buffer = bytearray(self._piece[self._position :])
+            self._piece, self._position = b"", 0
         self._buffer += data
 
     def next_frame(self) -> bytes | None:
@@ -84,19 +96,25 @@ class RequestStream:
 
         Raises: MalformedRequest as soon as the size is known to be unusable.
         """
-        buffer = self._buffer
-        if len(buffer) < FRAME_SIZE_BYTES:
+        source: bytes | bytearray = (
+            self._piece if self._buffer is None else self._buffer
+        )
+        start = self._position + FRAME_SIZE_BYTES
+        if len(source) < start:
             return None
-        size = _FRAME_SIZE.unpack_from(buffer)[0]
+        size = _FRAME_SIZE.unpack_from(source, self._position)[0]
         if not 0 <= size <= self._max_request_bytes:
             raise MalformedRequest(
                 f"a request of {size} bytes; at most {self._max_request_bytes}"
             )
-        end = FRAME_SIZE_BYTES + size
-        if len(buffer) < end:
+        end = start + size
+        if len(source) < end:
             return None
-        frame = bytes(buffer[FRAME_SIZE_BYTES:end])
-        del buffer[:end]
+        frame = bytes(source[start:end])
+        if self._buffer is None:
+            self._position = end
+        else:
+            del self._buffer[:end]
         return frame
 
     def next_request(self) -> Request | None:
