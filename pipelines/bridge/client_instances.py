@@ -17,10 +17,10 @@ from kio.schema.errors import ErrorCode
 from kio.schema.get_telemetry_subscriptions.v0.response import (
     GetTelemetrySubscriptionsResponse,
 )
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.static.primitive import i8, i32, i32Timedelta
 
 from .client_identity import ClientIdentity, uuid_text
+from .protocol.push_telemetry import PushRequest
 from .protocol.replies import NO_THROTTLE
 from .selections import SubscriptionRegistry
 from .subscription_ids import subscription_id
@@ -81,7 +81,8 @@ class ClientInstances:
         Errors: THROTTLING_QUOTA_EXCEEDED(89), in an answer that has defaults only.
         """
         instance_id = requested_id or self._make_instance_id()
-        instance = self._find(instance_id, identity, connection_id, now_ms)
+        key = instance_id.bytes
+        instance = self._find(key, identity, connection_id, now_ms)
         error = judge_get(instance, now_ms=now_ms)
         if error is not ErrorCode.none:
             return _refuse_get(error)
@@ -102,7 +103,7 @@ class ClientInstances:
 
     def push(
         self,
-        request: PushTelemetryRequest,
+        request: PushRequest,
         identity: ClientIdentity,
         *,
         connection_id: int,
@@ -114,7 +115,7 @@ class ClientInstances:
             judge_push says.
         """
         instance_id = request.client_instance_id
-        if instance_id is None or instance_id in RESERVED_INSTANCE_IDS:
+        if instance_id in RESERVED_INSTANCE_IDS:
             return ErrorCode.invalid_request, None
         instance = self._find(instance_id, identity, connection_id, now_ms)
         error = judge_push(
@@ -125,10 +126,10 @@ class ClientInstances:
         )
         return error, instance
 
-    def take_back(self, request: PushTelemetryRequest) -> None:
+    def take_back(self, request: PushRequest) -> None:
         """Note that a push judged well was refused after all."""
         instance_id = request.client_instance_id
-        instance = self._instances.get(instance_id.bytes) if instance_id else None
+        instance = self._instances.get(instance_id)
         if instance is not None:
             take_back_push(request, instance)
 
@@ -140,21 +141,20 @@ class ClientInstances:
 
     def _find(
         self,
-        instance_id: uuid.UUID,
+        key: bytes,
         identity: ClientIdentity,
         connection_id: int,
         now_ms: int,
     ) -> ClientInstance:
         self._drop_expired(now_ms)
-        key = instance_id.bytes
         instance = self._instances.get(key)
         if instance is None or instance.expires_ms <= now_ms:
-            instance = self._make_instance(instance_id, identity)
+            instance = self._make_instance(key, identity)
             self._instances[key] = instance
             self._made_by_connection[connection_id] = key
         elif instance.subscription_version < self._registry.version:
             # A change of subscriptions starts every instance afresh, throttling too.
-            instance = self._make_instance(instance_id, instance.identity)
+            instance = self._make_instance(key, instance.identity)
             self._instances[key] = instance
             self._made_by_connection[connection_id] = key
         self._instances.move_to_end(key)
@@ -170,9 +170,8 @@ class ClientInstances:
                 return
             del self._instances[oldest]
 
-    def _make_instance(
-        self, instance_id: uuid.UUID, identity: ClientIdentity
-    ) -> ClientInstance:
+    def _make_instance(self, key: bytes, identity: ClientIdentity) -> ClientInstance:
+        instance_id = uuid.UUID(bytes=key)
         selection = self._registry.select(identity, instance_id)
         return ClientInstance(
             identity=identity,
@@ -185,9 +184,8 @@ class ClientInstances:
         """Make an id as Kafka's Uuid.randomUuid() does, and one that is not in use."""
         while True:
             made = self._make_uuid()
-            is_usable = (
-                made not in RESERVED_INSTANCE_IDS and made.bytes not in self._instances
-            )
+            key = made.bytes
+            is_usable = key not in RESERVED_INSTANCE_IDS and key not in self._instances
             if is_usable and not uuid_text(made).startswith(_UUID_LEADING_DASH):
                 return made
 

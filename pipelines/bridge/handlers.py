@@ -21,7 +21,7 @@ from .protocol.api_versions import (
 from .protocol.metadata import AdvertisedNode, answer_metadata
 from .protocol.replies import encode_reply
 from .protocol.requests import API_VERSIONS_API, METADATA_API, Request
-from .records import Header
+from .records import ConnectionHeaders
 
 WriteReply = Callable[[bytes], None]
 """Takes the whole reply, size and header included; called once per request."""
@@ -36,13 +36,13 @@ class Connection:
 
     connection_id: int
     identity: ClientIdentity
-    headers: tuple[Header, ...] = ()
-    """identity as headers; made when first needed, empty when out of date."""
+    headers: ConnectionHeaders | None = None
+    """identity as headers; made when first needed, None when out of date."""
 
     def change_identity(self, identity: ClientIdentity) -> None:
         """Take an identity that is better known."""
         self.identity = identity
-        self.headers = ()
+        self.headers = None
 
 
 Handler = Callable[[Request, Connection, WriteReply], None]

@@ -10,13 +10,12 @@ hear it fall silent until they restart.
 Source: KIP-714; Kafka, ClientMetricsManager.java, ClientMetricsInstance.java.
 """
 
-import uuid
 from dataclasses import dataclass
 
 from kio.schema.errors import ErrorCode
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 
 from .client_identity import ClientIdentity
+from .protocol.push_telemetry import PushRequest
 from .selections import Selection
 
 COMPRESSION_TYPES: dict[int, str] = {
@@ -27,7 +26,8 @@ COMPRESSION_TYPES: dict[int, str] = {
     4: "zstd",
 }
 """CompressionType on the wire to Kafka's name. All are accepted, offered or not."""
-RESERVED_INSTANCE_IDS = frozenset({uuid.UUID(int=0), uuid.UUID(int=1)})
+RESERVED_INSTANCE_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
+"""Zero and one, which no client can have."""
 _MAY_ASK_AGAIN_AFTER = frozenset(
     {ErrorCode.unknown_subscription_id, ErrorCode.unsupported_compression_type}
 )
@@ -78,7 +78,7 @@ def judge_get(instance: ClientInstance, *, now_ms: int) -> ErrorCode:
 
 
 def judge_push(
-    request: PushTelemetryRequest,
+    request: PushRequest,
     instance: ClientInstance,
     *,
     telemetry_max_bytes: int,
@@ -110,7 +110,7 @@ def judge_push(
     return error
 
 
-def take_back_push(request: PushTelemetryRequest, instance: ClientInstance) -> None:
+def take_back_push(request: PushRequest, instance: ClientInstance) -> None:
     """Take back the acceptance of a push that Kafka did not take.
 
     Its slot stays used: the client comes back after its interval.
@@ -121,7 +121,7 @@ def take_back_push(request: PushTelemetryRequest, instance: ClientInstance) -> N
 
 
 def _judge_content(
-    request: PushTelemetryRequest, instance: ClientInstance, telemetry_max_bytes: int
+    request: PushRequest, instance: ClientInstance, telemetry_max_bytes: int
 ) -> ErrorCode:
     if request.subscription_id != instance.subscription_id:
         return ErrorCode.unknown_subscription_id

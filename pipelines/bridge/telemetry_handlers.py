@@ -10,17 +10,13 @@ from kio.schema.errors import ErrorCode
 from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
 )
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 
 from .client_instances import ClientInstances
 from .counters import BridgeCounters
 from .handlers import Connection, ServedRequest, WriteReply, expect
+from .protocol.push_telemetry import PUSH_TELEMETRY_API, PushRequest
 from .protocol.replies import encode_body, encode_push_body, encode_reply
-from .protocol.requests import (
-    GET_TELEMETRY_SUBSCRIPTIONS_API,
-    PUSH_TELEMETRY_API,
-    Request,
-)
+from .protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API, Request
 from .records import PushIds, TelemetryRecord, identity_headers, make_record
 
 Acknowledge = Callable[[bool], None]
@@ -77,7 +73,7 @@ class TelemetryHandlers:
     def _answer_push(
         self, request: Request, connection: Connection, reply: WriteReply
     ) -> None:
-        body = expect(PushTelemetryRequest, request)
+        body = expect(PushRequest, request)
         now_ms = self._now_ms()
         error, instance = self._instances.push(
             body,
@@ -89,7 +85,7 @@ class TelemetryHandlers:
             self._counters.count_refused_push(error)
             reply(encode_reply(request, encode_push_body(error)))
             return
-        if not connection.headers:
+        if connection.headers is None:
             connection.headers = identity_headers(connection.identity, self._bridge_id)
         record = make_record(
             body,
@@ -103,7 +99,7 @@ class TelemetryHandlers:
     def _finish_push(
         self,
         request: Request,
-        body: PushTelemetryRequest,
+        body: PushRequest,
         reply: WriteReply,
         is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
     ) -> None:

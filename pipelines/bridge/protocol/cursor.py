@@ -23,6 +23,7 @@ _MAX_INT32 = 2**31 - 1
 _VARINT_MORE = 0x80
 _VARINT_BITS = 0x7F
 _NULL_LENGTH = -1
+_NO_TAGGED_FIELDS = b"\x00"
 
 
 class Cursor:
@@ -30,9 +31,9 @@ class Cursor:
 
     __slots__ = ("_buffer", "_position")
 
-    def __init__(self, buffer: bytes) -> None:
+    def __init__(self, buffer: bytes, position: int = 0) -> None:
         self._buffer = buffer
-        self._position = 0
+        self._position = position
 
     @property
     def remaining_bytes(self) -> int:
@@ -92,7 +93,10 @@ class Cursor:
     def read_compact_bytes(self) -> bytes | None:
         """Read bytes with a compact length; None for null."""
         length = self.read_uvarint() - 1
-        return None if length == _NULL_LENGTH else self._take(length)
+        if length == _NULL_LENGTH:
+            return None
+        start = self._advance(length)
+        return self._buffer[start : start + length]
 
     def read_array_length(self, *, is_compact: bool, item_bytes: int) -> int | None:
         """Read how many items follow; None for a null array.
@@ -111,6 +115,9 @@ class Cursor:
 
     def skip_tagged_fields(self) -> None:
         """Pass over tagged fields; a reader must accept those that it does not know."""
+        if self._buffer[self._position : self._position + 1] == _NO_TAGGED_FIELDS:
+            self._position += 1
+            return
         for _ in range(self.read_uvarint()):
             self.read_uvarint()  # the tag
             self._advance(self.read_uvarint())

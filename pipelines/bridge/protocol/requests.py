@@ -9,7 +9,6 @@ Source: Kafka protocol guide, "Request Header"; KIP-482; KIP-511; KIP-714.
 """
 
 import struct
-import uuid
 from typing import NamedTuple
 
 from kio.schema.api_versions.v4.request import ApiVersionsRequest
@@ -17,25 +16,23 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
 )
 from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.schema.types import TopicName
 
 from .api_keys import (
     API_VERSIONS,
     GET_TELEMETRY_SUBSCRIPTIONS,
     METADATA,
-    PUSH_TELEMETRY,
     ServedApi,
     ServedApis,
     index_apis,
 )
 from .cursor import Cursor
 from .errors import MalformedRequest, UnsupportedRequest
+from .push_telemetry import PUSH_TELEMETRY_API
 
 FRAME_SIZE_BYTES = 4
 _FRAME_SIZE = struct.Struct(">i")
 _HEADER = struct.Struct(">hhi")
-_PUSH = struct.Struct(">16siBb")
 _FIRST_VERSION_WITH_SOFTWARE_NAME = 3
 _FIRST_FLEXIBLE_METADATA = 9
 _FIRST_METADATA_WITH_NULL_TOPICS = 1
@@ -132,24 +129,20 @@ def parse_request(frame: bytes, apis: ServedApis) -> Request:
     Errors: ApiVersions in a version not served has no body; its answer says so.
     Raises: MalformedRequest, UnsupportedRequest.
     """
-    cursor = Cursor(frame)
-    api_key, api_version, correlation_id = cursor.unpack(_HEADER)
+    if len(frame) < _HEADER.size:
+        raise MalformedRequest(f"a request of {len(frame)} bytes has no header")
+    api_key, api_version, correlation_id = _HEADER.unpack_from(frame)
     api = apis.get(api_key)
     is_readable = api is not None and api_version in api.versions
     if api is None or not (is_readable or api_key == API_VERSIONS):
         raise UnsupportedRequest(f"API key {api_key} version {api_version}")
+    cursor = Cursor(frame, _HEADER.size)
     client_id = cursor.read_legacy_string()
     is_flexible = api_version >= api.first_flexible_version
     if is_flexible:
         cursor.skip_tagged_fields()
-    return Request(
-        api_key=api_key,
-        api_version=api_version,
-        correlation_id=correlation_id,
-        client_id=client_id,
-        is_flexible=is_flexible,
-        body=api.read_body(cursor, api_version) if is_readable else None,
-    )
+    body = api.read_body(cursor, api_version) if is_readable else None
+    return Request(api_key, api_version, correlation_id, client_id, is_flexible, body)
 
 
 def _read_api_versions(cursor: Cursor, api_version: int) -> ApiVersionsRequest | None:
@@ -217,21 +210,6 @@ def _read_get_telemetry(
     return GetTelemetrySubscriptionsRequest(client_instance_id=client_instance_id)
 
 
-def _read_push_telemetry(cursor: Cursor, _api_version: int) -> PushTelemetryRequest:
-    instance_id, subscription_id, terminating, compression_type = cursor.unpack(_PUSH)
-    # librdkafka before 2.10.1 sends null where it has nothing to say.
-    metrics = cursor.read_compact_bytes() or b""
-    cursor.skip_tagged_fields()
-    # kio's own types for numbers would check again what has just been read.
-    return PushTelemetryRequest(
-        client_instance_id=uuid.UUID(bytes=instance_id) if any(instance_id) else None,
-        subscription_id=subscription_id,
-        terminating=terminating != 0,
-        compression_type=compression_type,
-        metrics=metrics,
-    )
-
-
 API_VERSIONS_API = ServedApi(
     api_key=API_VERSIONS,
     versions=range(5),
@@ -249,12 +227,6 @@ GET_TELEMETRY_SUBSCRIPTIONS_API = ServedApi(
     versions=range(1),
     first_flexible_version=0,
     read_body=_read_get_telemetry,
-)
-PUSH_TELEMETRY_API = ServedApi(
-    api_key=PUSH_TELEMETRY,
-    versions=range(1),
-    first_flexible_version=0,
-    read_body=_read_push_telemetry,
 )
 TELEMETRY_APIS = index_apis(
     API_VERSIONS_API,

@@ -7,7 +7,9 @@ from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.publisher import Publisher, producer_config
 from pipelines.bridge.records import TelemetryRecord, max_record_bytes
 
-RECORD = TelemetryRecord(key=b"k", value=bytes(1_000), headers=[], timestamp_ms=1)
+RECORD = TelemetryRecord(
+    key=b"k", value=bytes(1_000), headers=[], timestamp_ms=1, size_bytes=1_201
+)
 TIMEOUT_MS = 200
 
 

@@ -13,6 +13,7 @@ from kio.static.constants import EntityType
 
 from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.push_telemetry import PushRequest
 from pipelines.bridge.protocol.requests import TELEMETRY_APIS as APIS
 from pipelines.bridge.protocol.requests import RequestStream, parse_request
 
@@ -25,6 +26,7 @@ PUSH = PushTelemetryRequest(
     compression_type=4,
     metrics=b"\x01\x02",
 )
+READ_PUSH = PushRequest(INSTANCE_ID.bytes, -1305330742, True, 4, b"\x01\x02")
 MAX_BYTES = 1_000
 
 
@@ -63,7 +65,7 @@ def make_metadata(request_schema, version, names):
 
 def test_push_reads_as_kio_wrote_it(frame):
     request = parse(frame(PUSH))
-    assert request.body == PUSH
+    assert request.body == READ_PUSH
     assert (request.api_key, request.api_version) == (72, 0)
     assert (request.correlation_id, request.client_id) == (7, "app-1")
 
@@ -71,10 +73,8 @@ def test_push_reads_as_kio_wrote_it(frame):
 def test_golden_bodies_read_as_kafka_wrote_them():
     push = read_golden("PushTelemetryRequest v0 body")
     request = parse_request(header(72, 0) + b"\x00" + push, APIS)
-    assert request.body.client_instance_id == INSTANCE_ID
-    assert request.body.subscription_id == -1305330742
-    assert (request.body.terminating, request.body.compression_type) == (False, 0)
-    assert request.body.metrics == b"\x01\x02\x03"
+    expected = (INSTANCE_ID.bytes, -1305330742, False, 0, b"\x01\x02\x03")
+    assert request.body == PushRequest(*expected)
     get = read_golden("GetTelemetrySubscriptionsRequest v0 body (zero id)")
     request = parse_request(header(71, 0) + b"\x00" + get, APIS)
     assert request.body == GetTelemetrySubscriptionsRequest(client_instance_id=None)
@@ -93,7 +93,7 @@ def test_request_is_whole_wherever_the_bytes_are_cut(frame, cut):
     stream.receive_data(whole[:cut])
     assert stream.next_request() is None
     stream.receive_data(whole[cut:])
-    assert stream.next_request().body == PUSH
+    assert stream.next_request().body == READ_PUSH
     assert stream.next_request() is None
     assert not stream.has_bytes
 
@@ -116,7 +116,7 @@ def test_push_whose_frame_is_too_short_is_malformed(frame, size):
 
 
 def test_bytes_behind_the_last_field_are_ignored_as_brokers_do(frame):
-    assert parse(frame(PUSH, trailing=b"later")).body == PUSH
+    assert parse(frame(PUSH, trailing=b"later")).body == READ_PUSH
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), MAX_BYTES + 1, 2**31 - 1])
@@ -131,7 +131,7 @@ def test_request_of_exactly_the_limit_is_read(frame):
     whole = frame(PUSH)
     stream = RequestStream(APIS, max_request_bytes=len(whole) - 4)
     stream.receive_data(whole)
-    assert stream.next_request().body == PUSH
+    assert stream.next_request().body == READ_PUSH
 
 
 def test_null_metrics_are_an_empty_push(frame):
@@ -151,7 +151,7 @@ def test_unknown_tagged_fields_are_passed_over(frame):
     whole = frame(PUSH)[4:]
     tagged = whole[:15] + b"\x02\x05\x01z\x06\x00" + whole[16:-1] + b"\x01\x09\x02ab"
     assert whole[15:16] == b"\x00"
-    assert parse_request(tagged, APIS).body == PUSH
+    assert parse_request(tagged, APIS).body == READ_PUSH
 
 
 @pytest.mark.parametrize(
