@@ -85,7 +85,7 @@ class ClientInstances:
         Nulls: No id gets a new one; any other id is taken as it is and sent back.
         Errors: THROTTLING_QUOTA_EXCEEDED(89), in an answer that has defaults only.
         """
-        instance_id = requested_id or self._make_instance_id()
+        instance_id = requested_id or self.make_instance_id()
         entry = self._find(instance_id, identity, connection_id, now_ms)
         error, entry.instance = judge_get(entry.instance, now_ms=now_ms)
         if error is not ErrorCode.none:
@@ -143,6 +143,14 @@ class ClientInstances:
         if instance_id is not None:
             self._entries.pop(instance_id, None)
 
+    def make_instance_id(self) -> uuid.UUID:
+        """Make an id as Kafka's Uuid.randomUuid() does, and one that is not in use."""
+        while True:
+            made = self._make_uuid()
+            is_usable = made not in RESERVED_INSTANCE_IDS and made not in self._entries
+            if is_usable and not uuid_text(made).startswith(_UUID_LEADING_DASH):
+                return made
+
     def _find(
         self,
         instance_id: uuid.UUID,
@@ -186,14 +194,6 @@ class ClientInstances:
             subscription_id=subscription_id(selection.checksum, instance_id),
             subscription_version=self._registry.version,
         )
-
-    def _make_instance_id(self) -> uuid.UUID:
-        """Make an id as Kafka's Uuid.randomUuid() does, and one that is not in use."""
-        while True:
-            made = self._make_uuid()
-            is_usable = made not in RESERVED_INSTANCE_IDS and made not in self._entries
-            if is_usable and not uuid_text(made).startswith(_UUID_LEADING_DASH):
-                return made
 
 
 def _refuse_get(error: ErrorCode) -> GetTelemetrySubscriptionsResponse:
