@@ -36,6 +36,8 @@ class TelemetryRecord:
     """`metrics` as received, still compressed; empty, never null."""
     headers: list[Header]
     timestamp_ms: int
+    topic: str | None = None
+    """None is the publisher's own, that of pushes."""
 
     @property
     def size_bytes(self) -> int:
