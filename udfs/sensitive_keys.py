@@ -8,6 +8,7 @@ No files here: rules and catalogs come in as texts.
 Source: KIP-1324, "Sensitive Configuration".
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ Catalog = Mapping[str, frozenset[str]]
 """Key to the type names that releases of one software give it."""
 
 _MAX_NAME_LENGTH = 128
-_NAME = re2.compile(r"[A-Za-z0-9]{1,32}(?:[._-][A-Za-z0-9]{1,32})*")
+_NAME = re.compile(r"[A-Za-z0-9]{1,32}(?:[._-][A-Za-z0-9]{1,32})*")
 _MAX_PATTERN_MEMORY = 1 << 20
 _SEPARATORS = str.maketrans("_-", "..")
 _MARK_OR_INVISIBLE = frozenset({"Mn", "Me", "Cc", "Cf", "Zs", "Zl", "Zp"})
@@ -171,6 +172,8 @@ def plain_form(key: str) -> str:
         space, control and invisible characters gone, `_` and `-` as `.`.
     Source: Unicode Standard Annex 15.
     """
+    if key.isascii() and key.isprintable():
+        return key.replace(" ", "").lower().translate(_SEPARATORS)
     if not key.isascii():
         folded = unicodedata.normalize("NFKD", key).casefold()
         key = unicodedata.normalize("NFKD", folded)

@@ -98,8 +98,8 @@ class BridgeServer:
             try:
                 await self._listen(listener, node, publisher, stop, on_ready)
             finally:
-                await publisher.close(_FLUSH_S)
                 await self.push_config.close()
+                await publisher.close(_FLUSH_S)
                 logger.info("bridge has stopped: %s", self.counters.as_text())
         if publisher.failure is not None:
             raise publisher.failure

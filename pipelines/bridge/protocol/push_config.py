@@ -22,6 +22,7 @@ _NO_TAGGED_FIELDS = b"\x00"
 _NULL = b"\x00"
 _VARINT_MORE = 0x80
 _VARINT_SHIFT = 7
+_ONE_BYTE = tuple(bytes((value,)) for value in range(_VARINT_MORE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +86,19 @@ def read_push_config(cursor: Cursor) -> PushConfigRequest:
 def write_push_config(configs: Iterable[ClientConfig]) -> bytes:
     """Return the body of a request with these entries."""
     entries = list(configs)
-    body = bytearray(_uvarint(len(entries) + 1))
+    parts = [_uvarint(len(entries) + 1)]
     for one in entries:
-        body += _compact_string(one.config_key)
-        body += _compact_string(one.config_value)
-        body += _TYPE_AND_FLAG.pack(one.config_type, one.is_default)
-        body += _NO_TAGGED_FIELDS
-    body += _NO_TAGGED_FIELDS
-    return bytes(body)
+        config_key, config_value = one.config_key.encode(), one.config_value.encode()
+        parts += (
+            _uvarint(len(config_key) + 1),
+            config_key,
+            _uvarint(len(config_value) + 1),
+            config_value,
+            _TYPE_AND_FLAG.pack(one.config_type, one.is_default),
+            _NO_TAGGED_FIELDS,
+        )
+    parts.append(_NO_TAGGED_FIELDS)
+    return b"".join(parts)
 
 
 def write_push_config_response(
@@ -131,7 +137,7 @@ def _compact_string(text: str) -> bytes:
 
 def _uvarint(value: int) -> bytes:
     if value < _VARINT_MORE:
-        return bytes((value,))
+        return _ONE_BYTE[value]
     written = bytearray()
     while value >= _VARINT_MORE:
         written.append(value & (_VARINT_MORE - 1) | _VARINT_MORE)
