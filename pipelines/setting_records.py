@@ -4,36 +4,13 @@ Each key states its meaning, unit and range once, here: the loader checks them a
 the reference page prints them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
+from .client_config_settings import ClientConfigSettings, SensitiveKeySettings
 from .secret_references import SecretReference
-
-
-def key(
-    meaning: str,
-    *,
-    unit: str = "",
-    low: int | None = None,
-    high: int | None = None,
-    choices: Sequence[str] = (),
-) -> Any:
-    """Declare one key of conf/ with what its users must know."""
-    return field(
-        metadata={
-            "meaning": meaning,
-            "unit": unit,
-            "low": low,
-            "high": high,
-            "choices": tuple(choices),
-        }
-    )
-
+from .setting_keys import MAX_INT32, MAX_PORT, key
 
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
-MAX_PORT = 65_535
-MAX_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +43,7 @@ class TopicSettings:
     """Topics that the bridge writes, and creates where they are missing."""
 
     telemetry: str = key("Topic of accepted pushes.")
+    configs: str = key("Topic of pushed client configurations.")
     partitions: int = key("Partitions of a created topic.", low=1, high=10_000)
     replication_factor: int = key(
         "Replicas of a created topic; -1 is the broker's default.", low=-1, high=100
@@ -173,5 +151,7 @@ class Settings:
     topics: TopicSettings
     bridge: BridgeSettings
     subscriptions: tuple[SubscriptionSettings, ...]
+    client_config: ClientConfigSettings
+    sensitive_keys: SensitiveKeySettings
     tables: TableSettings
     client_telemetry_to_delta: TelemetryJobSettings

@@ -80,7 +80,7 @@ class ClientInstances:
         Nulls: No id gets a new one; any other id is taken as it is and sent back.
         Errors: THROTTLING_QUOTA_EXCEEDED(89), in an answer that has defaults only.
         """
-        instance_id = requested_id or self._make_instance_id()
+        instance_id = requested_id or self.make_instance_id()
         key = instance_id.bytes
         instance = self._find(key, identity, connection_id, now_ms)
         error = judge_get(instance, now_ms=now_ms)
@@ -139,6 +139,15 @@ class ClientInstances:
         if key is not None:
             self._instances.pop(key, None)
 
+    def make_instance_id(self) -> uuid.UUID:
+        """Make an id as Kafka's Uuid.randomUuid() does, and one that is not in use."""
+        while True:
+            made = self._make_uuid()
+            key = made.bytes
+            is_usable = key not in RESERVED_INSTANCE_IDS and key not in self._instances
+            if is_usable and not uuid_text(made).startswith(_UUID_LEADING_DASH):
+                return made
+
     def _find(
         self,
         key: bytes,
@@ -179,15 +188,6 @@ class ClientInstances:
             subscription_id=subscription_id(selection.checksum, instance_id),
             subscription_version=self._registry.version,
         )
-
-    def _make_instance_id(self) -> uuid.UUID:
-        """Make an id as Kafka's Uuid.randomUuid() does, and one that is not in use."""
-        while True:
-            made = self._make_uuid()
-            key = made.bytes
-            is_usable = key not in RESERVED_INSTANCE_IDS and key not in self._instances
-            if is_usable and not uuid_text(made).startswith(_UUID_LEADING_DASH):
-                return made
 
 
 def _refuse_get(error: ErrorCode) -> GetTelemetrySubscriptionsResponse:

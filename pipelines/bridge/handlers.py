@@ -4,11 +4,11 @@ What no part of the bridge serves is "not mine": reading it raises UnsupportedRe
 No sockets and no clock here: what needs them gets them as arguments.
 """
 
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.metadata.v13.request import MetadataRequest
 
 from .client_identity import ClientIdentity
@@ -21,7 +21,9 @@ from .protocol.api_versions import (
 from .protocol.metadata import AdvertisedNode, answer_metadata
 from .protocol.replies import encode_reply
 from .protocol.requests import API_VERSIONS_API, METADATA_API, Request
+from .protocol.software import ClientSoftware, split_software_version
 from .records import ConnectionHeaders
+from .telemetry import RESERVED_INSTANCE_IDS
 
 WriteReply = Callable[[bytes], None]
 """Takes the whole reply, size and header included; called once per request."""
@@ -38,6 +40,11 @@ class Connection:
     identity: ClientIdentity
     headers: ConnectionHeaders | None = None
     """identity as headers; made when first needed, None when out of date."""
+    named_instance_id: uuid.UUID | None = None
+    """The client instance id that the client goes by: in ApiVersions, or made for a
+    configuration that came without any."""
+    given_instance_id: uuid.UUID | None = None
+    """The client instance id that its last GetTelemetrySubscriptions was answered."""
 
     def change_identity(self, identity: ClientIdentity) -> None:
         """Take an identity that is better known."""
@@ -76,15 +83,17 @@ class RequestHandlers:
         self,
         served: Iterable[ServedRequest],
         *,
+        api_versions: ServedApi = API_VERSIONS_API,
         forget: Callable[[Connection], None] = lambda _connection: None,
     ) -> None:
         """Take what the parts of the bridge serve.
 
         Args:
             served: One per API key; what is here is advertised.
+            api_versions: ApiVersions, in the versions that are served.
             forget: Called with each connection that has closed.
         """
-        own = ServedRequest(api=API_VERSIONS_API, handle=self._answer_api_versions)
+        own = ServedRequest(api=api_versions, handle=self._answer_api_versions)
         everything = [own, *served]
         self.apis: ServedApis = index_apis(*(one.api for one in everything))
         self.forget = forget
@@ -106,15 +115,29 @@ class RequestHandlers:
         self, request: Request, connection: Connection, reply: WriteReply
     ) -> None:
         body = request.body
-        if isinstance(body, ApiVersionsRequest) and is_valid_software(body):
-            connection.change_identity(
-                replace(
-                    connection.identity,
-                    client_software_name=body.client_software_name,
-                    client_software_version=body.client_software_version,
-                )
-            )
+        if isinstance(body, ClientSoftware) and is_valid_software(body):
+            _note_software(body, connection)
         reply(encode_reply(request, answer_api_versions(request, self.apis)))
+
+
+def _note_software(software: ClientSoftware, connection: Connection) -> None:
+    """Note what a client says about itself.
+
+    An id of the protocol's own field counts before one in the software's version. What
+    no client instance can be called by, counts as none.
+    """
+    version, carried_id = split_software_version(software.client_software_version)
+    connection.change_identity(
+        replace(
+            connection.identity,
+            client_software_name=software.client_software_name,
+            client_software_version=version,
+        )
+    )
+    for named_id in (software.client_instance_id, carried_id):
+        if named_id is not None and named_id.bytes not in RESERVED_INSTANCE_IDS:
+            connection.named_instance_id = named_id
+            return
 
 
 def serve_metadata(node: AdvertisedNode) -> ServedRequest:

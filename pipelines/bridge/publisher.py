@@ -86,7 +86,7 @@ class _Waiting:
 
 
 class Publisher:
-    """Writes records to one topic; lives and is called in one event loop."""
+    """Writes records to their topics; lives and is called in one event loop."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Publisher:
         waiting = _Waiting(acknowledge, deadline_s, size_bytes)
         try:
             self._producer.produce(
-                self._topic,
+                record.topic or self._topic,
                 key=record.key,
                 value=record.value,
                 headers=list(record.headers),

@@ -15,7 +15,7 @@ RandomBits = Callable[[int], int]
 """Returns a number of so many random bits, as random.getrandbits does."""
 
 _HEADER_ROOM_BYTES = 65_536
-_OWN_HEADER_BYTES = 450
+OWN_HEADER_BYTES = 450
 """Key and headers of one push, and what a record holds beside its bytes; about."""
 _TERMINATING: dict[bool, Header] = {
     True: ("terminating", b"true"),
@@ -42,6 +42,8 @@ class TelemetryRecord(NamedTuple):
     timestamp_ms: int
     size_bytes: int
     """Bytes that the record holds while it waits, nearly."""
+    topic: str | None = None
+    """None is the publisher's own, that of pushes."""
 
 
 class ConnectionHeaders(NamedTuple):
@@ -135,5 +137,5 @@ def make_record(
     ]
     size_bytes = len(request.metrics) + connection_headers.size_bytes
     return TelemetryRecord(
-        key, request.metrics, headers, received_at_ms, size_bytes + _OWN_HEADER_BYTES
+        key, request.metrics, headers, received_at_ms, size_bytes + OWN_HEADER_BYTES
     )

@@ -7,7 +7,7 @@ import random
 import socket
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 
 from pipelines.kafka_connection import publisher_config
 from pipelines.secret_references import SecretReader
@@ -19,12 +19,14 @@ from .handlers import RequestHandlers, serve_metadata
 from .listening import advertised_node, bind_listener
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
+from .push_config_part import PushConfigPart
 from .records import PushIds, max_record_bytes
 from .selections import SubscriptionRegistry
+from .stopping import is_done_before
 from .subscriptions import load_subscriptions
 from .telemetry import COMPRESSION_TYPES
-from .telemetry_handlers import TelemetryHandlers
-from .topics import ensure_topic
+from .telemetry_handlers import Publish, TelemetryHandlers
+from .topics import ensure_topics
 from .transport import BridgeConnection
 
 logger = logging.getLogger(__name__)
@@ -67,6 +69,7 @@ class BridgeServer:
         self._kafka = publisher_config(settings.kafka, secrets)
         self.registry = SubscriptionRegistry(load_subscriptions(settings.subscriptions))
         """Subscriptions in force; clients hear of a change at their next request."""
+        self.push_config = PushConfigPart(settings)
         self._connections: set[BridgeConnection] = set()
         self._has_no_connection = asyncio.Event()
         self._has_no_connection.set()
@@ -79,19 +82,23 @@ class BridgeServer:
         bridge = self._bridge
         with bind_listener(bridge.listen_host, bridge.listen_port) as listener:
             node = advertised_node(bridge, listener.getsockname()[1])
-            record_bytes = max_record_bytes(bridge.telemetry_max_bytes)
-            found_topic = ensure_topic(
+            record_bytes = max_record_bytes(
+                max(bridge.telemetry_max_bytes, self.push_config.max_value_bytes)
+            )
+            found_topics = ensure_topics(
                 self._kafka,
+                [self._settings.topics.telemetry, *self.push_config.topics],
                 self._settings.topics,
                 bridge_id=bridge.bridge_id,
                 max_record_bytes=record_bytes,
             )
-            if not await _is_done_before(stop, found_topic):
+            if not await is_done_before(stop, found_topics):
                 return
             publisher = self._open_publisher(record_bytes)
             try:
                 await self._listen(listener, node, publisher, stop, on_ready)
             finally:
+                await self.push_config.close()
                 await publisher.close(_FLUSH_S)
                 logger.info("bridge has stopped: %s", self.counters.as_text())
         if publisher.failure is not None:
@@ -105,7 +112,7 @@ class BridgeServer:
         stop: asyncio.Event,
         on_ready: OnReady,
     ) -> None:
-        handlers = self._make_handlers(node, publisher)
+        handlers = self.make_handlers(node, publisher.publish)
         loop = asyncio.get_running_loop()
         # TLS is one more argument here; nothing else of the bridge will notice it.
         server = await loop.create_server(self._connect_to(handlers), sock=listener)
@@ -195,9 +202,13 @@ class BridgeServer:
             counters=self.counters,
         )
 
-    def _make_handlers(
-        self, node: AdvertisedNode, publisher: Publisher
-    ) -> RequestHandlers:
+    def make_handlers(self, node: AdvertisedNode, publish: Publish) -> RequestHandlers:
+        """Wire everything that is served.
+
+        Args:
+            node: What clients are told about this bridge.
+            publish: Writes a record and says once whether Kafka has it.
+        """
         bridge = self._bridge
         limits = TelemetryLimits(
             telemetry_max_bytes=bridge.telemetry_max_bytes,
@@ -206,33 +217,28 @@ class BridgeServer:
             ),
             max_client_instances=bridge.max_client_instances,
         )
+        instances = ClientInstances(
+            limits=limits, registry=self.registry, make_uuid=uuid.uuid4
+        )
+        # Seeded by the system; the ids are unique, not secret.
+        push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
         telemetry = TelemetryHandlers(
             bridge_id=bridge.bridge_id,
-            instances=ClientInstances(
-                limits=limits, registry=self.registry, make_uuid=uuid.uuid4
-            ),
-            # Seeded by the system; the ids are unique, not secret.
-            push_ids=PushIds(random.Random().getrandbits),  # noqa: S311 - see above
-            publish=publisher.publish,
-            now_ms=lambda: time.time_ns() // _NS_PER_MS,
+            instances=instances,
+            push_ids=push_ids,
+            publish=publish,
+            now_ms=_now_ms,
             counters=self.counters,
         )
-        return RequestHandlers(
-            [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
+        return self.push_config.serve_with(
+            [serve_metadata(node), *telemetry.served()],
+            forget=telemetry.forget,
+            make_instance_id=instances.make_instance_id,
+            push_ids=push_ids,
+            publish=publish,
+            now_ms=_now_ms,
         )
 
 
-async def _is_done_before(
-    stop: asyncio.Event, work: Coroutine[None, None, object]
-) -> bool:
-    """Do some work to its end, or give it up when stop is set."""
-    tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        is_done = tasks[0].done()
-        if is_done:
-            tasks[0].result()
-    finally:
-        for task in tasks:
-            task.cancel()
-    return is_done
+def _now_ms() -> int:
+    return time.time_ns() // _NS_PER_MS

@@ -60,7 +60,7 @@ class TelemetryHandlers:
     ) -> None:
         body = expect(GetTelemetrySubscriptionsRequest, request)
         response = self._instances.get(
-            body.client_instance_id,
+            body.client_instance_id or connection.named_instance_id,
             connection.identity,
             connection_id=connection.connection_id,
             now_ms=self._now_ms(),
@@ -68,6 +68,8 @@ class TelemetryHandlers:
         self._counters.gets += 1
         if response.error_code is not ErrorCode.none:
             self._counters.throttled_gets += 1
+        else:
+            connection.given_instance_id = response.client_instance_id
         reply(encode_reply(request, encode_body(response)))
 
     def _answer_push(

@@ -87,6 +87,14 @@ class Cursor:
 
     def read_compact_string(self) -> str | None:
         """Read a string with a compact length; None for null."""
+        # Most texts are short and whole; the others take the longer way.
+        buffer, start = self._buffer, self._position
+        if start < len(buffer):
+            size = buffer[start]
+            end = start + size
+            if 0 < size < _VARINT_MORE and end <= len(buffer):
+                self._position = end
+                return str(buffer[start + 1 : end], "utf-8", "replace")
         length = self.read_uvarint() - 1
         return None if length == _NULL_LENGTH else self._take_text(length)
 

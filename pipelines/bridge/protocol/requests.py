@@ -11,7 +11,6 @@ Source: Kafka protocol guide, "Request Header"; KIP-482; KIP-511; KIP-714.
 import struct
 from typing import NamedTuple
 
-from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
 )
@@ -29,11 +28,11 @@ from .api_keys import (
 from .cursor import Cursor
 from .errors import MalformedRequest, UnsupportedRequest
 from .push_telemetry import PUSH_TELEMETRY_API
+from .software import api_versions_api
 
 FRAME_SIZE_BYTES = 4
 _FRAME_SIZE = struct.Struct(">i")
 _HEADER = struct.Struct(">hhi")
-_FIRST_VERSION_WITH_SOFTWARE_NAME = 3
 _FIRST_FLEXIBLE_METADATA = 9
 _FIRST_METADATA_WITH_NULL_TOPICS = 1
 _FIRST_METADATA_WITH_AUTO_CREATION = 4
@@ -145,18 +144,6 @@ def parse_request(frame: bytes, apis: ServedApis) -> Request:
     return Request(api_key, api_version, correlation_id, client_id, is_flexible, body)
 
 
-def _read_api_versions(cursor: Cursor, api_version: int) -> ApiVersionsRequest | None:
-    if api_version < _FIRST_VERSION_WITH_SOFTWARE_NAME:
-        return None
-    name, version = cursor.read_compact_string(), cursor.read_compact_string()
-    if name is None or version is None:
-        raise MalformedRequest("ApiVersions with a null software name or version")
-    cursor.skip_tagged_fields()
-    return ApiVersionsRequest(
-        client_software_name=name, client_software_version=version
-    )
-
-
 def _read_metadata(cursor: Cursor, api_version: int) -> MetadataRequest:
     is_flexible = api_version >= _FIRST_FLEXIBLE_METADATA
     length = cursor.read_array_length(
@@ -210,12 +197,7 @@ def _read_get_telemetry(
     return GetTelemetrySubscriptionsRequest(client_instance_id=client_instance_id)
 
 
-API_VERSIONS_API = ServedApi(
-    api_key=API_VERSIONS,
-    versions=range(5),
-    first_flexible_version=_FIRST_VERSION_WITH_SOFTWARE_NAME,
-    read_body=_read_api_versions,
-)
+API_VERSIONS_API = api_versions_api()
 METADATA_API = ServedApi(
     api_key=METADATA,
     versions=range(14),

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from kio.index import load_payload_module
-from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
 )
@@ -16,6 +15,7 @@ from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedReques
 from pipelines.bridge.protocol.push_telemetry import PushRequest
 from pipelines.bridge.protocol.requests import TELEMETRY_APIS as APIS
 from pipelines.bridge.protocol.requests import RequestStream, parse_request
+from pipelines.bridge.protocol.software import ClientSoftware
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
 INSTANCE_ID = uuid.UUID("b69cc35a-7a54-4790-aa69-cc2bd4ee4538")
@@ -80,7 +80,7 @@ def test_golden_bodies_read_as_kafka_wrote_them():
     assert request.body == GetTelemetrySubscriptionsRequest(client_instance_id=None)
     versions = read_golden("seed000 ApiVersionsRequest v4 body")
     request = parse_request(header(18, 4) + b"\x00" + versions, APIS)
-    assert request.body == ApiVersionsRequest(
+    assert request.body == ClientSoftware(
         client_software_name="apache-kafka-java", client_software_version="4.0.0"
     )
 
@@ -187,10 +187,10 @@ def test_api_versions_reads_in_every_version(frame, request_schema, version):
     schema = request_schema(18, version)
     software = {"client_software_name": "app", "client_software_version": "1"}
     body = parse(frame(schema(**(software if version >= 3 else {})))).body
-    assert body == (ApiVersionsRequest(**software) if version >= 3 else None)
+    assert body == (ClientSoftware(**software) if version >= 3 else None)
 
 
-@pytest.mark.parametrize("version", [5, 6, 99, 32767, -1])
+@pytest.mark.parametrize("version", [6, 7, 99, 32767, -1])
 def test_api_versions_in_another_version_comes_without_a_body(version):
     tags = b"\x00" if version > 2 else b""
     request = parse_request(header(18, version) + tags + b"\xff\xff\xff not read", APIS)

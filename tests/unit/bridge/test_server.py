@@ -7,7 +7,7 @@ import pytest
 from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.listening import advertised_node
 from pipelines.bridge.server import BridgeServer, run_bridge
-from pipelines.bridge.topics import ensure_topic
+from pipelines.bridge.topics import ensure_topics
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
@@ -62,8 +62,9 @@ def test_kafka_that_does_not_answer_is_named_with_what_to_do():
             match=rf"Kafka at {servers} does not answer .*\[kafka\] settings",
         ):
             asyncio.run(
-                ensure_topic(
+                ensure_topics(
                     connection,
+                    ["t"],
                     load_settings("local").topics,
                     bridge_id="b",
                     max_record_bytes=2_000_000,
