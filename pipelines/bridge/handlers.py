@@ -12,6 +12,8 @@ from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.metadata.v13.request import MetadataRequest
 
 from .client_identity import ClientIdentity
+from .counters import AnswerCounts
+from .instance_metrics import InstanceMetrics
 from .protocol.api_keys import ServedApi, ServedApis, index_apis
 from .protocol.api_versions import (
     UNKNOWN_SOFTWARE,
@@ -19,7 +21,7 @@ from .protocol.api_versions import (
     is_valid_software,
 )
 from .protocol.metadata import AdvertisedNode, answer_metadata
-from .protocol.replies import encode_reply
+from .protocol.replies import encode_reply, read_error_code
 from .protocol.requests import API_VERSIONS_API, METADATA_API, Request
 from .records import Header
 
@@ -38,6 +40,10 @@ class Connection:
     identity: ClientIdentity
     headers: tuple[Header, ...] = ()
     """identity as headers; made when first needed, empty when out of date."""
+    seat: InstanceMetrics | None = None
+    """Counts of this connection's client instance, if it is one of the few shown."""
+    trouble: int = 0
+    """How often its requests were throttled or its pushes not stored."""
 
     def change_identity(self, identity: ClientIdentity) -> None:
         """Take an identity that is better known."""
@@ -54,6 +60,10 @@ class ServedRequest:
 
     api: ServedApi
     handle: Handler
+    error_code_at: int | None = None
+    """Byte of the answer's body where its error code stands; None where it has none."""
+    is_counted: bool = False
+    """Whether its part counts the answers itself."""
 
 
 def make_identity(listener: str, address: str, port: int) -> ClientIdentity:
@@ -77,19 +87,25 @@ class RequestHandlers:
         served: Iterable[ServedRequest],
         *,
         forget: Callable[[Connection], None] = lambda _connection: None,
+        answers: AnswerCounts | None = None,
     ) -> None:
         """Take what the parts of the bridge serve.
 
         Args:
             served: One per API key; what is here is advertised.
             forget: Called with each connection that has closed.
+            answers: Where answers are counted by API key and error code.
         """
-        own = ServedRequest(api=API_VERSIONS_API, handle=self._answer_api_versions)
+        own = ServedRequest(
+            api=API_VERSIONS_API, handle=self._answer_api_versions, error_code_at=0
+        )
         everything = [own, *served]
         self.apis: ServedApis = index_apis(*(one.api for one in everything))
         self.forget = forget
+        counts = answers or AnswerCounts()
         self._handlers: Mapping[int, Handler] = {
-            one.api.api_key: one.handle for one in everything
+            one.api.api_key: one.handle if one.is_counted else _counting(one, counts)
+            for one in everything
         }
 
     def handle(
@@ -115,6 +131,20 @@ class RequestHandlers:
                 )
             )
         reply(encode_reply(request, answer_api_versions(request, self.apis)))
+
+
+def _counting(served: ServedRequest, counts: AnswerCounts) -> Handler:
+    """Return a handler that counts what it answers."""
+
+    def handle(request: Request, connection: Connection, reply: WriteReply) -> None:
+        def count_and_reply(whole: bytes) -> None:
+            code = read_error_code(request, whole, served.error_code_at)
+            counts.add(request.api_key, code)
+            reply(whole)
+
+        served.handle(request, connection, count_and_reply)
+
+    return handle
 
 
 def serve_metadata(node: AdvertisedNode) -> ServedRequest:

@@ -7,7 +7,7 @@ import random
 import socket
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 
 from pipelines.kafka_connection import publisher_config
 from pipelines.secret_references import SecretReader
@@ -21,11 +21,13 @@ from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
 from .records import PushIds, max_record_bytes
 from .selections import SubscriptionRegistry
+from .stopping import is_done_before
 from .subscriptions import load_subscriptions
 from .telemetry import COMPRESSION_TYPES
-from .telemetry_handlers import TelemetryHandlers
+from .telemetry_handlers import Publish, TelemetryHandlers
 from .topics import ensure_topic
 from .transport import BridgeConnection
+from .watch import BridgeWatch
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +69,8 @@ class BridgeServer:
         self._kafka = publisher_config(settings.kafka, secrets)
         self.registry = SubscriptionRegistry(load_subscriptions(settings.subscriptions))
         """Subscriptions in force; clients hear of a change at their next request."""
+        self.watch = BridgeWatch(settings.bridge, self.counters)
+        """Metrics and health; parts add their metrics to watch.state.groups."""
         self._connections: set[BridgeConnection] = set()
         self._has_no_connection = asyncio.Event()
         self._has_no_connection.set()
@@ -76,6 +80,10 @@ class BridgeServer:
 
         Raises: InvalidSetting, MissingService.
         """
+        async with self.watch.serving():
+            await self._serve(stop, on_ready)
+
+    async def _serve(self, stop: asyncio.Event, on_ready: OnReady) -> None:
         bridge = self._bridge
         with bind_listener(bridge.listen_host, bridge.listen_port) as listener:
             node = advertised_node(bridge, listener.getsockname()[1])
@@ -86,7 +94,7 @@ class BridgeServer:
                 bridge_id=bridge.bridge_id,
                 max_record_bytes=record_bytes,
             )
-            if not await _is_done_before(stop, found_topic):
+            if not await is_done_before(stop, found_topic):
                 return
             publisher = self._open_publisher(record_bytes)
             try:
@@ -105,7 +113,7 @@ class BridgeServer:
         stop: asyncio.Event,
         on_ready: OnReady,
     ) -> None:
-        handlers = self._make_handlers(node, publisher)
+        handlers = self.make_handlers(node, publisher.publish)
         loop = asyncio.get_running_loop()
         # TLS is one more argument here; nothing else of the bridge will notice it.
         server = await loop.create_server(self._connect_to(handlers), sock=listener)
@@ -114,13 +122,18 @@ class BridgeServer:
                 group.create_task(stop.wait()),
                 group.create_task(publisher.has_failed.wait()),
             }
-            tasks = {*endings, group.create_task(self._report_counters())}
+            tasks = {
+                *endings,
+                group.create_task(self._report_counters()),
+                group.create_task(self.watch.follow(publisher)),
+            }
             try:
                 host, port = listener.getsockname()[:2]
                 logger.info("bridge listens on %s port %d", host, port)
                 on_ready(host, port)
                 await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
             finally:
+                self.watch.is_stopping = True
                 for task in tasks:
                     task.cancel()
                 server.close()
@@ -195,9 +208,19 @@ class BridgeServer:
             counters=self.counters,
         )
 
-    def _make_handlers(
-        self, node: AdvertisedNode, publisher: Publisher
+    def make_handlers(
+        self,
+        node: AdvertisedNode,
+        publish: Publish,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // _NS_PER_MS,
     ) -> RequestHandlers:
+        """Wire everything that is served.
+
+        Args:
+            node: What clients are told about this bridge.
+            publish: Writes a record and says once whether Kafka has it.
+            now_ms: Milliseconds since 1970-01-01T00:00:00Z.
+        """
         bridge = self._bridge
         limits = TelemetryLimits(
             telemetry_max_bytes=bridge.telemetry_max_bytes,
@@ -206,32 +229,21 @@ class BridgeServer:
             ),
             max_client_instances=bridge.max_client_instances,
         )
+        instances = ClientInstances(
+            limits=limits, registry=self.registry, make_uuid=uuid.uuid4
+        )
+        self.watch.count_instances = instances.__len__
         telemetry = TelemetryHandlers(
             bridge_id=bridge.bridge_id,
-            instances=ClientInstances(
-                limits=limits, registry=self.registry, make_uuid=uuid.uuid4
-            ),
+            instances=instances,
             push_ids=PushIds(random.SystemRandom().getrandbits),
-            publish=publisher.publish,
-            now_ms=lambda: time.time_ns() // _NS_PER_MS,
+            publish=publish,
+            now_ms=now_ms,
             counters=self.counters,
+            top=self.watch.top,
         )
         return RequestHandlers(
-            [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
+            [serve_metadata(node), *telemetry.served()],
+            forget=telemetry.forget,
+            answers=self.counters.answers,
         )
-
-
-async def _is_done_before(
-    stop: asyncio.Event, work: Coroutine[None, None, object]
-) -> bool:
-    """Do some work to its end, or give it up when stop is set."""
-    tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        is_done = tasks[0].done()
-        if is_done:
-            tasks[0].result()
-    finally:
-        for task in tasks:
-            task.cancel()
-    return is_done

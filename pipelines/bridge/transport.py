@@ -67,6 +67,7 @@ class BridgeConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer what is whole."""
+        self._counters.received_bytes += len(data)
         if not self._is_ending:
             self._stream.receive_data(data)
             self._serve()
@@ -145,6 +146,7 @@ class BridgeConnection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         if ready:
+            self._counters.sent_bytes += len(ready)
             self._transport.write(ready)
         self._serve()
 
