@@ -74,6 +74,8 @@ class BridgeCounters:
     """Refused by timeout or at the stop, and stored by Kafka after all."""
     malformed_requests: int = 0
     unsupported_requests: int = 0
+    unexpected_errors: int = 0
+    """Faults of the bridge itself; the log names their places."""
     received_bytes: int = 0
     sent_bytes: int = 0
     answers: AnswerCounts = field(default_factory=AnswerCounts)

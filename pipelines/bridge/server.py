@@ -17,6 +17,7 @@ from .client_instances import ClientInstances, TelemetryLimits
 from .counters import BridgeCounters
 from .handlers import RequestHandlers, serve_metadata
 from .listening import advertised_node, bind_listener
+from .logs import log_refused
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
 from .records import PushIds, max_record_bytes
@@ -32,7 +33,6 @@ from .watch import BridgeWatch
 logger = logging.getLogger(__name__)
 
 OnReady = Callable[[str, int], None]
-REPORT_INTERVAL_S = 60.0
 _MS = 1_000
 _NS_PER_MS = 1_000_000
 _LAST_REPLIES_S = 1.0
@@ -124,7 +124,6 @@ class BridgeServer:
             }
             tasks = {
                 *endings,
-                group.create_task(self._report_counters()),
                 group.create_task(self.watch.follow(publisher)),
             }
             try:
@@ -187,11 +186,6 @@ class BridgeServer:
             return False
         return True
 
-    async def _report_counters(self) -> None:
-        while True:
-            await asyncio.sleep(REPORT_INTERVAL_S)
-            logger.info("bridge: %s", self.counters.as_text())
-
     def _open_publisher(self, record_bytes: int) -> Publisher:
         bridge = self._bridge
         return Publisher(
@@ -241,6 +235,7 @@ class BridgeServer:
             now_ms=now_ms,
             counters=self.counters,
             top=self.watch.top,
+            on_refused=log_refused,
         )
         return RequestHandlers(
             [serve_metadata(node), *telemetry.served()],

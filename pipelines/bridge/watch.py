@@ -23,12 +23,14 @@ from .http_listener import HttpListener
 from .http_requests import Page
 from .instance_metrics import WINDOW_S, TopInstances
 from .listening import bind_listener
+from .logs import log_unexpected
 from .metrics import BridgeCollector
 from .own_metrics import BridgeState
 
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.5
+REPORT_INTERVAL_S = 60.0
 PROBE_INTERVAL_S = PROOF_LASTS_S / 3
 NO_HTTP_PORT = -1
 _HTTP_KEYS = "bridge.http_host and bridge.http_port"
@@ -50,6 +52,7 @@ class BridgeWatch:
 
     def __init__(self, bridge: BridgeSettings, counters: BridgeCounters) -> None:
         self._bridge = bridge
+        self._counters = counters
         self.is_stopping = False
         """Set it when no more clients are wanted; /readyz says so."""
         self.count_instances: Callable[[], int] = lambda: 0
@@ -75,16 +78,21 @@ class BridgeWatch:
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Serve the pages while the block runs.
+        """Serve the pages, and write to the log, while the block runs.
 
-        Raises: MissingService when their address cannot be had.
+        Raises: MissingService when the address of the pages cannot be had.
         """
-        ticking = asyncio.create_task(self._tick())
+        asyncio.get_running_loop().set_exception_handler(self._note_unexpected)
+        tasks = [
+            asyncio.create_task(self._tick()),
+            asyncio.create_task(self._report_counters()),
+        ]
         try:
             async with self._listening():
                 yield
         finally:
-            ticking.cancel()
+            for task in tasks:
+                task.cancel()
 
     @contextlib.asynccontextmanager
     async def _listening(self) -> AsyncIterator[None]:
@@ -156,6 +164,15 @@ class BridgeWatch:
         state.event_loop_lag_s = max(self._lag_s, self._lag_before_s)
         state.is_ready = self.why_not_ready() is None
         return state
+
+    def _note_unexpected(self, _loop: object, context: dict[str, object]) -> None:
+        self._counters.unexpected_errors += 1
+        log_unexpected(context)
+
+    async def _report_counters(self) -> None:
+        while True:
+            await asyncio.sleep(REPORT_INTERVAL_S)
+            logger.info("bridge: %s", self._counters.as_text())
 
     async def _tick(self) -> None:
         """Measure how late the event loop is, and begin windows."""

@@ -137,3 +137,17 @@ def test_bridge_is_ready_once_kafka_has_answered():
         following.cancel()
 
     asyncio.run(test())
+
+
+def test_unexpected_error_is_counted_and_shows_no_arguments(caplog):
+    async def test():
+        async with waiting_bridge() as server:
+            secret = b"payload of a client"
+            asyncio.get_running_loop().call_soon(len, secret, secret)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert server.counters.unexpected_errors == 1
+            assert "unexpected error: TypeError" in caplog.text
+            assert "payload" not in caplog.text
+
+    asyncio.run(test())
