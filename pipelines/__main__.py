@@ -197,9 +197,13 @@ def run_job(arguments: Namespace) -> int:
 
 def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
     """Serve clients until SIGINT or SIGTERM."""
+    from pipelines.bridge.logs import make_handler
     from pipelines.bridge.server import BridgeServer
 
-    server = BridgeServer(read_settings(arguments), make_secret_reader())
+    settings = read_settings(arguments)
+    handler = make_handler(settings.bridge.log_format, sys.stderr)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    server = BridgeServer(settings, make_secret_reader())
 
     def say_endpoint(host: str, port: int) -> None:
         print(f"bridge: {host}:{port}", flush=True)

@@ -101,6 +101,19 @@ class BridgeSettings:
     drain_timeout_ms: int = key(
         "Longest wait for pushes in flight when the bridge stops.", unit="ms"
     )
+    http_host: str = key("Address of the pages /metrics, /healthz and /readyz.")
+    http_port: int = key(
+        "Port of these pages; 0 takes a free one, -1 serves none.",
+        low=-1,
+        high=MAX_PORT,
+    )
+    metrics_top_instances: int = key(
+        "Client instances that /metrics shows one by one.", high=1_000
+    )
+    log_format: str = key(
+        "Lines of the bridge's log: text, or one JSON object each.",
+        choices=("console", "json"),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,8 @@ from typing import TypeVar
 from kio.schema.metadata.v13.request import MetadataRequest
 
 from .client_identity import ClientIdentity
+from .counters import AnswerCounts
+from .instance_metrics import InstanceMetrics
 from .protocol.api_keys import ServedApi, ServedApis, index_apis
 from .protocol.api_versions import (
     UNKNOWN_SOFTWARE,
@@ -19,7 +21,7 @@ from .protocol.api_versions import (
     is_valid_software,
 )
 from .protocol.metadata import AdvertisedNode, answer_metadata
-from .protocol.replies import encode_reply
+from .protocol.replies import encode_reply, read_error_code
 from .protocol.requests import API_VERSIONS_API, METADATA_API, Request
 from .protocol.software import ClientSoftware, split_software_version
 from .records import ConnectionHeaders
@@ -45,6 +47,10 @@ class Connection:
     configuration that came without any."""
     given_instance_id: uuid.UUID | None = None
     """The client instance id that its last GetTelemetrySubscriptions was answered."""
+    seat: InstanceMetrics | None = None
+    """Counts of this connection's client instance, if it is one of the few shown."""
+    trouble: int = 0
+    """How often its requests were throttled or its pushes not stored."""
 
     def change_identity(self, identity: ClientIdentity) -> None:
         """Take an identity that is better known."""
@@ -61,6 +67,10 @@ class ServedRequest:
 
     api: ServedApi
     handle: Handler
+    error_code_at: int | None = None
+    """Byte of the answer's body where its error code stands; None where it has none."""
+    is_counted: bool = False
+    """Whether its part counts the answers itself."""
 
 
 def make_identity(listener: str, address: str, port: int) -> ClientIdentity:
@@ -85,6 +95,7 @@ class RequestHandlers:
         *,
         api_versions: ServedApi = API_VERSIONS_API,
         forget: Callable[[Connection], None] = lambda _connection: None,
+        answers: AnswerCounts | None = None,
     ) -> None:
         """Take what the parts of the bridge serve.
 
@@ -92,13 +103,18 @@ class RequestHandlers:
             served: One per API key; what is here is advertised.
             api_versions: ApiVersions, in the versions that are served.
             forget: Called with each connection that has closed.
+            answers: Where answers are counted by API key and error code.
         """
-        own = ServedRequest(api=api_versions, handle=self._answer_api_versions)
+        own = ServedRequest(
+            api=api_versions, handle=self._answer_api_versions, error_code_at=0
+        )
         everything = [own, *served]
         self.apis: ServedApis = index_apis(*(one.api for one in everything))
         self.forget = forget
+        counts = answers or AnswerCounts()
         self._handlers: Mapping[int, Handler] = {
-            one.api.api_key: one.handle for one in everything
+            one.api.api_key: one.handle if one.is_counted else _counting(one, counts)
+            for one in everything
         }
 
     def handle(
@@ -138,6 +154,20 @@ def _note_software(software: ClientSoftware, connection: Connection) -> None:
         if named_id is not None and named_id.bytes not in RESERVED_INSTANCE_IDS:
             connection.named_instance_id = named_id
             return
+
+
+def _counting(served: ServedRequest, counts: AnswerCounts) -> Handler:
+    """Return a handler that counts what it answers."""
+
+    def handle(request: Request, connection: Connection, reply: WriteReply) -> None:
+        def count_and_reply(whole: bytes) -> None:
+            code = read_error_code(request, whole, served.error_code_at)
+            counts.add(request.api_key, code)
+            reply(whole)
+
+        served.handle(request, connection, count_and_reply)
+
+    return handle
 
 
 def serve_metadata(node: AdvertisedNode) -> ServedRequest:

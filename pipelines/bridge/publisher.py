@@ -21,6 +21,7 @@ from pipelines.errors import MissingService
 from .counters import BridgeCounters
 from .records import TelemetryRecord
 from .telemetry_handlers import Acknowledge
+from .waiting import Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -64,27 +65,6 @@ def producer_config(
     }
 
 
-class _Waiting:
-    """One record that Kafka has not acknowledged."""
-
-    __slots__ = ("acknowledge", "deadline_s", "size_bytes")
-
-    def __init__(
-        self, acknowledge: Acknowledge, deadline_s: float, size_bytes: int
-    ) -> None:
-        self.acknowledge: Acknowledge | None = acknowledge
-        self.deadline_s = deadline_s
-        self.size_bytes = size_bytes
-
-    def answer(self, *, is_stored: bool) -> bool:
-        """Say the outcome once; False when it has been said before."""
-        acknowledge, self.acknowledge = self.acknowledge, None
-        if acknowledge is None:
-            return False
-        acknowledge(is_stored)
-        return True
-
-
 class Publisher:
     """Writes records to their topics; lives and is called in one event loop."""
 
@@ -105,11 +85,17 @@ class Publisher:
         self._publish_timeout_s = publish_timeout_ms / _MS
         self._max_bytes = max_unacknowledged_bytes
         self._counters = counters
-        self._held_bytes = 0
-        self._waiting: deque[_Waiting] = deque()
+        self.held_bytes = 0
+        """Bytes of records that Kafka has neither taken nor refused."""
+        self.acknowledged_s: float | None = None
+        """Time of the loop at Kafka's last acknowledgement."""
+        self.refused_s: float | None = None
+        """Time of the loop when Kafka last did not acknowledge in time, or refused."""
+        self._waiting: deque[Waiting] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._poll_pause_s = IDLE_POLL_S
         self._poll_timer: asyncio.TimerHandle | None = None
+        self._polled_s = self._loop.time()
         self._last_failure = ""
         self._producer = Producer(
             {**config, "error_cb": self._note_error}, logger=logger
@@ -119,12 +105,12 @@ class Publisher:
     def publish(self, record: TelemetryRecord, acknowledge: Acknowledge) -> None:
         """Write one record; acknowledge is called once with whether Kafka has it."""
         size_bytes = record.size_bytes
-        if self._held_bytes + size_bytes > self._max_bytes:
+        if self.held_bytes + size_bytes > self._max_bytes:
             self._counters.publish_overflows += 1
             acknowledge(False)
             return
         deadline_s = self._loop.time() + self._publish_timeout_s
-        waiting = _Waiting(acknowledge, deadline_s, size_bytes)
+        waiting = Waiting(acknowledge, deadline_s, size_bytes)
         try:
             self._producer.produce(
                 record.topic or self._topic,
@@ -142,7 +128,7 @@ class Publisher:
             self._count_failure(error.args[0])
             waiting.answer(is_stored=False)
             return
-        self._held_bytes += size_bytes
+        self.held_bytes += size_bytes
         self._waiting.append(waiting)
         self._set_timer()
         if self._poll_pause_s > LONGEST_POLL_S:
@@ -179,10 +165,11 @@ class Publisher:
 
     def _poll(self) -> None:
         """Take the reports that are there; look again soon while some are missing."""
+        self._polled_s = self._loop.time()
         taken = self._producer.poll(0)
         while self._waiting and self._waiting[0].acknowledge is None:
             self._waiting.popleft()
-        if not self._held_bytes:
+        if not self.held_bytes:
             pause_s = IDLE_POLL_S
         elif taken:
             pause_s = POLL_S
@@ -192,10 +179,14 @@ class Publisher:
         self._poll_later(pause_s)
 
     def _report(
-        self, waiting: _Waiting, error: KafkaError | None, _message: Message
+        self, waiting: Waiting, error: KafkaError | None, _message: Message
     ) -> None:
         """Answer one record; runs in the event loop, within a poll."""
-        self._held_bytes -= waiting.size_bytes
+        self.held_bytes -= waiting.size_bytes
+        if error is None:
+            self.acknowledged_s = self._polled_s
+            waited_s = self._polled_s - waiting.deadline_s + self._publish_timeout_s
+            self._counters.publish_latency.add(waited_s)
         is_in_time = waiting.answer(is_stored=error is None)
         if error is not None and is_in_time:
             self._count_failure(error)
@@ -217,9 +208,22 @@ class Publisher:
         ):
             if self._waiting.popleft().answer(is_stored=False):
                 self._counters.publish_timeouts += 1
+                self.refused_s = now_s
         self._set_timer()
 
+    async def is_answered(self, timeout_s: float) -> bool:
+        """Ask Kafka about the topic; False without an answer in time."""
+        try:
+            answer = await asyncio.to_thread(
+                self._producer.list_topics, self._topic, timeout_s
+            )
+        except KafkaException:
+            return False
+        topic = answer.topics.get(self._topic)
+        return topic is not None and topic.error is None
+
     def _count_failure(self, error: KafkaError) -> None:
+        self.refused_s = self._loop.time()
         if error.code() == KafkaError._MSG_TIMED_OUT:  # noqa: SLF001 - its public name
             self._counters.publish_timeouts += 1
             return

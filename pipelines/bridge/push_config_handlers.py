@@ -32,6 +32,8 @@ from .records import PushIds, identity_headers
 from .telemetry_handlers import Publish
 
 ON_VIOLATION_REJECT = "reject"
+_ERROR_CODE_AT = 4
+"""Byte of an answer where its error code stands, behind the throttle time."""
 
 
 Decide = Callable[[str | None], None]
@@ -96,7 +98,11 @@ class PushConfigHandlers:
     def served(self) -> list[ServedRequest]:
         """Return the APIs answered here."""
         api = push_config_api(self._settings.api_key, self._settings.max_bytes)
-        return [ServedRequest(api=api, handle=self._answer_push)]
+        return [
+            ServedRequest(
+                api=api, handle=self._answer_push, error_code_at=_ERROR_CODE_AT
+            )
+        ]
 
     def forget(self, connection: Connection) -> None:
         """Forget what a closed connection has pushed."""

@@ -10,6 +10,7 @@ from pipelines.settings import load_config_catalogs
 from .client_config_counters import ClientConfigCounters
 from .client_config_policy import ClientConfigPolicy
 from .config_records import max_config_value_bytes
+from .counters import AnswerCounts
 from .handlers import Connection, RequestHandlers, ServedRequest
 from .policy_loading import load_policy
 from .policy_runner import PolicyRunner
@@ -63,6 +64,7 @@ class PushConfigPart:
         push_ids: PushIds,
         publish: Publish,
         now_ms: Callable[[], int],
+        answers: AnswerCounts,
     ) -> RequestHandlers:
         """Return the handlers of a bridge; a policy's threads start here.
 
@@ -73,9 +75,10 @@ class PushConfigPart:
             push_ids: Those of the bridge.
             publish: Writes a record and says once whether Kafka has it.
             now_ms: Milliseconds since 1970-01-01T00:00:00Z.
+            answers: Where answers are counted.
         """
         if not self.is_enabled:
-            return RequestHandlers(others, forget=forget)
+            return RequestHandlers(others, forget=forget, answers=answers)
         configs = PushConfigHandlers(
             bridge_id=self._settings.bridge.bridge_id,
             topic=self._settings.topics.configs,
@@ -98,6 +101,7 @@ class PushConfigPart:
             [*others, *configs.served()],
             api_versions=api_versions_api(version),
             forget=forget_everywhere,
+            answers=answers,
         )
 
     async def close(self) -> None:

@@ -17,6 +17,7 @@ from .client_instances import ClientInstances, TelemetryLimits
 from .counters import BridgeCounters
 from .handlers import RequestHandlers, serve_metadata
 from .listening import advertised_node, bind_listener
+from .logs import log_refused
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
 from .push_config_part import PushConfigPart
@@ -28,11 +29,11 @@ from .telemetry import COMPRESSION_TYPES
 from .telemetry_handlers import Publish, TelemetryHandlers
 from .topics import ensure_topics
 from .transport import BridgeConnection
+from .watch import BridgeWatch
 
 logger = logging.getLogger(__name__)
 
 OnReady = Callable[[str, int], None]
-REPORT_INTERVAL_S = 60.0
 _MS = 1_000
 _NS_PER_MS = 1_000_000
 _LAST_REPLIES_S = 1.0
@@ -70,6 +71,8 @@ class BridgeServer:
         self.registry = SubscriptionRegistry(load_subscriptions(settings.subscriptions))
         """Subscriptions in force; clients hear of a change at their next request."""
         self.push_config = PushConfigPart(settings)
+        self.watch = BridgeWatch(settings.bridge, self.counters)
+        """Metrics and health; parts add their metrics to watch.state.groups."""
         self._connections: set[BridgeConnection] = set()
         self._has_no_connection = asyncio.Event()
         self._has_no_connection.set()
@@ -79,6 +82,10 @@ class BridgeServer:
 
         Raises: InvalidSetting, MissingService.
         """
+        async with self.watch.serving():
+            await self._serve(stop, on_ready)
+
+    async def _serve(self, stop: asyncio.Event, on_ready: OnReady) -> None:
         bridge = self._bridge
         with bind_listener(bridge.listen_host, bridge.listen_port) as listener:
             node = advertised_node(bridge, listener.getsockname()[1])
@@ -121,13 +128,17 @@ class BridgeServer:
                 group.create_task(stop.wait()),
                 group.create_task(publisher.has_failed.wait()),
             }
-            tasks = {*endings, group.create_task(self._report_counters())}
+            tasks = {
+                *endings,
+                group.create_task(self.watch.follow(publisher)),
+            }
             try:
                 host, port = listener.getsockname()[:2]
                 logger.info("bridge listens on %s port %d", host, port)
                 on_ready(host, port)
                 await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
             finally:
+                self.watch.is_stopping = True
                 for task in tasks:
                     task.cancel()
                 server.close()
@@ -181,11 +192,6 @@ class BridgeServer:
             return False
         return True
 
-    async def _report_counters(self) -> None:
-        while True:
-            await asyncio.sleep(REPORT_INTERVAL_S)
-            logger.info("bridge: %s", self.counters.as_text())
-
     def _open_publisher(self, record_bytes: int) -> Publisher:
         bridge = self._bridge
         return Publisher(
@@ -202,12 +208,18 @@ class BridgeServer:
             counters=self.counters,
         )
 
-    def make_handlers(self, node: AdvertisedNode, publish: Publish) -> RequestHandlers:
+    def make_handlers(
+        self,
+        node: AdvertisedNode,
+        publish: Publish,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // _NS_PER_MS,
+    ) -> RequestHandlers:
         """Wire everything that is served.
 
         Args:
             node: What clients are told about this bridge.
             publish: Writes a record and says once whether Kafka has it.
+            now_ms: Milliseconds since 1970-01-01T00:00:00Z.
         """
         bridge = self._bridge
         limits = TelemetryLimits(
@@ -222,13 +234,16 @@ class BridgeServer:
         )
         # Seeded by the system; the ids are unique, not secret.
         push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
+        self.watch.count_instances = instances.__len__
         telemetry = TelemetryHandlers(
             bridge_id=bridge.bridge_id,
             instances=instances,
             push_ids=push_ids,
             publish=publish,
-            now_ms=_now_ms,
+            now_ms=now_ms,
             counters=self.counters,
+            top=self.watch.top,
+            on_refused=log_refused,
         )
         return self.push_config.serve_with(
             [serve_metadata(node), *telemetry.served()],
@@ -236,9 +251,6 @@ class BridgeServer:
             make_instance_id=instances.make_instance_id,
             push_ids=push_ids,
             publish=publish,
-            now_ms=_now_ms,
+            now_ms=now_ms,
+            answers=self.counters.answers,
         )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // _NS_PER_MS

@@ -14,7 +14,7 @@ from typing import cast
 from .client_identity import address_text
 from .counters import BridgeCounters
 from .handlers import Connection, RequestHandlers, make_identity
-from .protocol.errors import MalformedRequest, UnsupportedRequest
+from .protocol.errors import MalformedRequest, UnsupportedRequest, WireError
 from .protocol.replies import ReplyOrder, ReplySlot
 from .protocol.requests import RequestStream
 
@@ -67,6 +67,7 @@ class BridgeConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer what is whole."""
+        self._counters.received_bytes += len(data)
         if not self._is_ending:
             self._stream.receive_data(data)
             self._serve()
@@ -119,10 +120,10 @@ class BridgeConnection(asyncio.Protocol):
                 self._handlers.handle(request, self._connection, reply)
         except MalformedRequest as error:
             self._counters.malformed_requests += 1
-            self._end(str(error))
+            self._end("malformed_request", error)
         except UnsupportedRequest as error:
             self._counters.unsupported_requests += 1
-            self._end(str(error))
+            self._end("unsupported_request", error)
         finally:
             self._is_serving = False
         self._balance()
@@ -135,8 +136,9 @@ class BridgeConnection(asyncio.Protocol):
             and len(self._replies) < MAX_OPEN_REQUESTS
         )
 
-    def _end(self, reason: str) -> None:
-        logger.info("connection %d is closed: %s", self._connection_id, reason)
+    def _end(self, reason: str, error: WireError) -> None:
+        fields = {"reason": reason, "connection_id": self._connection_id}
+        logger.info("a connection is closed: %s", error, extra=fields)
         self._is_ending = True
 
     def _fill(self, slot: ReplySlot, reply: bytes) -> None:
@@ -145,6 +147,7 @@ class BridgeConnection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         if ready:
+            self._counters.sent_bytes += len(ready)
             self._transport.write(ready)
         self._serve()
 
