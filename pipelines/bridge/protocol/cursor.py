@@ -23,6 +23,7 @@ _MAX_INT32 = 2**31 - 1
 _VARINT_MORE = 0x80
 _VARINT_BITS = 0x7F
 _NULL_LENGTH = -1
+_NO_TAGGED_FIELDS = b"\x00"
 
 
 class Cursor:
@@ -119,6 +120,9 @@ class Cursor:
 
     def skip_tagged_fields(self) -> None:
         """Pass over tagged fields; a reader must accept those that it does not know."""
+        if self._buffer[self._position : self._position + 1] == _NO_TAGGED_FIELDS:
+            self._position += 1
+            return
         for _ in range(self.read_uvarint()):
             self.read_uvarint()  # the tag
             self._advance(self.read_uvarint())
