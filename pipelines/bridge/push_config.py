@@ -3,7 +3,7 @@
 Strategy: every entry is judged by the rules for sensitive keys. What is left of it is
 decided here, once, and everything behind (policy, record, answer) sees only that.
 Answers and headers name keys, as far as they look like keys, and rules; no value ever.
-Source: KIP-1324; DECISIONS.md, 13 to 15.
+Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
 """
 
 from collections.abc import Iterable
@@ -79,14 +79,18 @@ def judge_configs(
             type_id = NO_TYPE_ID
         verdict = rules.judge(one.config_key, name, software_name)
         if verdict.action == ALLOW:
-            entry = one if type_id == one.config_type else _with(one, type_id)
+            entry = (
+                one if type_id == one.config_type else one._replace(config_type=type_id)
+            )
             stored.append(entry)
             allowed.append(entry)
             continue
         shown = show_key(one.config_key)
         violations.append(Violation(key=shown, rule=verdict.rule))
         if verdict.action == REDACT and shown != NO_NAME:
-            stored.append(_with(one, type_id, config_value=REDACTED_VALUE))
+            stored.append(
+                ClientConfig(one.config_key, REDACTED_VALUE, type_id, one.is_default)
+            )
     return JudgedConfigs(
         stored=tuple(stored), allowed=tuple(allowed), violations=tuple(violations)
     )
@@ -112,14 +116,3 @@ def _bounded(texts: Iterable[str]) -> list[str]:
     different = list(dict.fromkeys(texts))
     more = len(different) - MAX_NAMED_KEYS
     return different[:MAX_NAMED_KEYS] + ([f"and {more} more"] if more > 0 else [])
-
-
-def _with(
-    one: ClientConfig, type_id: int, *, config_value: str | None = None
-) -> ClientConfig:
-    return ClientConfig(
-        config_key=one.config_key,
-        config_value=one.config_value if config_value is None else config_value,
-        config_type=type_id,
-        is_default=one.is_default,
-    )

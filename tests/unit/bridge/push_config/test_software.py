@@ -2,6 +2,7 @@
 
 import struct
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,8 @@ from pipelines.bridge.protocol.software import (
 )
 from tests.unit.bridge.push_config.raw_client import JAVA, versions_body
 
+GOLDEN = Path(__file__).parents[3] / "golden" / "bridge" / "wire_bytes.tsv"
+PROPOSED = "seed000 ApiVersionsRequest v5 body"
 INSTANCE_ID = uuid.UUID("b69cc35a-7a54-4790-aa69-cc2bd4ee4538")
 PLAIN = ClientSoftware(client_software_name=JAVA[0], client_software_version=JAVA[1])
 NAMED = ClientSoftware(
@@ -47,6 +50,16 @@ def test_version_6_ends_in_the_client_instance_id():
     )
     assert parse(6, versions_body(6, *JAVA)) == PLAIN
     assert parse(5, versions_body(5, *JAVA)) == PLAIN
+
+
+def test_the_field_has_the_bytes_of_the_proposal():
+    """KIP-1324 put it behind the version, without what Kafka then released there."""
+    (line,) = (one for one in GOLDEN.read_text().splitlines() if PROPOSED in one)
+    proposed = bytes.fromhex(line.split("\t")[2])
+    software = ("apache-kafka-java", "4.0.0")
+    whole = versions_body(6, *software, instance_id=INSTANCE_ID)
+    assert whole.replace(b"\0\xff\xff\xff\xff", b"", 1) == proposed
+    assert parse(6, whole).client_instance_id == INSTANCE_ID
 
 
 def test_version_6_is_served_only_where_it_is_asked_for():
