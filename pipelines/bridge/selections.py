@@ -89,7 +89,7 @@ def is_match(
     """
     for key, pattern in subscription.match.items():
         value = _SELECTOR_VALUES[key](identity, instance_id)
-        if value is None or pattern.fullmatch(value) is None:
+        if value is None or not pattern.matches(value):
             return False
     return True
 

@@ -85,6 +85,25 @@ def test_bad_selector_is_an_invalid_config_that_shows_it(match, shown):
     )
 
 
+def test_pattern_that_only_a_broker_takes_is_refused_with_the_reason():
+    with pytest.raises(InvalidRule) as caught:
+        make(match="client_id=(?!secret).*")
+    assert caught.value.error_code is ErrorCode.invalid_config
+    assert str(caught.value) == (
+        "Illegal client matching pattern: client_id=(?!secret).* "
+        "(lookaround at character 1 is not supported by the bridge)"
+    )
+    assert caught.value.fault == (
+        "lookaround at character 1 is not supported by the bridge"
+    )
+
+
+def test_fault_of_an_invalid_rule_holds_no_value():
+    with pytest.raises(InvalidRule) as caught:
+        make(match="secret=[")
+    assert caught.value.fault == "invalid_config"
+
+
 def test_unset_properties_have_kafkas_defaults():
     subscription = parse_subscription("s", {})
     assert subscription.metrics == ()
