@@ -14,14 +14,13 @@ from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
 
 from .client_instances import ClientInstances, TelemetryLimits
+from .cluster_part import ClusterPart
 from .counters import BridgeCounters
 from .handlers import RequestHandlers, serve_metadata
 from .listening import advertised_node, bind_listener
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
 from .records import PushIds, max_record_bytes
-from .selections import SubscriptionRegistry
-from .subscriptions import load_subscriptions
 from .telemetry import COMPRESSION_TYPES
 from .telemetry_handlers import TelemetryHandlers
 from .topics import ensure_topic
@@ -65,8 +64,7 @@ class BridgeServer:
         self._settings = settings
         self._bridge = settings.bridge
         self._kafka = publisher_config(settings.kafka, secrets)
-        self.registry = SubscriptionRegistry(load_subscriptions(settings.subscriptions))
-        """Subscriptions in force; clients hear of a change at their next request."""
+        self._cluster = ClusterPart(settings, self._kafka)
         self._connections: set[BridgeConnection] = set()
         self._has_no_connection = asyncio.Event()
         self._has_no_connection.set()
@@ -88,10 +86,13 @@ class BridgeServer:
             )
             if not await _is_done_before(stop, found_topic):
                 return
+            if not await _is_done_before(stop, self._cluster.start()):
+                return
             publisher = self._open_publisher(record_bytes)
             try:
                 await self._listen(listener, node, publisher, stop, on_ready)
             finally:
+                await self._cluster.close()
                 await publisher.close(_FLUSH_S)
                 logger.info("bridge has stopped: %s", self.counters.as_text())
         if publisher.failure is not None:
@@ -114,7 +115,8 @@ class BridgeServer:
                 group.create_task(stop.wait()),
                 group.create_task(publisher.has_failed.wait()),
             }
-            tasks = {*endings, group.create_task(self._report_counters())}
+            others = (self._report_counters(), self._cluster.follow())
+            tasks = {*endings, *(group.create_task(one) for one in others)}
             try:
                 host, port = listener.getsockname()[:2]
                 logger.info("bridge listens on %s port %d", host, port)
@@ -209,7 +211,7 @@ class BridgeServer:
         telemetry = TelemetryHandlers(
             bridge_id=bridge.bridge_id,
             instances=ClientInstances(
-                limits=limits, registry=self.registry, make_uuid=uuid.uuid4
+                limits=limits, registry=self._cluster.registry, make_uuid=uuid.uuid4
             ),
             push_ids=PushIds(random.SystemRandom().getrandbits),
             publish=publisher.publish,
@@ -217,7 +219,8 @@ class BridgeServer:
             counters=self.counters,
         )
         return RequestHandlers(
-            [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
+            [serve_metadata(node), *telemetry.served(), *self._cluster.served()],
+            forget=telemetry.forget,
         )
 
 
