@@ -7,6 +7,7 @@ of them may be repeated.
 """
 
 import asyncio
+import os
 import secrets
 import ssl
 from collections.abc import Callable
@@ -179,6 +180,6 @@ async def _step(link: _Link) -> None:
 
 def _name(error: Exception) -> str:
     """Say what went wrong without what a peer has sent."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+    if isinstance(error, OSError) and error.errno and error.errno > 0:
+        return os.strerror(error.errno)
     return str(error) or type(error).__name__
