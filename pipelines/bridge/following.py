@@ -23,6 +23,8 @@ from .protocol.cluster_requests import CLIENT_METRICS
 
 logger = logging.getLogger(__name__)
 
+SET_ON_RESOURCE = 7
+"""ConfigSource of a key that is set; newer brokers add the defaults of the others."""
 _MS = 1_000
 
 
@@ -58,7 +60,9 @@ async def read_resources(client: ClusterClient) -> Resources:
         _expect_success(one.error_code)
     return {
         one.resource_name: {
-            entry.name: entry.value for entry in one.configs if entry.value is not None
+            entry.name: entry.value
+            for entry in one.configs
+            if entry.value is not None and entry.config_source == SET_ON_RESOURCE
         }
         for one in described.results
     }

@@ -54,6 +54,7 @@ class Resources:
                 DescribeConfigsResourceResult(
                     name=key, value=value, read_only=False, is_sensitive=False,
                     synonyms=(), documentation=None,
+                    config_source=5 if value == "default" else 7,
                 )
                 for key, value in self.by_name[resource.resource_name].items()
             ),
@@ -199,6 +200,23 @@ def test_resource_that_cannot_be_used_is_logged_by_name_without_its_values(
     assert asyncio.run(run()) == {"own.", "theirs."}
     assert "subscription 'bad' of the cluster is skipped: lookaround" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_resource_of_which_only_defaults_are_shown_is_none(
+    make_answers, make_broker, resources, identity, instance_id, caplog
+):
+    async def run():
+        answers = make_answers()
+        answers.others = resources
+        resources.by_name["own"] = {"interval.ms": "default", "metrics": "default"}
+        async with make_broker(answers) as broker:
+            part = make_part(broker.port)
+            await part.start()
+            await part.close()
+            return metrics(part, identity, instance_id)
+
+    assert asyncio.run(run()) == {"own.", "theirs."}
+    assert "skipped" not in caplog.text
 
 
 @pytest.mark.parametrize("principal", ["admin", "User:", ":admin", ""])
