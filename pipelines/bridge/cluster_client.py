@@ -24,7 +24,8 @@ from .protocol.errors import MalformedResponse
 REQUEST_TIMEOUT_S = 10.0
 FIRST_BACKOFF_S = 0.1
 LONGEST_BACKOFF_S = 1.0
-CONNECT_TIMEOUT_S = 5.0
+CONNECT_TIMEOUT_S = 3.0
+"""For TCP, TLS and login together, so that another server is tried in time."""
 _READ_BYTES = 65_536
 _NONCE_BYTES = 24
 
@@ -136,11 +137,15 @@ class ClusterClient:
         servers = self._access.servers
         host, port = servers[self._next_server % len(servers)]
         self._next_server += 1
-        tls = self._access.tls
+        # A server that takes connections and says nothing must not take all the time.
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            reader, writer = await asyncio.open_connection(
-                host, port, ssl=tls, server_hostname=host if tls else None
-            )
+            return await self._greet(host, port)
+
+    async def _greet(self, host: str, port: int) -> _Link:
+        tls = self._access.tls
+        reader, writer = await asyncio.open_connection(
+            host, port, ssl=tls, server_hostname=host if tls else None
+        )
         session = ClusterSession(
             client_id=self._client_id,
             credentials=self._access.credentials,

@@ -16,7 +16,7 @@ from kio.schema.list_config_resources.v1.request import ListConfigResourcesReque
 from kio.schema.list_config_resources.v1.response import ListConfigResourcesResponse
 from kio.static.primitive import i8
 
-from .cluster_client import ClusterClient
+from .cluster_client import REQUEST_TIMEOUT_S, ClusterClient
 from .cluster_faults import ClusterFault, ClusterRefusal
 from .followed_subscriptions import FollowedSubscriptions, Resources
 from .protocol.cluster_requests import CLIENT_METRICS
@@ -28,14 +28,16 @@ SET_ON_RESOURCE = 7
 _MS = 1_000
 
 
-async def read_resources(client: ClusterClient) -> Resources:
+async def read_resources(client: ClusterClient, *, timeout_s: float) -> Resources:
     """Return the CLIENT_METRICS resources of the cluster.
 
     Raises: ClusterFault; MissingApi among them for a cluster that has none.
     """
     kind = i8(CLIENT_METRICS)
     listed = await client.ask(
-        ListConfigResourcesRequest(resource_types=(kind,)), ListConfigResourcesResponse
+        ListConfigResourcesRequest(resource_types=(kind,)),
+        ListConfigResourcesResponse,
+        timeout_s=timeout_s,
     )
     _expect_success(listed.error_code)
     names = [
@@ -55,6 +57,7 @@ async def read_resources(client: ClusterClient) -> Resources:
             )
         ),
         DescribeConfigsResponse,
+        timeout_s=timeout_s,
     )
     for one in described.results:
         _expect_success(one.error_code)
@@ -69,23 +72,32 @@ async def read_resources(client: ClusterClient) -> Resources:
 
 
 def _expect_success(error_code: ErrorCode) -> None:
-    if error_code is not ErrorCode.none:
-        raise ClusterRefusal(
-            f"the cluster does not show its client-metrics subscriptions "
-            f"({error_code.name}): the bridge's principal needs DESCRIBE_CONFIGS on "
-            f"the cluster"
-        )
+    if error_code is ErrorCode.none:
+        return
+    hint = ""
+    if error_code is ErrorCode.cluster_authorization_failed:
+        hint = ": the bridge's principal needs DESCRIBE_CONFIGS on the cluster"
+    raise ClusterRefusal(
+        f"the cluster does not show its client-metrics subscriptions "
+        f"({error_code.name}){hint}"
+    )
 
 
 class SubscriptionFollower:
     """Asks again and again, and says once what has changed or gone wrong."""
 
     def __init__(
-        self, client: ClusterClient, followed: FollowedSubscriptions, *, poll_ms: int
+        self,
+        client: ClusterClient,
+        followed: FollowedSubscriptions,
+        *,
+        poll_ms: int,
+        timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
         self._client = client
         self._followed = followed
         self._poll_s = poll_ms / _MS
+        self._timeout_s = timeout_s
         self._last_fault = ""
 
     async def read(self) -> None:
@@ -93,7 +105,9 @@ class SubscriptionFollower:
 
         Raises: ClusterFault.
         """
-        changes = self._followed.update(await read_resources(self._client))
+        changes = self._followed.update(
+            await read_resources(self._client, timeout_s=self._timeout_s)
+        )
         for name in changes.put:
             logger.info("subscription %r of the cluster is in force", name)
         for name in changes.removed:

@@ -24,7 +24,7 @@ from .entities import ItemBudget, read_entity
 from .replies import encode_body, encode_reply
 from .requests import Request
 
-MAX_REQUEST_ITEMS = 5_000
+MAX_REQUEST_ITEMS = 1_000
 """Resources, their keys and their values, in all."""
 
 

@@ -6,6 +6,7 @@ Source: Kafka protocol guide; KIP-511; Kafka, clients/src/main/resources/common/
 """
 
 import dataclasses
+import functools
 import struct
 from collections.abc import Mapping
 from types import ModuleType
@@ -120,6 +121,8 @@ def adapt(message: _Message, api_version: int) -> _Message:
 
     Nulls: A field that only the new version has takes its default.
     """
+    if message.__version__ == api_version:
+        return message
     kind = EntityType(message.__type__)
     module = _load_module(message.__api_key__, api_version, kind)
     adapted: _Message = _adapt(message, module)  # type: ignore[assignment] # another version of it
@@ -153,15 +156,25 @@ def _load_module(api_key: int, api_version: int, kind: EntityType) -> ModuleType
 
 def _adapt(message: Entity, module: ModuleType) -> Entity:
     schema = getattr(module, type(message).__name__)
-    known = {field.name for field in dataclasses.fields(message)}
-    values = {}
-    for field in dataclasses.fields(schema):
-        if field.name in known:
-            values[field.name] = _adapt_value(getattr(message, field.name), module)
-        elif field.default is dataclasses.MISSING:
-            values[field.name] = _NOT_IN_OLDER_VERSIONS[field.name]
-    adapted: Entity = schema(**values)
+    taken, added = _compare(type(message), schema)
+    values = {name: _adapt_value(getattr(message, name), module) for name in taken}
+    adapted: Entity = schema(**values, **added)
     return adapted
+
+
+@functools.cache
+def _compare(
+    old: type[Entity], new: type[Entity]
+) -> tuple[tuple[str, ...], Mapping[str, object]]:
+    """Return the fields that both have, and those of the new one without a default."""
+    known = {field.name for field in dataclasses.fields(old)}
+    fields = dataclasses.fields(new)
+    added = {
+        field.name: _NOT_IN_OLDER_VERSIONS[field.name]
+        for field in fields
+        if field.name not in known and field.default is dataclasses.MISSING
+    }
+    return tuple(field.name for field in fields if field.name in known), added
 
 
 def _adapt_value(value: object, module: ModuleType) -> object:

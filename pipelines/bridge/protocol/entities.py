@@ -1,9 +1,9 @@
 """A bounded reader of the messages that kio describes, for those that come seldom.
 
 Strategy: kio's own readers reserve the memory that a peer's array length claims, and
-end the process where there is not so much. Here kio's classes say which fields a
-message has, `Cursor` reads them, and the items of a message are counted. It takes some
-microseconds a field; what comes with every push has readers of its own.
+end the process where there is not so much. Here a reader is made once of each of kio's
+classes; `Cursor` reads the fields, and the items of a message are counted. It takes a
+microsecond a field; what comes with every push has readers of its own.
 Source: Kafka protocol guide, "Protocol Primitive Types"; KIP-482.
 """
 
@@ -26,8 +26,6 @@ _INT8 = struct.Struct(">b")
 _INT64 = struct.Struct(">q")
 _SMALLEST_ITEM_BYTES = 1
 
-_ReadValue = Callable[[Cursor], object]
-
 
 class ItemBudget:
     """How many items all arrays of one message may still have."""
@@ -47,15 +45,7 @@ class ItemBudget:
             raise MalformedRequest("a message with too many items")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Field:
-    name: str
-    kafka_type: str
-    """Empty for a message inside a message."""
-    nested: Any
-    is_array: bool
-    is_nullable: bool
-    tag: int | None
+_Read = Callable[[Cursor, ItemBudget], object]
 
 
 def read_entity(cursor: Cursor, schema: Any, budget: ItemBudget) -> Any:  # noqa: ANN401 - one of kio's classes, and one of those
@@ -64,77 +54,88 @@ def read_entity(cursor: Cursor, schema: Any, budget: ItemBudget) -> Any:  # noqa
     Errors: An error code that kio does not know is UNKNOWN_SERVER_ERROR(-1).
     Raises: MalformedRequest.
     """
-    fields = _list_fields(schema)
-    values = {
-        one.name: _read_field(cursor, one, schema, budget)
-        for one in fields
-        if one.tag is None
-    }
-    if schema.__flexible__:
-        tagged = {one.tag: one for one in fields if one.tag is not None}
-        for _ in range(cursor.read_uvarint()):
-            field = tagged.get(cursor.read_uvarint())
-            size = cursor.read_uvarint()
-            if field is None:
-                cursor.skip(size)
-            else:
-                values[field.name] = _read_field(cursor, field, schema, budget)
-    return schema(**values)
-
-
-def _read_field(cursor: Cursor, field: _Field, schema: Any, budget: ItemBudget) -> Any:  # noqa: ANN401 - as the field is
-    is_compact = schema.__flexible__
-    if not field.is_array:
-        value = _read_value(cursor, field, budget, is_compact=is_compact)
-        if value is None and not field.is_nullable:
-            raise MalformedRequest(f"a null {field.name}")
-        return value
-    length = cursor.read_array_length(
-        is_compact=is_compact, item_bytes=_SMALLEST_ITEM_BYTES
-    )
-    if length is None:
-        if not field.is_nullable:
-            raise MalformedRequest(f"a null {field.name}")
-        return None
-    budget.take(length)
-    items = []
-    for _ in range(length):
-        item = _read_value(cursor, field, budget, is_compact=is_compact)
-        if item is None:
-            raise MalformedRequest(f"a null in {field.name}")
-        items.append(item)
-    return tuple(items)
-
-
-def _read_value(
-    cursor: Cursor, field: _Field, budget: ItemBudget, *, is_compact: bool
-) -> object:
-    if field.nested is not None:
-        return read_entity(cursor, field.nested, budget)
-    readers = _COMPACT_READERS if is_compact else _READERS
-    return readers[field.kafka_type](cursor)
+    return _make_entity_reader(schema)(cursor, budget)
 
 
 @functools.cache
-def _list_fields(schema: Any) -> tuple[_Field, ...]:  # noqa: ANN401 - one of kio's classes
+def _make_entity_reader(schema: Any) -> _Read:  # noqa: ANN401 - one of kio's classes
     hints = typing.get_type_hints(schema)
-    return tuple(_describe(one, hints[one.name]) for one in dataclasses.fields(schema))
+    plain: list[tuple[str, _Read]] = []
+    tagged: dict[int, tuple[str, _Read]] = {}
+    for one in dataclasses.fields(schema):
+        reader = _make_field_reader(
+            one, hints[one.name], is_compact=schema.__flexible__
+        )
+        tag = one.metadata.get("tag")
+        if tag is None:
+            plain.append((one.name, reader))
+        else:
+            tagged[tag] = (one.name, reader)
+
+    def read(cursor: Cursor, budget: ItemBudget) -> object:
+        values = {name: read_field(cursor, budget) for name, read_field in plain}
+        if schema.__flexible__:
+            for _ in range(cursor.read_uvarint()):
+                tag, size = cursor.read_uvarint(), cursor.read_uvarint()
+                if tag in tagged:
+                    name, read_field = tagged[tag]
+                    values[name] = read_field(cursor, budget)
+                else:
+                    cursor.skip(size)
+        return schema(**values)
+
+    return read
 
 
-def _describe(field: "dataclasses.Field[Any]", hint: Any) -> _Field:  # noqa: ANN401 - a type hint is anything
+def _make_field_reader(
+    field: "dataclasses.Field[Any]",
+    hint: Any,  # noqa: ANN401 - a type hint is anything
+    *,
+    is_compact: bool,
+) -> _Read:
     parts = typing.get_args(hint) if _is_union(hint) else (hint,)
-    is_nullable = types.NoneType in parts
     (kind,) = [part for part in parts if part is not types.NoneType]
     is_array = typing.get_origin(kind) is tuple
     item = typing.get_args(kind)[0] if is_array else kind
-    return _Field(
-        name=field.name,
-        kafka_type=field.metadata.get("kafka_type", ""),
-        nested=item if dataclasses.is_dataclass(item) else None,
-        is_array=is_array,
-        is_nullable=is_nullable,
-        tag=field.metadata.get("tag"),
-    )
+    read_item: _Read
+    if isinstance(item, type) and dataclasses.is_dataclass(item):
+        read_item = _make_entity_reader(item)
+    else:
+        read_item = _make_value_reader(
+            _READERS[is_compact][field.metadata["kafka_type"]]
+        )
+    if is_array:
+        item_reader = _refuse_null(read_item, f"a null in {field.name}")
+        read_item = _make_array_reader(item_reader, is_compact=is_compact)
+    is_nullable = types.NoneType in parts
+    return read_item if is_nullable else _refuse_null(read_item, f"a null {field.name}")
+
+
+def _make_value_reader(read_value: Callable[[Cursor], object]) -> _Read:
+    return lambda cursor, _budget: read_value(cursor)
+
+
+def _make_array_reader(read_item: _Read, *, is_compact: bool) -> _Read:
+    def read(cursor: Cursor, budget: ItemBudget) -> object:
+        length = cursor.read_array_length(
+            is_compact=is_compact, item_bytes=_SMALLEST_ITEM_BYTES
+        )
+        if length is None:
+            return None
+        budget.take(length)
+        return tuple([read_item(cursor, budget) for _ in range(length)])
+
+    return read
+
+
+def _refuse_null(read_value: _Read, message: str) -> _Read:
+    def read(cursor: Cursor, budget: ItemBudget) -> object:
+        value = read_value(cursor, budget)
+        if value is None:
+            raise MalformedRequest(message)
+        return value
+
+    return read
 
 
 def _is_union(hint: Any) -> bool:  # noqa: ANN401 - a type hint is anything
@@ -159,7 +160,7 @@ def _read_int64_timedelta(cursor: Cursor) -> object:
         raise MalformedRequest("a duration of a million years") from None
 
 
-_READERS: Mapping[str, _ReadValue] = {
+_FIXED: dict[str, Callable[[Cursor], object]] = {
     "bool": Cursor.read_bool,
     "int8": lambda cursor: cursor.unpack(_INT8)[0],
     "int16": Cursor.read_int16,
@@ -168,11 +169,11 @@ _READERS: Mapping[str, _ReadValue] = {
     "error_code": _read_error_code,
     "timedelta_i32": _read_int32_timedelta,
     "timedelta_i64": _read_int64_timedelta,
-    "string": Cursor.read_legacy_string,
-    "bytes": Cursor.read_legacy_bytes,
 }
-_COMPACT_READERS: Mapping[str, _ReadValue] = {
-    **_READERS,
-    "string": Cursor.read_compact_string,
-    "bytes": Cursor.read_compact_bytes,
+_READERS: Mapping[bool, Mapping[str, Callable[[Cursor], object]]] = {
+    False: _FIXED
+    | {"string": Cursor.read_legacy_string, "bytes": Cursor.read_legacy_bytes},
+    True: _FIXED
+    | {"string": Cursor.read_compact_string, "bytes": Cursor.read_compact_bytes},
 }
+"""Whether lengths are compact, and kio's name of a type, to what reads it."""

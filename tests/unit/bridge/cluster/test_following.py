@@ -1,5 +1,7 @@
 """The follower against a broker on loopback whose resources the test changes."""
 
+# Longer than 250 lines: one broker, and all that it may say to a follower.
+
 import asyncio
 import logging
 
@@ -11,9 +13,14 @@ from kio.schema.describe_configs.v4.response import (
 )
 from kio.schema.errors import ErrorCode
 
+from pipelines.bridge.cluster_client import ClusterClient
 from pipelines.bridge.cluster_faults import ClusterFault
 from pipelines.bridge.cluster_part import ClusterPart
+from pipelines.bridge.cluster_tls import make_access
+from pipelines.bridge.followed_subscriptions import FollowedSubscriptions
+from pipelines.bridge.following import SubscriptionFollower
 from pipelines.bridge.protocol.replies import NO_THROTTLE
+from pipelines.bridge.selections import SubscriptionRegistry
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_settings
 
@@ -71,10 +78,13 @@ def make_part(port, *changes):
         "local",
         [f"subscriptions=[{OWN}]", "bridge.subscriptions_poll_ms=100", *changes],
     )
-    connection = {
+    return ClusterPart(settings, connect_to(port))
+
+
+def connect_to(port):
+    return {
         "bootstrap.servers": f"127.0.0.1:{port}", "security.protocol": "PLAINTEXT",
     }  # fmt: skip
-    return ClusterPart(settings, connection)
 
 
 def metrics(part, identity, instance_id):
@@ -155,6 +165,31 @@ def test_cluster_that_says_no_leaves_what_was_in_force_and_is_named_once(
     assert len(said) == 1
     assert reasons[fault] in said[0]
     assert in_force == {"own.", "theirs."}
+
+
+def test_cluster_that_is_away_leaves_what_it_said_last(
+    make_answers, make_broker, resources, identity, instance_id, caplog
+):
+    async def run():
+        registry = SubscriptionRegistry()
+        followed = FollowedSubscriptions(registry, [])
+        answers = make_answers()
+        answers.others = resources
+        async with make_broker(answers) as broker:
+            client = ClusterClient(make_access(connect_to(broker.port)), client_id="b")
+            follower = SubscriptionFollower(
+                client, followed, poll_ms=100, timeout_s=0.3
+            )
+            await follower.read()
+        await follower.try_read()
+        await follower.try_read()
+        await client.close()
+        return registry.select(identity, instance_id).requested_metrics
+
+    caplog.set_level(logging.WARNING)
+    assert asyncio.run(run()) == ("theirs.",)
+    assert "does not answer" in caplog.text
+    assert len(caplog.records) <= 2  # one for each reason, not for each look
 
 
 def test_bridge_that_has_only_the_cluster_does_not_start_without_it(
