@@ -57,7 +57,7 @@ def main(words: list[str]) -> int:
 
         own, spark_words = split_arguments(words[1:], command.own_options)
         words = [words[0], *own]
-    arguments = commands.build_parser().parse_args(words)
+    arguments = commands.parse_words(words)
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
     # py4j tells of each connection to the JVM, and of each that an end cuts off.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
@@ -284,6 +284,23 @@ def run_notebook(arguments: Namespace, spark_words: list[str]) -> int:
     return 0
 
 
+def run_client_metrics(arguments: Namespace, _spark_words: list[str]) -> int:
+    """Show or change the subscriptions of a cluster."""
+    from pipelines.admin import client_metrics_command, client_metrics_options
+
+    given = {
+        name.removeprefix("--"): getattr(arguments, name.strip("-").replace("-", "_"))
+        for name, _, _ in client_metrics_options.OPTIONS
+    }
+
+    def complain(line: str, shows_usage: bool) -> None:  # noqa: FBT001 - of two words
+        print(line, file=sys.stderr)
+        if shows_usage:
+            arguments.parser.print_help(sys.stderr)
+
+    return client_metrics_command.run(given, say=print, complain=complain)
+
+
 def print_settings(arguments: Namespace, _spark_words: list[str]) -> int:
     """Print the settings, or the page about them."""
     from pipelines import settings_reference
@@ -303,6 +320,7 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
     "sql": run_sql,
     "shell": run_shell,
     "notebook": run_notebook,
+    "kafka-client-metrics": run_client_metrics,
     "settings": print_settings,
 }
 

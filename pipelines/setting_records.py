@@ -114,6 +114,21 @@ class BridgeSettings:
         "Lines of the bridge's log: text, or one JSON object each.",
         choices=("console", "json"),
     )
+    subscriptions_source: str = key(
+        "Whose client-metrics subscriptions are in force; with both, the cluster's "
+        "stands before one of conf/ that has its name.",
+        choices=("both", "cluster", "conf"),
+    )
+    subscriptions_poll_ms: int = key(
+        "Time between two looks at the cluster's subscriptions.",
+        unit="ms",
+        low=100,
+        high=60_000,
+    )
+    admin_principals: tuple[str, ...] = key(
+        "Principals, as User:admin, that may show and change the cluster's "
+        "client-metrics subscriptions through the bridge."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
 
 from .client_instances import ClientInstances, TelemetryLimits
+from .cluster_part import ClusterPart
 from .counters import BridgeCounters
 from .handlers import RequestHandlers, serve_metadata
 from .listening import advertised_node, bind_listener
@@ -22,9 +23,7 @@ from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
 from .push_config_part import PushConfigPart
 from .records import PushIds, max_record_bytes
-from .selections import SubscriptionRegistry
 from .stopping import is_done_before
-from .subscriptions import load_subscriptions
 from .telemetry import COMPRESSION_TYPES
 from .telemetry_handlers import Publish, TelemetryHandlers
 from .topics import ensure_topics
@@ -68,11 +67,10 @@ class BridgeServer:
         self._settings = settings
         self._bridge = settings.bridge
         self._kafka = publisher_config(settings.kafka, secrets)
-        self.registry = SubscriptionRegistry(load_subscriptions(settings.subscriptions))
-        """Subscriptions in force; clients hear of a change at their next request."""
         self.push_config = PushConfigPart(settings)
         self.watch = BridgeWatch(settings.bridge, self.counters)
         """Metrics and health; parts add their metrics to watch.state.groups."""
+        self._cluster = ClusterPart(settings, self._kafka)
         self._connections: set[BridgeConnection] = set()
         self._has_no_connection = asyncio.Event()
         self._has_no_connection.set()
@@ -101,11 +99,14 @@ class BridgeServer:
             )
             if not await is_done_before(stop, found_topics):
                 return
+            if not await is_done_before(stop, self._cluster.start()):
+                return
             publisher = self._open_publisher(record_bytes)
             try:
                 await self._listen(listener, node, publisher, stop, on_ready)
             finally:
                 await self.push_config.close()
+                await self._cluster.close()
                 await publisher.close(_FLUSH_S)
                 logger.info("bridge has stopped: %s", self.counters.as_text())
         if publisher.failure is not None:
@@ -128,10 +129,8 @@ class BridgeServer:
                 group.create_task(stop.wait()),
                 group.create_task(publisher.has_failed.wait()),
             }
-            tasks = {
-                *endings,
-                group.create_task(self.watch.follow(publisher)),
-            }
+            others = (self.watch.follow(publisher), self._cluster.follow())
+            tasks = {*endings, *(group.create_task(one) for one in others)}
             try:
                 host, port = listener.getsockname()[:2]
                 logger.info("bridge listens on %s port %d", host, port)
@@ -230,7 +229,7 @@ class BridgeServer:
             max_client_instances=bridge.max_client_instances,
         )
         instances = ClientInstances(
-            limits=limits, registry=self.registry, make_uuid=uuid.uuid4
+            limits=limits, registry=self._cluster.registry, make_uuid=uuid.uuid4
         )
         # Seeded by the system; the ids are unique, not secret.
         push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
@@ -246,7 +245,7 @@ class BridgeServer:
             on_refused=log_refused,
         )
         return self.push_config.serve_with(
-            [serve_metadata(node), *telemetry.served()],
+            [serve_metadata(node), *telemetry.served(), *self._cluster.served()],
             forget=telemetry.forget,
             make_instance_id=instances.make_instance_id,
             push_ids=push_ids,

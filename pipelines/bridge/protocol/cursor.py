@@ -106,6 +106,15 @@ class Cursor:
         start = self._advance(length)
         return self._buffer[start : start + length]
 
+    def read_legacy_bytes(self) -> bytes | None:
+        """Read bytes with a 32-bit length; None for null."""
+        length = self.read_int32()
+        return None if length == _NULL_LENGTH else self._take(length)
+
+    def skip(self, size: int) -> None:
+        """Pass over some bytes."""
+        self._advance(size)
+
     def read_array_length(self, *, is_compact: bool, item_bytes: int) -> int | None:
         """Read how many items follow; None for a null array.
 
