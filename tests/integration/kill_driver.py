@@ -35,7 +35,7 @@ def main(folder, checkpoint, servers, topic, point, occurrence):
         topic,
         folder,
         f"client_telemetry_to_delta.checkpoint_location={folder}/{checkpoint}",
-        "client_telemetry_to_delta.max_offsets_per_trigger=200",
+        "client_telemetry_to_delta.max_offsets_per_trigger=60",
     )
     spark = start_session(
         f"{folder}/warehouse", "--conf", f"spark.local.dir={folder}/spark"

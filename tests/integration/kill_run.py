@@ -48,6 +48,7 @@ RANDOM_WINDOW_S = 8
 RANDOM_START_SHARE = 0.2
 """Share of the random kills that hit a driver before its first micro-batch."""
 NEW_CHECKPOINT_EVERY = 8
+# Twice what one micro-batch takes, so that each driver has a second one.
 SENDS_PER_DRIVER = 40
 PUSHES_PER_SEND = 3
 SEND_PAUSE_S = 0.25
