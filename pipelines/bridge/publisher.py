@@ -21,6 +21,7 @@ from pipelines.errors import MissingService
 from .counters import BridgeCounters
 from .handlers import Acknowledge
 from .records import TelemetryRecord
+from .topics import unusable_settings
 
 logger = logging.getLogger(__name__)
 
@@ -107,9 +108,12 @@ class Publisher:
         self._is_wake_due = False
         self._last_failure = ""
         self._is_closing = threading.Event()
-        self._producer = Producer(
-            {**config, "error_cb": self._note_error}, logger=logger
-        )
+        try:
+            self._producer = Producer(
+                {**config, "error_cb": self._note_error}, logger=logger
+            )
+        except KafkaException as error:
+            raise unusable_settings(error) from None
         self._thread = threading.Thread(
             target=self._poll, name="publisher", daemon=True
         )

@@ -16,7 +16,8 @@ from pipelines.setting_records import Settings
 from .client_instances import ClientInstances, TelemetryLimits
 from .counters import BridgeCounters
 from .handlers import RequestHandlers
-from .listening import advertised_node, bind_listener
+from .limits import check_limits
+from .listening import advertised_node, bind_listener, not_available
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
 from .records import PushIds, max_record_bytes
@@ -63,6 +64,7 @@ class BridgeServer:
         self.counters = BridgeCounters()
         self._settings = settings
         self._bridge = settings.bridge
+        check_limits(settings.bridge)
         self._kafka = publisher_config(settings.kafka, secrets)
         self.registry = SubscriptionRegistry(load_subscriptions(settings.subscriptions))
         """Subscriptions in force; clients hear of a change at their next request."""
@@ -107,7 +109,12 @@ class BridgeServer:
         handlers = self._make_handlers(node, publisher)
         loop = asyncio.get_running_loop()
         # TLS is one more argument here; nothing else of the bridge will notice it.
-        server = await loop.create_server(self._connect_to(handlers), sock=listener)
+        try:
+            server = await loop.create_server(self._connect_to(handlers), sock=listener)
+        except OSError as error:
+            # Another program bound the same port before either of them listened.
+            host, port = listener.getsockname()[:2]
+            raise not_available(host, port, error) from None
         async with asyncio.TaskGroup() as group:
             endings = {
                 group.create_task(stop.wait()),

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from pipelines.errors import MissingService
+from pipelines.errors import InvalidSetting, MissingService
 from pipelines.setting_records import TopicSettings
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,10 @@ async def ensure_topic(
         "enable.metrics.push": False,
         "error_cb": seen_errors.append,
     }
-    admin = AdminClient(config, logger=logger)
+    try:
+        admin = AdminClient(config, logger=logger)
+    except KafkaException as error:
+        raise unusable_settings(error) from None
     try:
         if await _has_topic(admin, topics.telemetry, timeout_s):
             return False
@@ -59,6 +62,14 @@ async def ensure_topic(
         ) from None
     logger.info("created topic %s", topics.telemetry)
     return True
+
+
+def unusable_settings(error: KafkaException) -> InvalidSetting:
+    """Return what to say where librdkafka refuses its properties at once.
+
+    Its own text names a property and a file or a number, never a password.
+    """
+    return InvalidSetting(f"[kafka] settings cannot be used: {error.args[0].str()}")
 
 
 def _missing_service(

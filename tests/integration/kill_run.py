@@ -116,6 +116,7 @@ def run_until_killed(driver, kill, chance):
 
 def _kill_worker(driver, chance):
     """Kill Python workers until Spark gives the query up, as it does without retries."""
+    killed = 0
     while driver.process.poll() is None:
         assert time.monotonic() - driver.began < PATIENCE_S
         workers = driver.list_workers()
@@ -123,7 +124,9 @@ def _kill_worker(driver, chance):
             driver.wait(0.05)
             continue
         os.kill(chance.choice(workers), signal.SIGKILL)
+        killed += 1
         driver.wait(0.5)
+    assert killed, "the driver ended before a worker was killed"
 
 
 def run(kills, folder, chance, say):
