@@ -127,7 +127,7 @@ def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
     words = spark_arguments(spark_words, is_short=True)
     os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words, "pyspark-shell"])
     # A session started from Python takes its workers' Python from here alone.
-    os.environ["PYSPARK_PYTHON"] = find_conf(words, WORKER_PYTHON)
+    os.environ["PYSPARK_PYTHON"] = find_conf(words, WORKER_PYTHON) or sys.executable
     os.environ["SPARK_HOME"] = str(find_spark_home())
     return start_session(name)
 

@@ -11,6 +11,10 @@ from .secret_references import SecretReference
 from .setting_keys import MAX_INT32, MAX_PORT, key
 
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+MAX_TELEMETRY_BYTES = 999_900_000
+"""librdkafka sends records of up to 10^9 bytes, headers included."""
+MAX_UNACKNOWLEDGED_BYTES = 2**39
+"""Twice as much, in kB, still is an int32, which librdkafka takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ class BridgeSettings:
         "Largest Metrics field of a push, as sent (compressed).",
         unit="bytes",
         low=1,
-        high=MAX_INT32,
+        high=MAX_TELEMETRY_BYTES,
     )
     accepted_compression_types: tuple[str, ...] = key(
         "Codecs offered to clients, preferred first; none is always accepted.",
@@ -96,7 +100,7 @@ class BridgeSettings:
         "Pushes held in memory while Kafka has not acknowledged them.",
         unit="bytes",
         low=1024,
-        high=2**40,
+        high=MAX_UNACKNOWLEDGED_BYTES,
     )
     drain_timeout_ms: int = key(
         "Longest wait for pushes in flight when the bridge stops.", unit="ms"
@@ -137,7 +141,12 @@ class SubscriptionSettings:
 
     name: str = key("Name of the subscription.")
     metrics: tuple[str, ...] = key("Metric name prefixes; `*` is all of them.")
-    interval_ms: int = key("Push interval.", unit="ms", low=100, high=3_600_000)
+    interval_ms: int = key(
+        "Push interval; clients are told at most 300 000, as by Kafka.",
+        unit="ms",
+        low=100,
+        high=3_600_000,
+    )
     match: tuple[str, ...] = key(
         "Selectors key=pattern, all of which must match; empty matches everyone."
     )

@@ -105,6 +105,11 @@ def _check_keys(
             if not isinstance(value, dict):
                 raise InvalidSetting(f"{origin}: {prefix}{name}: is a table of keys")
             _check_keys(typing.cast("type", kind), value, f"{name}.", origin)
+        elif isinstance(value, dict):
+            raise InvalidSetting(
+                f"{origin}: {prefix}{name}: expects a list of tables, "
+                f"[[{prefix}{name}]]"
+            )
 
 
 def _unknown_key(name: str, fields: Mapping[str, Any], origin: str) -> str:

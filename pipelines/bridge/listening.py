@@ -26,7 +26,7 @@ def bind_listener(host: str, port: int, *, keys: str = LISTENER_KEYS) -> socket.
         )[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise _not_available(host, port, keys, error) from None
+        raise not_available(host, port, keys, error) from None
     try:
         # A stopped bridge must be able to come back while old connections linger.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -37,11 +37,12 @@ def bind_listener(host: str, port: int, *, keys: str = LISTENER_KEYS) -> socket.
         listener.bind(address)
     except OSError as error:
         listener.close()
-        raise _not_available(host, port, keys, error) from None
+        raise not_available(host, port, keys, error) from None
     return listener
 
 
-def _not_available(host: str, port: int, keys: str, error: OSError) -> MissingService:
+def not_available(host: str, port: int, keys: str, error: OSError) -> MissingService:
+    """Return what to say where an address cannot be had."""
     return MissingService(
         f"the bridge cannot listen on {host}:{port} ({error.strerror}): free that port "
         f"or set {keys}"

@@ -21,6 +21,7 @@ from pipelines.errors import MissingService
 from .counters import BridgeCounters
 from .records import TelemetryRecord
 from .telemetry_handlers import Acknowledge
+from .topics import unusable_settings
 from .waiting import Waiting
 
 logger = logging.getLogger(__name__)
@@ -97,9 +98,12 @@ class Publisher:
         self._poll_timer: asyncio.TimerHandle | None = None
         self._polled_s = self._loop.time()
         self._last_failure = ""
-        self._producer = Producer(
-            {**config, "error_cb": self._note_error}, logger=logger
-        )
+        try:
+            self._producer = Producer(
+                {**config, "error_cb": self._note_error}, logger=logger
+            )
+        except KafkaException as error:
+            raise unusable_settings(error) from None
         self._poll_later(IDLE_POLL_S)
 
     def publish(self, record: TelemetryRecord, acknowledge: Acknowledge) -> None:

@@ -17,7 +17,13 @@ from .client_instances import ClientInstances, TelemetryLimits
 from .cluster_part import ClusterPart
 from .counters import BridgeCounters
 from .handlers import RequestHandlers, serve_metadata
-from .listening import advertised_node, bind_listener
+from .limits import check_limits
+from .listening import (
+    LISTENER_KEYS,
+    advertised_node,
+    bind_listener,
+    not_available,
+)
 from .logs import log_refused
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
@@ -66,6 +72,7 @@ class BridgeServer:
         self.counters = BridgeCounters()
         self._settings = settings
         self._bridge = settings.bridge
+        check_limits(settings.bridge)
         self._kafka = publisher_config(settings.kafka, secrets)
         self.push_config = PushConfigPart(settings)
         self.watch = BridgeWatch(settings.bridge, self.counters)
@@ -123,7 +130,12 @@ class BridgeServer:
         handlers = self.make_handlers(node, publisher.publish)
         loop = asyncio.get_running_loop()
         # TLS is one more argument here; nothing else of the bridge will notice it.
-        server = await loop.create_server(self._connect_to(handlers), sock=listener)
+        try:
+            server = await loop.create_server(self._connect_to(handlers), sock=listener)
+        except OSError as error:
+            # Another program bound the same port before either of them listened.
+            host, port = listener.getsockname()[:2]
+            raise not_available(host, port, LISTENER_KEYS, error) from None
         async with asyncio.TaskGroup() as group:
             endings = {
                 group.create_task(stop.wait()),

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from pipelines.errors import MissingService
+from pipelines.errors import InvalidSetting, MissingService
 from pipelines.setting_records import TopicSettings
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,10 @@ async def ensure_topics(
         "enable.metrics.push": False,
         "error_cb": seen_errors.append,
     }
-    admin = AdminClient(config, logger=logger)
+    try:
+        admin = AdminClient(config, logger=logger)
+    except KafkaException as error:
+        raise unusable_settings(error) from None
     made = []
     for name in names:
         try:
@@ -63,6 +66,14 @@ async def ensure_topics(
         logger.info("created topic %s", name)
         made.append(name)
     return made
+
+
+def unusable_settings(error: KafkaException) -> InvalidSetting:
+    """Return what to say where librdkafka refuses its properties at once.
+
+    Its own text names a property and a file or a number, never a password.
+    """
+    return InvalidSetting(f"[kafka] settings cannot be used: {error.args[0].str()}")
 
 
 def _missing_service(

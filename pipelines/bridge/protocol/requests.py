@@ -40,6 +40,9 @@ _METADATA_WITH_CLUSTER_OPERATIONS = range(8, 11)
 _FIRST_METADATA_WITH_TOPIC_OPERATIONS = 8
 _FIRST_METADATA_WITH_TOPIC_IDS = 10
 _SMALLEST_TOPIC_BYTES = 2
+MAX_METADATA_TOPICS = 2_000
+"""Topics of one request; each costs some microseconds, and others wait meanwhile."""
+_MAX_NAME_BYTES = 2**15 - 1
 
 
 class Request(NamedTuple):
@@ -151,6 +154,8 @@ def _read_metadata(cursor: Cursor, api_version: int) -> MetadataRequest:
     )
     if length is None and api_version < _FIRST_METADATA_WITH_NULL_TOPICS:
         raise MalformedRequest("Metadata 0 with null topics")
+    if length is not None and length > MAX_METADATA_TOPICS:
+        raise MalformedRequest(f"Metadata of {length} topics")
     topics = (
         None
         if length is None
@@ -182,6 +187,9 @@ def _read_topic(cursor: Cursor, api_version: int) -> MetadataRequestTopic:
     name = cursor.read_compact_string() if is_flexible else cursor.read_legacy_string()
     if name is None and not has_topic_id:
         raise MalformedRequest("Metadata with a null topic name")
+    # Bytes that are no UTF-8 grow, and the answer must be able to repeat the name.
+    if name is not None and len(name.encode()) > _MAX_NAME_BYTES:
+        raise MalformedRequest("Metadata with a topic name that is too long")
     if is_flexible:
         cursor.skip_tagged_fields()
     return MetadataRequestTopic(
