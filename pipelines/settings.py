@@ -105,7 +105,7 @@ def _check_keys(
             if not isinstance(value, dict):
                 raise InvalidSetting(f"{origin}: {prefix}{name}: is a table of keys")
             _check_keys(typing.cast("type", kind), value, f"{name}.", origin)
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and typing.get_origin(kind) is tuple:
             raise InvalidSetting(
                 f"{origin}: {prefix}{name}: expects a list of tables, "
                 f"[[{prefix}{name}]]"
