@@ -25,8 +25,9 @@ from .listening import (
     not_available,
 )
 from .logs import log_refused
+from .producer_config import producer_config
 from .protocol.metadata import AdvertisedNode
-from .publisher import Publisher, producer_config
+from .publisher import Publisher
 from .push_config_part import PushConfigPart
 from .records import PushIds, max_record_bytes
 from .stopping import is_done_before
