@@ -128,9 +128,12 @@ class TelemetryHandlers:
             push_id=self._push_ids.make(now_ms),
             received_at_ms=now_ms,
         )
-        finish = partial(
-            self._finish_push, request, body, connection, reply, received_at_ms=now_ms
+        finish: Acknowledge = partial(
+            self._finish_push, request, body, connection, reply
         )
+        # Most connections have no seat, and their pushes cost nothing here.
+        if connection.seat is not None:
+            finish = partial(self._finish_shown_push, finish, body, connection, now_ms)
         self._publish(record, finish)
 
     def _finish_push(
@@ -140,8 +143,6 @@ class TelemetryHandlers:
         connection: Connection,
         reply: WriteReply,
         is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
-        *,
-        received_at_ms: int,
     ) -> None:
         error = ErrorCode.none
         if is_stored:
@@ -149,26 +150,24 @@ class TelemetryHandlers:
         else:
             error = ErrorCode.throttling_quota_exceeded
             self._instances.take_back(body)
-        # Most connections have no seat, and their pushes cost nothing here.
-        if connection.seat is not None or not is_stored:
-            self._count_export(body, connection, received_at_ms, is_stored=is_stored)
+            if body.client_instance_id is not None:
+                self._top.count_export_error(connection, body.client_instance_id)
         reply(encode_reply(request, encode_push_body(error)))
 
-    def _count_export(
+    def _finish_shown_push(
         self,
+        finish: Acknowledge,
         body: PushTelemetryRequest,
         connection: Connection,
         received_at_ms: int,
-        *,
-        is_stored: bool,
+        is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
     ) -> None:
-        if body.client_instance_id is None:
-            return
-        # A clock that steps back must not take time away from the sum.
-        took_ms = max(self._now_ms() - received_at_ms, 0)
-        self._top.count_export(
-            connection, body.client_instance_id, took_ms, is_stored=is_stored
-        )
+        """Count an export of one of the few client instances that have a seat."""
+        if is_stored and body.client_instance_id is not None:
+            # A clock that steps back must not take time away from the sum.
+            took_ms = max(self._now_ms() - received_at_ms, 0)
+            self._top.count_export(connection, body.client_instance_id, took_ms)
+        finish(is_stored)
 
     def _note_refused(
         self,
