@@ -86,11 +86,8 @@ class InstanceMetrics:
     def _counts(self) -> tuple[int, int, int, int]:
         return self.throttles, self.exports, self.export_errors, self.export_ms
 
-    def finish_export(self, took_ms: int, *, is_stored: bool) -> None:
-        """Count a push that Kafka has acknowledged, or not."""
-        if not is_stored:
-            self.export_errors += 1
-            return
+    def count_export(self, took_ms: int) -> None:
+        """Count a push that Kafka has acknowledged."""
         self.exports += 1
         self.export_ms += took_ms
         self._max_ms = max(self._max_ms, took_ms)
@@ -157,19 +154,18 @@ class TopInstances:
             seat.throttles += 1
 
     def count_export(
-        self,
-        connection: Seated,
-        instance_id: uuid.UUID,
-        took_ms: int,
-        *,
-        is_stored: bool,
+        self, connection: Seated, instance_id: uuid.UUID, took_ms: int
     ) -> None:
-        """Count a push whose outcome is known."""
+        """Count a push that Kafka has acknowledged, if its instance has a seat."""
         seat = connection.seat
-        if not is_stored:
-            seat = self._find_in_trouble(connection, instance_id)
         if seat is not None and seat.number == instance_id.int:
-            seat.finish_export(took_ms, is_stored=is_stored)
+            seat.count_export(took_ms)
+
+    def count_export_error(self, connection: Seated, instance_id: uuid.UUID) -> None:
+        """Count a push that Kafka has not acknowledged."""
+        seat = self._find_in_trouble(connection, instance_id)
+        if seat is not None:
+            seat.export_errors += 1
 
     def release(self, connection: Seated) -> None:
         """Free the seat that a closed connection has taken."""

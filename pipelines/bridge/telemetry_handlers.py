@@ -125,9 +125,12 @@ class TelemetryHandlers:
             push_id=self._push_ids.make(now_ms),
             received_at_ms=now_ms,
         )
-        finish = partial(
-            self._finish_push, request, body, connection, reply, received_at_ms=now_ms
+        finish: Acknowledge = partial(
+            self._finish_push, request, body, connection, reply
         )
+        # Most connections have no seat, and their pushes cost nothing here.
+        if connection.seat is not None:
+            finish = partial(self._finish_shown_push, finish, body, connection, now_ms)
         self._publish(record, finish)
 
     def _finish_push(
@@ -137,8 +140,6 @@ class TelemetryHandlers:
         connection: Connection,
         reply: WriteReply,
         is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
-        *,
-        received_at_ms: int,
     ) -> None:
         error = ErrorCode.none
         if is_stored:
@@ -146,23 +147,25 @@ class TelemetryHandlers:
         else:
             error = ErrorCode.throttling_quota_exceeded
             self._instances.take_back(body)
-        # Most connections have no seat, and their pushes cost nothing here.
-        if connection.seat is not None or not is_stored:
-            self._count_export(body, connection, received_at_ms, is_stored=is_stored)
+            instance_id = uuid.UUID(bytes=body.client_instance_id)
+            self._top.count_export_error(connection, instance_id)
         reply(encode_reply(request, encode_push_body(error)))
 
-    def _count_export(
+    def _finish_shown_push(
         self,
+        finish: Acknowledge,
         body: PushRequest,
         connection: Connection,
         received_at_ms: int,
-        *,
-        is_stored: bool,
+        is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
     ) -> None:
-        # A clock that steps back must not take time away from the sum.
-        took_ms = max(self._now_ms() - received_at_ms, 0)
-        instance_id = uuid.UUID(bytes=body.client_instance_id)
-        self._top.count_export(connection, instance_id, took_ms, is_stored=is_stored)
+        """Count an export of one of the few client instances that have a seat."""
+        if is_stored:
+            # A clock that steps back must not take time away from the sum.
+            took_ms = max(self._now_ms() - received_at_ms, 0)
+            instance_id = uuid.UUID(bytes=body.client_instance_id)
+            self._top.count_export(connection, instance_id, took_ms)
+        finish(is_stored)
 
     def _note_refused(
         self,

@@ -82,7 +82,9 @@ class BridgeWatch:
 
         Raises: MissingService when the address of the pages cannot be had.
         """
-        asyncio.get_running_loop().set_exception_handler(self._note_unexpected)
+        loop = asyncio.get_running_loop()
+        before = loop.get_exception_handler()
+        loop.set_exception_handler(self._note_unexpected)
         tasks = [
             asyncio.create_task(self._tick()),
             asyncio.create_task(self._report_counters()),
@@ -93,6 +95,7 @@ class BridgeWatch:
         finally:
             for task in tasks:
                 task.cancel()
+            loop.set_exception_handler(before)
 
     @contextlib.asynccontextmanager
     async def _listening(self) -> AsyncIterator[None]:

@@ -35,8 +35,6 @@ from tests.integration.raw_pushers import (  # noqa: E402 - path
 
 TOPIC = "outage"
 SAMPLE_S = 5.0
-PHASE_S = 10.0
-"""Load before and after the outage."""
 _HELD = re.compile(r"^kafka_clientele_bridge_unacknowledged_bytes (\S+)$", re.MULTILINE)
 
 
@@ -80,17 +78,17 @@ class Samples:
         )
 
 
-def run(seconds, pushers, push_bytes, bound_bytes, folder, say):
-    """Run it; return the outcomes, the comparison and the samples."""
+def run(seconds, pushers, push_bytes, bound_bytes, folder, say, phase_s=10.0):
+    """Run it with load before and after; return outcomes, comparison and samples."""
 
     async def push_and_freeze():
         async with pushing(bridge.address, pushers, size=push_bytes) as outcomes:
             samples = Samples(bridge, outcomes, say)
-            await samples.watch("before", PHASE_S)
+            await samples.watch("before", phase_s)
             with frozen(kafka):
                 await samples.watch("frozen", seconds)
             await outcomes.wait_for_accepted(pushers)
-            await samples.watch("after", PHASE_S)
+            await samples.watch("after", phase_s)
         return outcomes, samples
 
     with EmbeddedKafka(java=_java()) as kafka:

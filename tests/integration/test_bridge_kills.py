@@ -1,13 +1,15 @@
-"""Bridge and broker die by kill -9 under load; nothing accepted is lost or twice.
+"""Kafka is frozen, bridge and broker are killed: nothing accepted is lost or twice.
 
-`python tests/integration/bridge_kill_run.py` is the long form of this.
+`python tests/integration/bridge_kill_run.py` and `python tests/bench/outage.py` are
+the long forms of this.
 """
 
 import random
 from collections import Counter
 
+from tests.bench.outage import run as run_outage
 from tests.integration.bridge_kill_run import plan_kills, run
-from tests.integration.raw_pushers import Outcomes, compare
+from tests.integration.raw_pushers import THROTTLED, Outcomes, compare
 
 
 def test_each_accepted_push_is_there_once_after_kills(tmp_path):
@@ -19,6 +21,16 @@ def test_each_accepted_push_is_there_once_after_kills(tmp_path):
     assert comparison.is_exact
     assert len(told) == 4
     assert outcomes.connections_lost >= 20
+
+
+def test_outage_under_load_is_refused_within_the_bound_and_nothing_is_lost(tmp_path):
+    bound = 1_048_576
+    outcomes, comparison, samples = run_outage(
+        5, 40, 65_536, bound, tmp_path, lambda _: None, phase_s=3
+    )
+    assert comparison.is_exact
+    assert outcomes.count()[THROTTLED] > 40
+    assert 0 < max(samples.held["frozen"]) <= bound
 
 
 def test_comparison_finds_what_is_lost_twice_or_unknown():

@@ -55,7 +55,7 @@ def test_nobody_is_shown_without_seats(clock):
     top, connection = TopInstances(0, clock), connect()
     top.seat(connection, A)
     top.count_throttle(connection, A)
-    top.count_export(connection, A, 5, is_stored=False)
+    top.count_export_error(connection, A)
     assert shown(top) == set()
     assert connection.seat is None
 
@@ -67,7 +67,7 @@ def test_instance_in_trouble_takes_the_seat_of_a_calm_one(clock):
     assert shown(top) == {B}
     assert values(top, clock, B)["throttle-count"] == 1
     # What the calm one does now is counted nowhere, and does no harm.
-    top.count_export(calm, A, 5, is_stored=True)
+    top.count_export(calm, A, 5)
     assert shown(top) == {B}
 
 
@@ -76,9 +76,9 @@ def test_seat_goes_to_the_one_with_more_trouble_only(clock):
     for _ in range(3):
         top.count_throttle(first, A)
     for _ in range(3):
-        top.count_export(second, B, 1, is_stored=False)
+        top.count_export_error(second, B)
         assert shown(top) == {A}
-    top.count_export(second, B, 1, is_stored=False)
+    top.count_export_error(second, B)
     assert shown(top) == {B}
     # The count begins with the seat.
     assert values(top, clock, B)["plugin-error-count"] == 1
@@ -99,8 +99,8 @@ def test_seat_is_free_when_the_connection_closes_that_took_it(clock):
 def test_pushes_of_another_instance_on_the_connection_are_not_its_own(clock):
     top, connection = TopInstances(1, clock), connect()
     top.seat(connection, A)
-    top.count_export(connection, B, 7, is_stored=True)
-    top.count_export(connection, A, 9, is_stored=True)
+    top.count_export(connection, B, 7)
+    top.count_export(connection, A, 9)
     seen = values(top, clock)
     assert (seen["plugin-export-count"], seen["plugin-export-time-avg"]) == (1, 9)
 
@@ -118,7 +118,7 @@ def test_every_name_of_kafka_has_a_value_and_times_are_nan_before_an_export(cloc
 def test_export_that_took_no_time_has_a_maximum_of_zero(clock):
     top, connection = TopInstances(1, clock), connect()
     top.seat(connection, A)
-    top.count_export(connection, A, 0, is_stored=True)
+    top.count_export(connection, A, 0)
     assert values(top, clock)["plugin-export-time-max"] == 0
 
 
@@ -126,11 +126,11 @@ def test_average_and_maximum_are_of_the_last_two_windows(clock):
     top, connection = TopInstances(1, clock), connect()
     top.seat(connection, A)
     for took_ms in (10, 90):
-        top.count_export(connection, A, took_ms, is_stored=True)
+        top.count_export(connection, A, took_ms)
     seen = values(top, clock)
     assert (seen["plugin-export-time-avg"], seen["plugin-export-time-max"]) == (50, 90)
     top.turn()
-    top.count_export(connection, A, 20, is_stored=True)
+    top.count_export(connection, A, 20)
     seen = values(top, clock)
     assert (seen["plugin-export-time-avg"], seen["plugin-export-time-max"]) == (40, 90)
     top.turn()

@@ -75,7 +75,7 @@ def test_rate_of_unknown_subscriptions_falls_when_they_end(page):
 def test_instance_has_eight_metrics_more(page):
     connection = SimpleNamespace(connection_id=1, seat=None, trouble=0)
     page.top.count_throttle(connection, INSTANCE_ID)
-    page.top.count_export(connection, INSTANCE_ID, 40, is_stored=True)
+    page.top.count_export(connection, INSTANCE_ID, 40)
     label = ("client_instance_id", uuid_text(INSTANCE_ID))
     seen = {key[0]: value for key, value in page.read().items() if label in key[1:]}
     assert len(seen) == 8

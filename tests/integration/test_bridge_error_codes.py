@@ -1,0 +1,19 @@
+"""A real client hears an error code and pushes again.
+
+`python tests/integration/error_code_run.py` is the long form of this.
+"""
+
+import asyncio
+
+import pytest
+
+from tests.integration.error_code_cases import CASES, LIBRDKAFKA
+from tests.integration.error_code_run import run
+
+
+@pytest.mark.parametrize("name", ["PushTelemetry 117", "PushTelemetry 76"])
+def test_client_pushes_again_after_the_error(name):
+    assert name in {case.name for case in CASES}
+    (result,) = asyncio.run(run([LIBRDKAFKA], name, lambda _: None))
+    assert result.is_right
+    assert result.next_request == "GetTelemetrySubscriptions"
