@@ -22,7 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.fuzz.core import Broken, FuzzedCore, Seen  # noqa: E402 - path
+from tests.fuzz.connection import Broken, Seen  # noqa: E402 - path
+from tests.fuzz.core import FuzzedCore  # noqa: E402 - path
 
 ROUNDS = 50
 WARM_UP_ROUNDS = 5
