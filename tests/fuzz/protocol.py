@@ -22,10 +22,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.fuzz.core import Broken, FuzzedCore, Seen  # noqa: E402 - path
+from tests.fuzz.connection import Broken, Seen  # noqa: E402 - path
+from tests.fuzz.core import FuzzedCore  # noqa: E402 - path
 
 ROUNDS = 50
 WARM_UP_ROUNDS = 5
+USUAL_VERSIONS = 20
 MAX_ROUND_S = 600
 """A round that takes longer hangs; the process then says where, and ends."""
 MAX_GROWTH_BYTES = 50_000_000
@@ -76,8 +78,9 @@ def print_report(seen, memories, seconds):
         totals[api_key] += count
         versions.setdefault(api_key, set()).add(version)
     for api_key, count in sorted(totals.items()):
-        shown = sorted(versions[api_key])
-        text = ", ".join(map(str, shown[:16])) + (", …" if len(shown) > 16 else "")
+        usual = [one for one in sorted(versions[api_key]) if 0 <= one < USUAL_VERSIONS]
+        others = len(versions[api_key]) - len(usual)
+        text = ", ".join(map(str, usual)) + (f" and {others} others" if others else "")
         print(f"{api_key:7} {count:10,}   {text}")
     print("\nrequests that ended their connection")
     for name, count in sorted(seen.unasked.items()):

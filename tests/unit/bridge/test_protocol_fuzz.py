@@ -10,8 +10,9 @@ from kio.serial.errors import SerialError
 
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
 from pipelines.bridge.protocol.requests import RequestStream, parse_request
-from tests.fuzz.core import Broken, FuzzedConnection, FuzzedCore
-from tests.fuzz.frames import COMPACT_LENGTH, LENGTH, TAGS, TokenWriter, uvarint
+from tests.fuzz.connection import Broken, FuzzedConnection
+from tests.fuzz.core import FuzzedCore
+from tests.fuzz.tokens import COMPACT_LENGTH, LENGTH, TAGS, TokenWriter, uvarint
 
 FRAMES = 100_000
 BOUND_BYTES = 100_000

@@ -136,3 +136,17 @@ def test_producer_is_safe_and_silent_about_itself():
 def test_delivery_timeout_stays_above_what_librdkafka_accepts():
     assert make_config(9, publish_timeout_ms=1)["delivery.timeout.ms"] == 1_000
     assert make_config(9, publish_timeout_ms=9_000)["delivery.timeout.ms"] == 9_000
+
+
+def test_kafka_that_is_not_there_does_not_answer_and_refuses():
+    async def test(publisher, _counters):
+        assert not await publisher.is_answered(0.1)
+        assert publisher.refused_s is publisher.acknowledged_s is None
+        answer = asyncio.get_running_loop().create_future()
+        publisher.publish(RECORD, answer.set_result)
+        assert publisher.held_bytes == RECORD.size_bytes
+        assert not await answer
+        assert publisher.refused_s is not None
+        assert publisher.acknowledged_s is None
+
+    run_with_publisher(test)

@@ -1,8 +1,6 @@
-"""Requests as lists of tokens, made from kio's schemas, and mutations of them.
+"""Valid requests as lists of tokens, made from kio's schemas.
 
-A token knows what it is: a number, a length or count, content, tagged fields. So a
-mutation can lie about a length and leave the rest whole. Blind mutations work on the
-joined bytes.
+A token knows what it is: a number, a length or count, content, tagged fields.
 """
 
 import dataclasses
@@ -18,20 +16,12 @@ _FIXED_SIZES = {
     "float64": 8, "uuid": 16, "error_code": 2, "timedelta_i32": 4,
     "timedelta_i64": 8, "datetime_i64": 8,
 }  # fmt: skip
-_TEXTS = [
+TEXTS = [
     b"", b"a", b"app-1", b"apache-kafka-java", b"4.3.1", b"1.2-rc", b"telemetry",
     b"bad name!", "é漢".encode(), b"\xff\xfe", b"\x00", b"*", b"a" * 300, b"a" * 600,
     b"client_id=a.*", b"interval.ms", b"metrics", b"match", b"..", b"-",
 ]  # fmt: skip
-_LIES = [0, 1, 2, 3, 127, 128, 255, 16_383, 16_384, 32_767, 65_535, 2**31 - 1, 2**31,
-         2**32 - 1]  # fmt: skip
-_ODD_VARINTS = [
-    b"\x80", b"\x80\x00", b"\x81\x80\x80\x80\x00", b"\xff\xff\xff\xff\x07",
-    b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\xff\x01", b"\x80" * 12,
-]  # fmt: skip
-_SIZE = struct.Struct(">i")
-_KEY_AND_VERSION = struct.Struct(">hh")
-_MAX_INT16, _MAX_INT32 = 2**15 - 1, 2**31 - 1
+KEY_AND_VERSION = struct.Struct(">hh")
 
 EXTRA_SEEDS = {}
 """(API key, version) to a function of a random.Random that returns the tokens of a
@@ -55,7 +45,7 @@ class TokenWriter:
 
     def make(self):
         """Return the tokens of a request without its size."""
-        head = _KEY_AND_VERSION.pack(self._api.api_key, self._version)
+        head = KEY_AND_VERSION.pack(self._api.api_key, self._version)
         client_id = self._chance.choice([None, b"app-1", b""])
         tokens = [(NUMBER, head), (NUMBER, self._chance.randbytes(4))]
         length = -1 if client_id is None else len(client_id)
@@ -111,7 +101,7 @@ class TokenWriter:
         layout = ">i" if is_bytes else ">h"
         if is_nullable and self._chance.random() < 0.2:
             return [self._length(None, layout)]
-        content = self._chance.choice(_TEXTS)
+        content = self._chance.choice(TEXTS)
         return [self._length(len(content), layout), (CONTENT, content)]
 
     def _fixed(self, kind):
@@ -142,132 +132,3 @@ def make_tags(chance):
         tag = uvarint(chance.choice([0, 1, 2, 9, 10_000]))
         fields += [tag, uvarint(len(content)), content]
     return uvarint(count) + b"".join(fields)
-
-
-# ------------------------------------------------------------------ with the protocol
-
-
-def lie_about_length(tokens, chance):
-    where = _find(tokens, chance, LENGTH, COMPACT_LENGTH)
-    kind, old = tokens[where]
-    lie = chance.choice(_LIES)
-    if kind == COMPACT_LENGTH:
-        tokens[where] = kind, uvarint(lie % 2**32)
-    else:
-        tokens[where] = kind, (lie % 2 ** (8 * len(old))).to_bytes(len(old))
-
-
-def break_varint(tokens, chance):
-    where = _find(tokens, chance, COMPACT_LENGTH, TAGS)
-    tokens[where] = tokens[where][0], chance.choice(_ODD_VARINTS)
-
-
-def change_tags(tokens, chance):
-    where = _find(tokens, chance, TAGS)
-    tags = make_tags(chance)
-    cut = chance.randrange(len(tags) + 1) if chance.random() < 0.3 else len(tags)
-    tokens[where] = TAGS, tags[:cut]
-
-
-def change_number(tokens, chance):
-    where = _find(tokens, chance, NUMBER)
-    size = len(tokens[where][1]) or 1
-    value = chance.choice([0, 1, 2 ** (8 * size) - 1, 2 ** (8 * size - 1)])
-    tokens[where] = NUMBER, value.to_bytes(size)
-
-
-def change_content(tokens, chance):
-    where = _find(tokens, chance, CONTENT)
-    tokens[where] = CONTENT, chance.choice(_TEXTS)
-
-
-def drop_token(tokens, chance):
-    if len(tokens) > 1:
-        del tokens[chance.randrange(len(tokens))]
-
-
-def repeat_token(tokens, chance):
-    where = chance.randrange(len(tokens))
-    tokens[where:where] = [tokens[where]] * chance.choice([1, 1, 2, 50])
-
-
-def swap_tokens(tokens, chance):
-    one, other = chance.randrange(len(tokens)), chance.randrange(len(tokens))
-    tokens[one], tokens[other] = tokens[other], tokens[one]
-
-
-def change_version(tokens, chance):
-    key = chance.choice([0, 1, 3, 17, 18, 22, 32, 36, 44, 60, 71, 72, 74, 10_071, -1])
-    if chance.random() < 0.7:
-        key = _KEY_AND_VERSION.unpack(tokens[0][1].ljust(4, b"\x00")[:4])[0]
-    version = chance.choice([-1, 0, 1, 2, 3, 4, 5, 6, 9, 12, 13, 14, 99, _MAX_INT16])
-    tokens[0] = NUMBER, _KEY_AND_VERSION.pack(key, version)
-
-
-def _find(tokens, chance, *kinds):
-    found = [index for index, (kind, _) in enumerate(tokens) if kind in kinds]
-    return chance.choice(found) if found else chance.randrange(len(tokens))
-
-
-KNOWING = (
-    lie_about_length, break_varint, change_tags, change_number, change_content,
-    drop_token, repeat_token, swap_tokens, change_version,
-)  # fmt: skip
-
-
-# ------------------------------------------------------------------ blind
-
-
-def flip_bits(data, chance):
-    changed = bytearray(data)
-    for _ in range(chance.choice([1, 1, 2, 8])):
-        if changed:
-            changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
-    return bytes(changed)
-
-
-def cut_short(data, chance):
-    return data[: chance.randrange(len(data) + 1)]
-
-
-def cut_out(data, chance):
-    start = chance.randrange(len(data) + 1)
-    return data[:start] + data[start + chance.randrange(1, 9) :]
-
-
-def put_in(data, chance):
-    start = chance.randrange(len(data) + 1)
-    return data[:start] + chance.randbytes(chance.choice([1, 2, 4, 64])) + data[start:]
-
-
-def trail(data, chance):
-    return data + chance.randbytes(chance.choice([1, 16, 1_000]))
-
-
-def replace_all(data, chance):
-    return chance.randbytes(chance.randrange(len(data) + 64))
-
-
-BLIND = (flip_bits, flip_bits, cut_short, cut_out, put_in, trail, replace_all)
-
-
-def mutate(tokens, chance):
-    """Return one frame without its size; about one in six stays as it was."""
-    tokens = list(tokens)
-    draw = chance.random()
-    if draw < 0.55:
-        for _ in range(chance.choice([1, 1, 2, 3])):
-            chance.choice(KNOWING)(tokens, chance)
-    frame = b"".join([content for _, content in tokens])
-    if draw > 0.72:
-        for _ in range(chance.choice([1, 1, 2])):
-            frame = chance.choice(BLIND)(frame, chance)
-    return frame
-
-
-def with_size(frame, chance):
-    """Put a size before a frame; one in a hundred is wrong."""
-    if chance.random() >= 0.01:
-        return _SIZE.pack(len(frame)) + frame
-    lie = chance.choice([-1, 0, 1, len(frame) + 1, _MAX_INT32, -_MAX_INT32])
-    return _SIZE.pack(lie) + frame

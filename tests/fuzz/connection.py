@@ -1,0 +1,102 @@
+"""One connection of the fuzzed core, and what a run has come across."""
+
+import struct
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+
+from pipelines.bridge.handlers import Connection, make_identity
+from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.replies import ReplyOrder
+from pipelines.bridge.protocol.requests import RequestStream
+
+MAX_REQUEST_BYTES = 4_000
+
+
+class Broken(Exception):
+    """Raised when something does not hold that must; names the bytes."""
+
+
+@dataclass
+class Seen:
+    """What a run has come across."""
+
+    frames: int = 0
+    """Frames that were read, to their end or to the first fault."""
+    connections: int = 0
+    answers: Counter = field(default_factory=Counter)
+    """By API key and version."""
+    unasked: Counter = field(default_factory=Counter)
+    """Requests that ended their connection, by the kind of error."""
+    counts: Counter = field(default_factory=Counter)
+    """What the bridge itself has counted."""
+    slowest_s: float = 0.0
+
+    def add(self, other):
+        self.frames += other.frames
+        self.counts += other.counts
+        self.connections += other.connections
+        self.answers += other.answers
+        self.unasked += other.unasked
+        self.slowest_s = max(self.slowest_s, other.slowest_s)
+
+
+class FuzzedConnection:
+    """One connection as transport.py has it, without its socket."""
+
+    def __init__(self, core, connection_id):
+        self._core = core
+        self.connection = Connection(
+            connection_id=connection_id, identity=make_identity("L", "127.0.0.1", 1)
+        )
+        self._stream = RequestStream(
+            core.handlers.apis, max_request_bytes=MAX_REQUEST_BYTES
+        )
+        self._replies = ReplyOrder()
+        self._asked = []
+        self._answered = 0
+        self.is_ended = False
+
+    def receive(self, data):
+        """Take bytes; answer what is whole, as far as it can be read."""
+        self._stream.receive_data(data)
+        try:
+            while not self.is_ended and self._serve_one():
+                pass
+        except (MalformedRequest, UnsupportedRequest) as error:
+            self.is_ended = True
+            self._core.seen.frames += 1
+            self._core.seen.unasked[type(error).__name__] += 1
+
+    def _serve_one(self):
+        began = time.perf_counter()
+        request = self._stream.next_request()
+        if request is None:
+            return False
+        self._core.seen.frames += 1
+        self._asked.append(request)
+        reply = partial(self._fill, self._replies.open())
+        self._core.handlers.handle(request, self.connection, reply)
+        elapsed_s = time.perf_counter() - began
+        if elapsed_s > self._core.seen.slowest_s:
+            self._core.note_slow(elapsed_s)
+        return True
+
+    def _fill(self, slot, reply):
+        if slot.reply is not None:
+            raise Broken("a request was answered twice")
+        slot.reply = reply
+        ready = self._replies.take_ready()
+        while ready:
+            size = 4 + struct.unpack_from(">i", ready)[0]
+            if size > len(ready):
+                raise Broken(f"a reply is cut: {ready.hex()}")
+            self._core.check_reply(self._asked[self._answered], ready[4:size])
+            self._answered += 1
+            ready = ready[size:]
+
+    def check_is_settled(self):
+        """Check that nothing is owed once everything is acknowledged."""
+        if self._answered < len(self._asked):
+            raise Broken("a request was never answered")
