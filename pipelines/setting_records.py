@@ -4,36 +4,17 @@ Each key states its meaning, unit and range once, here: the loader checks them a
 the reference page prints them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
+from .listener_records import (
+    AuthenticationSettings,
+    LimitSettings,
+    ListenerSettings,
+)
 from .secret_references import SecretReference
-
-
-def key(
-    meaning: str,
-    *,
-    unit: str = "",
-    low: int | None = None,
-    high: int | None = None,
-    choices: Sequence[str] = (),
-) -> Any:
-    """Declare one key of conf/ with what its users must know."""
-    return field(
-        metadata={
-            "meaning": meaning,
-            "unit": unit,
-            "low": low,
-            "high": high,
-            "choices": tuple(choices),
-        }
-    )
-
+from .setting_keys import MAX_INT32, MAX_PORT, key
 
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
-MAX_PORT = 65_535
-MAX_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +153,9 @@ class Settings:
     kafka: KafkaSettings
     topics: TopicSettings
     bridge: BridgeSettings
+    listeners: tuple[ListenerSettings, ...]
+    authentication: AuthenticationSettings
+    limits: LimitSettings
     subscriptions: tuple[SubscriptionSettings, ...]
     tables: TableSettings
     client_telemetry_to_delta: TelemetryJobSettings

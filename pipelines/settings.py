@@ -15,6 +15,7 @@ from typing import Any
 
 from .errors import InvalidSetting
 from .secret_references import SecretReference, parse_secret_reference
+from .setting_keys import REQUIRED
 from .setting_records import Settings
 
 CONF_PATH = Path(__file__).resolve().parent.parent / "conf"
@@ -143,9 +144,10 @@ def _to_record(
     for name, one in _fields(record).items():
         path = f"{prefix}{name}"
         origin = origins.get(path) or origins.get(path.partition(".")[0], "conf/")
-        if name not in values:
+        value = values.get(name, one.metadata.get("default", REQUIRED))
+        if value is REQUIRED:
             raise InvalidSetting(f"{origin}: {path}: the key is missing")
-        made[name] = _to_value(hints[name], values[name], path, origins, one, origin)
+        made[name] = _to_value(hints[name], value, path, origins, one, origin)
     return record(**made)
 
 

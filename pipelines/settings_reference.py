@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .secret_references import SecretReference
+from .setting_keys import REQUIRED
 from .setting_records import Settings
 
 _HEAD = """\
@@ -28,7 +29,7 @@ def format_reference(defaults: Settings) -> str:
     for one in dataclasses.fields(Settings):
         record, value, title = hints[one.name], getattr(defaults, one.name), one.name
         if typing.get_origin(record) is tuple:
-            record, value = typing.get_args(record)[0], value[0]
+            record, value = typing.get_args(record)[0], value[0] if value else None
             title = f"[{one.name}]"
         sections.append("\n".join(_format_section(title, record, value)))
     return "\n".join(sections)
@@ -41,15 +42,25 @@ def _format_section(title: str, record: Any, value: Any) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     hints = typing.get_type_hints(record)
     for one in dataclasses.fields(record):
-        default = _format_value(getattr(value, one.name))
+        default = _format_default(value, one)
         unit, allowed = one.metadata["unit"], _format_range(hints[one.name], one)
         meaning = one.metadata["meaning"]
         yield f"| `{one.name}` | {default} | {unit} | {allowed} | {meaning} |"
     yield ""
 
 
+def _format_default(value: Any, one: dataclasses.Field[Any]) -> str:
+    """Return what base.toml says, or for a list that it leaves empty the record."""
+    if value is not None:
+        return _format_value(getattr(value, one.name))
+    default = one.metadata["default"]
+    if default is REQUIRED:
+        return "required"
+    return _format_value(tuple(default) if isinstance(default, list) else default)
+
+
 def _format_value(value: object) -> str:
-    if value is None or value == "":
+    if value is None or value in {"", ()}:
         return "empty"
     if isinstance(value, tuple):
         items = ", ".join(f'"{item}"' for item in value)
