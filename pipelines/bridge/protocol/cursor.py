@@ -94,6 +94,11 @@ class Cursor:
         length = self.read_uvarint() - 1
         return None if length == _NULL_LENGTH else self._take(length)
 
+    def read_legacy_bytes(self) -> bytes | None:
+        """Read bytes with a 32-bit length; None for null."""
+        length = self.read_int32()
+        return None if length == _NULL_LENGTH else self._take(length)
+
     def read_array_length(self, *, is_compact: bool, item_bytes: int) -> int | None:
         """Read how many items follow; None for a null array.
 
