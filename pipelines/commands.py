@@ -4,6 +4,7 @@ import argparse
 from dataclasses import dataclass
 from typing import Any
 
+from .listener_records import SCRAM_MECHANISMS
 from .settings import list_environments
 
 JOBS = ("client_telemetry_to_delta",)
@@ -116,6 +117,28 @@ COMMANDS = (
         name="bridge",
         help="run the endpoint that clients push their telemetry to",
         options=(ENV, SET),
+    ),
+    Command(
+        name="scram-credential",
+        help="make a line of authentication.credentials_location; the password is "
+        "read from the standard input",
+        options=(
+            option("--name", "name of the user", required=True, metavar="USER"),
+            option(
+                "--mechanism",
+                "what its clients use, where it is not PLAIN (default: SCRAM-SHA-512)",
+                choices=SCRAM_MECHANISMS,
+                default=SCRAM_MECHANISMS[-1],
+            ),
+            option(
+                "--iterations",
+                "how hard the password is to guess, and to check; 4096 to 16384 "
+                "(default: 8192)",
+                type=int,
+                default=8_192,
+                metavar="COUNT",
+            ),
+        ),
     ),
     Command(
         name="client_telemetry_to_delta",

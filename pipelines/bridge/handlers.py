@@ -38,6 +38,8 @@ class Connection:
     identity: ClientIdentity
     headers: tuple[Header, ...] = ()
     """identity as headers; made when first needed, empty when out of date."""
+    reauthenticate: "Callable[[Request, WriteReply], bool] | None" = None
+    """Takes SaslHandshake of an authenticated client, or says that it must not."""
 
     def change_identity(self, identity: ClientIdentity) -> None:
         """Take an identity that is better known."""

@@ -1,31 +1,33 @@
 """Wiring of the bridge: settings in, a listening server until it is told to stop."""
 
 import asyncio
-import itertools
 import logging
 import random
 import socket
 import time
 import uuid
 from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 
 from pipelines.kafka_connection import publisher_config
 from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
 
 from .client_instances import ClientInstances, TelemetryLimits
+from .clients import Clients, raise_open_files
 from .counters import BridgeCounters
-from .handlers import RequestHandlers, serve_metadata
-from .listening import advertised_node, bind_listener
+from .handlers import Connection, RequestHandlers, ServedRequest, serve_metadata
+from .listening import advertised_node, bind_all, plan_listeners
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
 from .records import PushIds, max_record_bytes
+from .sasl_handlers import serve_sasl
+from .security_files import SecurityFiles
 from .selections import SubscriptionRegistry
 from .subscriptions import load_subscriptions
 from .telemetry import COMPRESSION_TYPES
 from .telemetry_handlers import TelemetryHandlers
 from .topics import ensure_topic
-from .transport import BridgeConnection
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +35,6 @@ OnReady = Callable[[str, int], None]
 REPORT_INTERVAL_S = 60.0
 _MS = 1_000
 _NS_PER_MS = 1_000_000
-_LAST_REPLIES_S = 1.0
 _FLUSH_S = 1.0
 _COMPRESSION_IDS = {name: number for number, name in COMPRESSION_TYPES.items()}
 
@@ -50,7 +51,7 @@ async def run_bridge(
     Args:
         settings: All of conf/.
         secrets: Reads what [kafka] refers to.
-        on_ready: Called with host and port once clients may connect.
+        on_ready: Called with host and port of each listener once clients may connect.
         stop: Set it to end in order, for example from a signal handler.
     Raises: InvalidSetting, UnresolvedSecret, MissingService.
     """
@@ -67,9 +68,12 @@ class BridgeServer:
         self._kafka = publisher_config(settings.kafka, secrets)
         self.registry = SubscriptionRegistry(load_subscriptions(settings.subscriptions))
         """Subscriptions in force; clients hear of a change at their next request."""
-        self._connections: set[BridgeConnection] = set()
-        self._has_no_connection = asyncio.Event()
-        self._has_no_connection.set()
+        self.endpoints: dict[str, tuple[str, int]] = {}
+        """Host and port of each listener, by its name, once clients may connect."""
+        self._listeners = plan_listeners(settings)
+        self._security = SecurityFiles(
+            self._listeners, settings.authentication, secrets
+        )
 
     async def serve(self, stop: asyncio.Event, on_ready: OnReady) -> None:
         """Listen until stop is set, this task is cancelled or the producer fails.
@@ -77,8 +81,14 @@ class BridgeServer:
         Raises: InvalidSetting, MissingService.
         """
         bridge = self._bridge
-        with bind_listener(bridge.listen_host, bridge.listen_port) as listener:
-            node = advertised_node(bridge, listener.getsockname()[1])
+        with ExitStack() as bound:
+            sockets = bind_all(self._listeners)
+            for one in sockets:
+                bound.enter_context(one)
+            nodes = [
+                advertised_node(bridge, listener, one.getsockname()[1])
+                for listener, one in zip(self._listeners, sockets, strict=True)
+            ]
             record_bytes = max_record_bytes(bridge.telemetry_max_bytes)
             found_topic = ensure_topic(
                 self._kafka,
@@ -90,7 +100,7 @@ class BridgeServer:
                 return
             publisher = self._open_publisher(record_bytes)
             try:
-                await self._listen(listener, node, publisher, stop, on_ready)
+                await self._listen(sockets, nodes, publisher, stop, on_ready)
             finally:
                 await publisher.close(_FLUSH_S)
                 logger.info("bridge has stopped: %s", self.counters.as_text())
@@ -99,80 +109,53 @@ class BridgeServer:
 
     async def _listen(
         self,
-        listener: socket.socket,
-        node: AdvertisedNode,
+        sockets: list[socket.socket],
+        nodes: list[AdvertisedNode],
         publisher: Publisher,
         stop: asyncio.Event,
         on_ready: OnReady,
     ) -> None:
-        handlers = self._make_handlers(node, publisher)
-        loop = asyncio.get_running_loop()
-        # TLS is one more argument here; nothing else of the bridge will notice it.
-        server = await loop.create_server(self._connect_to(handlers), sock=listener)
+        served, forget = self._make_handlers(publisher)
+        clients = Clients(
+            self._settings, self._security, self.counters, raise_open_files()
+        )
+        servers = []
+        for listener, node, one in zip(self._listeners, nodes, sockets, strict=True):
+            handlers = RequestHandlers([serve_metadata(node), *served], forget=forget)
+            servers.append(await clients.listen(listener, handlers, one))
         async with asyncio.TaskGroup() as group:
             endings = {
                 group.create_task(stop.wait()),
                 group.create_task(publisher.has_failed.wait()),
             }
-            tasks = {*endings, group.create_task(self._report_counters())}
+            tasks = {
+                *endings,
+                group.create_task(self._report_counters()),
+                group.create_task(clients.keep_watch()),
+            }
+            self._security.start()
             try:
-                host, port = listener.getsockname()[:2]
-                logger.info("bridge listens on %s port %d", host, port)
-                on_ready(host, port)
+                for listener, one in zip(self._listeners, sockets, strict=True):
+                    host, port = one.getsockname()[:2]
+                    logger.info(
+                        "listener %s (%s) is %s port %d",
+                        listener.name,
+                        listener.security_protocol,
+                        host,
+                        port,
+                    )
+                    self.endpoints[listener.name] = (host, port)
+                    on_ready(host, port)
                 await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 for task in tasks:
                     task.cancel()
-                server.close()
-                await self._drain(publisher)
-
-    def _connect_to(self, handlers: RequestHandlers) -> Callable[[], BridgeConnection]:
-        connection_ids = itertools.count(1)
-
-        def connect() -> BridgeConnection:
-            connection = BridgeConnection(
-                next(connection_ids),
-                handlers=handlers,
-                listener=self._bridge.listener,
-                max_request_bytes=self._bridge.max_request_bytes,
-                counters=self.counters,
-                on_lost=self._forget,
-            )
-            self._connections.add(connection)
-            self._has_no_connection.clear()
-            return connection
-
-        return connect
-
-    def _forget(self, connection: BridgeConnection) -> None:
-        self._connections.discard(connection)
-        if not self._connections:
-            self._has_no_connection.set()
-
-    async def _drain(self, publisher: Publisher) -> None:
-        """Close each connection when it is owed nothing.
-
-        Clients written in Java before 4.2 never push again when their connection
-        drops while a push is in flight. So a push that Kafka has not acknowledged in
-        time is refused, which they survive, before its connection is closed.
-        """
-        for connection in list(self._connections):
-            connection.drain()
-        if await self._is_idle_within(self._bridge.drain_timeout_ms / _MS):
-            return
-        publisher.refuse_waiting()
-        if await self._is_idle_within(_LAST_REPLIES_S):
-            return
-        for connection in list(self._connections):
-            connection.abort()
-
-    async def _is_idle_within(self, timeout_s: float) -> bool:
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._has_no_connection.wait()
-        except TimeoutError:
-            return False
-        return True
+                for server in servers:
+                    server.close()
+                self._security.stop()
+                await clients.drain(
+                    self._bridge.drain_timeout_ms / _MS, publisher.refuse_waiting
+                )
 
     async def _report_counters(self) -> None:
         while True:
@@ -196,8 +179,9 @@ class BridgeServer:
         )
 
     def _make_handlers(
-        self, node: AdvertisedNode, publisher: Publisher
-    ) -> RequestHandlers:
+        self, publisher: Publisher
+    ) -> tuple[list[ServedRequest], Callable[[Connection], None]]:
+        """Return what all listeners serve, and what forgets a closed connection."""
         bridge = self._bridge
         limits = TelemetryLimits(
             telemetry_max_bytes=bridge.telemetry_max_bytes,
@@ -216,9 +200,7 @@ class BridgeServer:
             now_ms=lambda: time.time_ns() // _NS_PER_MS,
             counters=self.counters,
         )
-        return RequestHandlers(
-            [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
-        )
+        return [*serve_sasl(), *telemetry.served()], telemetry.forget
 
 
 async def _is_done_before(

@@ -1,10 +1,9 @@
-"""Frames and requests out of a byte stream.
+"""Requests out of frames.
 
-Strategy: `RequestStream` splits frames, `parse_request` reads header and body by API
-key and version. Whole requests come back as kio's message types; None means that more
-bytes are needed. Bytes behind a request's last field are ignored, as Apache Kafka's
-brokers do (seen on 4.3.1). A bad request raises MalformedRequest, one that is not
-served raises UnsupportedRequest; both are the end of that connection only.
+Strategy: `parse_request` reads header and body by API key and version. Whole requests
+come back as kio's message types. Bytes behind a request's last field are ignored, as
+Apache Kafka's brokers do (seen on 4.3.1). A bad request raises MalformedRequest, one
+that is not served raises UnsupportedRequest; both are the end of that connection only.
 Source: Kafka protocol guide, "Request Header"; KIP-482; KIP-511; KIP-714.
 """
 
@@ -32,8 +31,6 @@ from .api_keys import (
 from .cursor import Cursor
 from .errors import MalformedRequest, UnsupportedRequest
 
-FRAME_SIZE_BYTES = 4
-_FRAME_SIZE = struct.Struct(">i")
 _HEADER = struct.Struct(">hhi")
 _PUSH = struct.Struct(">16siBb")
 _FIRST_VERSION_WITH_SOFTWARE_NAME = 3
@@ -58,54 +55,6 @@ class Request:
     """Whether this version has compact lengths and tagged fields."""
     body: object
     """None for ApiVersions below version 3 and for a version of it not served."""
-
-
-class RequestStream:
-    """Splits the bytes of one connection into requests."""
-
-    __slots__ = ("_apis", "_buffer", "_max_request_bytes")
-
-    def __init__(self, apis: ServedApis, *, max_request_bytes: int) -> None:
-        self._apis = apis
-        self._buffer = bytearray()
-        self._max_request_bytes = max_request_bytes
-
-    @property
-    def has_bytes(self) -> bool:
-        """Whether anything received has not come out as a request yet."""
-        return bool(self._buffer)
-
-    def receive_data(self, data: bytes) -> None:
-        """Add bytes as they came from the peer."""
-        self._buffer += data
-
-    def next_frame(self) -> bytes | None:
-        """Return the next whole frame without its size, or None.
-
-        Raises: MalformedRequest as soon as the size is known to be unusable.
-        """
-        buffer = self._buffer
-        if len(buffer) < FRAME_SIZE_BYTES:
-            return None
-        size = _FRAME_SIZE.unpack_from(buffer)[0]
-        if not 0 <= size <= self._max_request_bytes:
-            raise MalformedRequest(
-                f"a request of {size} bytes; at most {self._max_request_bytes}"
-            )
-        end = FRAME_SIZE_BYTES + size
-        if len(buffer) < end:
-            return None
-        frame = bytes(buffer[FRAME_SIZE_BYTES:end])
-        del buffer[:end]
-        return frame
-
-    def next_request(self) -> Request | None:
-        """Return the next whole request, or None.
-
-        Raises: MalformedRequest, UnsupportedRequest.
-        """
-        frame = self.next_frame()
-        return None if frame is None else parse_request(frame, self._apis)
 
 
 def parse_request(frame: bytes, apis: ServedApis) -> Request:
