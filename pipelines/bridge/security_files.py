@@ -28,13 +28,7 @@ from .sasl.credentials import Credentials, InvalidCredentials, parse_credentials
 from .sasl.mechanisms import Mechanism, make_mechanism
 from .sasl.steps import SaslRules
 from .sasl.tokens import InvalidKeys, TokenRules, TokenVerifier
-from .tls import (
-    InvalidCertificate,
-    TlsContext,
-    TlsFiles,
-    list_files,
-    make_context,
-)
+from .tls import InvalidCertificate, TlsContext, TlsFiles, make_context
 from .watched_files import WatchedFiles
 
 logger = logging.getLogger(__name__)
@@ -169,7 +163,7 @@ class SecurityFiles:
             self._contexts[listener.name] = make_context(read())
 
         key = f"{place}.ssl_certificate_location"
-        self._watch(key, list_files(read()), load)
+        self._watch(key, read().paths, load)
 
     def _load_credentials(self) -> None:
         path = Path(self._settings.credentials_location)

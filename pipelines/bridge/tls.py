@@ -42,6 +42,12 @@ class TlsFiles:
     client_auth: str
     """none, requested or required."""
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that a context is read from."""
+        names = (self.certificate_location, self.key_location, self.ca_location)
+        return tuple(Path(name) for name in names if name)
+
 
 def make_context(files: TlsFiles) -> TlsContext:
     """Read a listener's files; for new connections only.
@@ -72,12 +78,6 @@ def make_context(files: TlsFiles) -> TlsContext:
             raise InvalidCertificate(f"{files.ca_location}: {_reason(error)}") from None
     context.verify_mode = _CLIENT_AUTH[files.client_auth]
     return context
-
-
-def list_files(files: TlsFiles) -> tuple[Path, ...]:
-    """Return the files that a context is read from."""
-    names = (files.certificate_location, files.key_location, files.ca_location)
-    return tuple(Path(name) for name in names if name)
 
 
 def _reason(error: Exception) -> str:

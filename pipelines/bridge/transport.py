@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 MAX_OPEN_REQUESTS = 64
 """Requests of one connection that may wait for their replies."""
+MAX_REQUESTS_A_TURN = 64
+"""Requests of one connection that are served before others have their turn."""
 MAX_UNREAD_BYTES = 4_096
 """Replies kept for a peer beyond what its socket takes; with more it is not served."""
 
@@ -54,6 +56,7 @@ class BridgeConnection(asyncio.Protocol):
         "_is_peer_reading",
         "_is_reading",
         "_is_serving",
+        "_is_waiting",
         "_replies",
         "_stream",
         "_transport",
@@ -74,6 +77,7 @@ class BridgeConnection(asyncio.Protocol):
         self._is_peer_reading = True
         self._is_reading = True
         self._is_serving = False
+        self._is_waiting = False
         self._is_ending = False
         self._is_draining = False
         self._transport: asyncio.Transport
@@ -158,14 +162,16 @@ class BridgeConnection(asyncio.Protocol):
         if self._is_serving:
             return
         self._is_serving = True
-        has_advanced = False
+        served = 0
         try:
             while self._is_able_to_serve():
                 frame = self._stream.next_frame()
                 if frame is None:
                     break
-                has_advanced = True
                 self._take_frame(frame)
+                served += 1
+                if served == MAX_REQUESTS_A_TURN:
+                    self._wait_for_turn()
         except MalformedRequest as error:
             self._endpoint.counters.malformed_requests += 1
             self._end(str(error))
@@ -176,9 +182,19 @@ class BridgeConnection(asyncio.Protocol):
             self._is_serving = False
         held_bytes = self._stream.waiting_bytes
         if held_bytes or self.held_bytes:
-            self._endpoint.connections.hold(self, held_bytes, has_advanced=has_advanced)
+            self._endpoint.connections.hold(self, held_bytes, has_advanced=served > 0)
         self._balance()
         self._close_when_done()
+
+    def _wait_for_turn(self) -> None:
+        """Go on, and read on, in the next turn of the loop."""
+        self._is_waiting = True
+        asyncio.get_running_loop().call_soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._is_waiting = False
+        if not self._transport.is_closing():
+            self._serve()
 
     def _take_frame(self, frame: bytes) -> None:
         endpoint = self._endpoint
@@ -189,6 +205,7 @@ class BridgeConnection(asyncio.Protocol):
     def _is_able_to_serve(self) -> bool:
         return (
             not self._is_ending
+            and not self._is_waiting
             and self._is_peer_reading
             and len(self._replies) < MAX_OPEN_REQUESTS
         )

@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.bridge.protocol.errors import MalformedRequest
-from pipelines.bridge.protocol.requests import TELEMETRY_APIS, parse_request
+from pipelines.bridge.protocol.requests import (
+    MAX_METADATA_TOPICS,
+    TELEMETRY_APIS,
+    parse_request,
+)
 from pipelines.bridge.protocol.sasl import SASL_AUTHENTICATE_API, SASL_HANDSHAKE_API
 
 APIS = {
@@ -60,9 +64,16 @@ def test_a_header_takes_no_more_than_its_bytes(data):
         assert read(frame) < FIXED_BYTES + BYTES_PER_BYTE * len(frame)
 
 
-def test_the_smallest_items_that_fill_a_request_are_the_most_it_can_make():
-    count = 100_000
-    frame = struct.pack(">hhihi", 3, 1, 1, -1, count) + b"\0\0" * count
-    assert read(frame) < FIXED_BYTES + BYTES_PER_BYTE * len(frame)
-    one_more = struct.pack(">hhihi", 3, 1, 1, -1, count + 1) + b"\0\0" * count
-    assert read(one_more) < FIXED_BYTES
+def test_metadata_makes_as_many_topics_as_are_allowed_and_as_are_there():
+    for count, there, is_read in (
+        (MAX_METADATA_TOPICS, MAX_METADATA_TOPICS, True),
+        (MAX_METADATA_TOPICS, MAX_METADATA_TOPICS - 1, False),
+        (MAX_METADATA_TOPICS + 1, MAX_METADATA_TOPICS + 1, False),
+    ):
+        frame = struct.pack(">hhihi", 3, 1, 1, -1, count) + b"\0\0" * there
+        if is_read:
+            assert len(parse_request(frame, APIS).body.topics) == count
+        else:
+            with pytest.raises(MalformedRequest, match=r"Metadata|array"):
+                parse_request(frame, APIS)
+            assert read(frame) < FIXED_BYTES
