@@ -6,6 +6,8 @@ its connection once the replies before it are written. What a connection may tak
 for how long, is kept in connections.py.
 """
 
+# Longer than 250 lines: one class, whose every method is about the same few flags.
+
 import asyncio
 import logging
 from dataclasses import dataclass
@@ -172,6 +174,8 @@ class BridgeConnection(asyncio.Protocol):
                 served += 1
                 if served == MAX_REQUESTS_A_TURN:
                     self._wait_for_turn()
+                elif not self._stream.waiting_bytes:
+                    break
         except MalformedRequest as error:
             self._endpoint.counters.malformed_requests += 1
             self._end(str(error))
@@ -221,7 +225,10 @@ class BridgeConnection(asyncio.Protocol):
             return
         if ready:
             self._write(ready)
-        self._serve()
+        # Mostly there is nothing more to do: a push came alone and is answered.
+        is_plain = self._is_reading and not (self._is_ending or self._is_draining)
+        if not is_plain or self._stream.waiting_bytes:
+            self._serve()
 
     def _write(self, data: bytes) -> None:
         self._transport.write(data)
