@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.bench.running_bridge import (  # noqa: E402 - path
+from tests.bench.running_bridge import (
     API_VERSIONS,
     GET,
     RunningBridge,

@@ -1,19 +1,21 @@
 """The command that makes a line of the file of credentials."""
 
 import subprocess
+import sys
 
 import pytest
 
 from pipelines.bridge.sasl.credentials import parse_credentials
 from pipelines.settings import CONF_PATH
 
-SUBMIT = str(CONF_PATH.parent / "spark-submit.sh")
+COMMAND = (sys.executable, "-m", "pipelines", "scram-credential")
 PASSWORD = "correct horse, bättery=staple"
 
 
 def run(*words, stdin=f"{PASSWORD}\n"):
     return subprocess.run(
-        [SUBMIT, "scram-credential", *words],
+        [*COMMAND, *words],
+        cwd=CONF_PATH.parent,
         input=stdin,
         capture_output=True,
         text=True,
