@@ -73,6 +73,11 @@ jars_stamp() { checksum "$ROOT/conf/ivy.xml"; }
 
 holds() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
+# Its interpreter may be gone: another program removed or moved that Python.
+venv_is_complete() {
+  "$VENV/bin/python" -c '' 2>/dev/null && holds "$VENV/.complete" "$(venv_stamp "$1")"
+}
+
 # Each step runs in a process group of its own, so that Ctrl-C and kill end all of it.
 STEP_PID=""
 SCRATCH=""
@@ -133,16 +138,25 @@ check_disk() {
 }
 
 # The lock belongs to file descriptor 9 of this shell and ends with it, however it ends.
+# A program takes it, in the background: a signal ends the wait for it at once.
 lock() {
   exec 9>"$CACHE/setup.lock"
+  set -m
   "$1" -c '
-import fcntl, sys
+import fcntl, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 try:
     fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
 except BlockingIOError:
     print("set-up: waiting for another one to finish", file=sys.stderr)
     fcntl.flock(9, fcntl.LOCK_EX)
-'
+' &
+  STEP_PID=$!
+  set +m
+  wait "$STEP_PID" || fail "cannot lock $CACHE/setup.lock"
+  STEP_PID=""
+  # What a set-up left behind that was killed; nobody else holds the lock.
+  rm -rf "$CACHE"/setup.??????
 }
 
 platform_name() {
@@ -203,7 +217,7 @@ set_up() {
   # What pip unpacks on its way is removed with the rest, however it ends.
   mkdir "$SCRATCH/tmp"
   export TMPDIR="$SCRATCH/tmp"
-  if ! holds "$VENV/.complete" "$(venv_stamp "$(python_version "$python")")"; then
+  if ! venv_is_complete "$(python_version "$python")"; then
     check_disk
     install_packages "$python"
   fi
@@ -229,7 +243,7 @@ main() {
   else
     python=$(find_python)
   fi
-  if ! holds "$VENV/.complete" "$(venv_stamp "$(python_version "$python")")" ||
+  if ! venv_is_complete "$(python_version "$python")" ||
     ! holds "$JARS/.complete" "$(jars_stamp)"; then
     if [ "$python" = "$VENV/bin/python" ]; then python=$(find_python); fi
     set_up "$python" "$java"
@@ -240,7 +254,8 @@ main() {
     say "set-up: complete"
     return
   fi
-  exec "$VENV/bin/python" -m pipelines "$@"
+  # -P: the folder that this is called from may hold a package of the same name.
+  exec "$VENV/bin/python" -P -m pipelines "$@"
 }
 
 main "$@"

@@ -59,7 +59,7 @@ def main(words: list[str]) -> int:
 
         own, spark_words = split_arguments(words[1:], command.own_options)
         words = [words[0], *own]
-    arguments = commands.build_parser().parse_args(words)
+    arguments = commands.parse_words(words)
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
     # py4j tells of each connection to the JVM, and of each that an end cuts off.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
@@ -129,7 +129,7 @@ def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
     words = spark_arguments(spark_words, is_short=True)
     os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words, "pyspark-shell"])
     # A session started from Python takes its workers' Python from here alone.
-    os.environ["PYSPARK_PYTHON"] = find_conf(words, WORKER_PYTHON)
+    os.environ["PYSPARK_PYTHON"] = find_conf(words, WORKER_PYTHON) or sys.executable
     os.environ["SPARK_HOME"] = str(find_spark_home())
     return start_session(name)
 
@@ -199,11 +199,13 @@ def run_job(arguments: Namespace) -> int:
 
 def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
     """Serve clients until SIGINT or SIGTERM; the second one does not wait for them."""
-    import uvloop
-
+    from pipelines.bridge.logs import make_handler
     from pipelines.bridge.server import BridgeServer
 
-    server = BridgeServer(read_settings(arguments), make_secret_reader())
+    settings = read_settings(arguments)
+    handler = make_handler(settings.bridge.log_format, sys.stderr)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    server = BridgeServer(settings, make_secret_reader())
 
     def say_endpoint(host: str, port: int) -> None:
         print(f"bridge: {host}:{port}", flush=True)
@@ -221,9 +223,10 @@ def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
         loop.add_signal_handler(signal.SIGTERM, end, EXIT_TERMINATED)
         await server.serve(stop, say_endpoint)
 
+    import uvloop
+
     # A connection takes half the memory that asyncio's own loop needs.
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve())
+    uvloop.run(serve())
     return 0
 
 
@@ -316,6 +319,23 @@ def run_notebook(arguments: Namespace, spark_words: list[str]) -> int:
     return 0
 
 
+def run_client_metrics(arguments: Namespace, _spark_words: list[str]) -> int:
+    """Show or change the subscriptions of a cluster."""
+    from pipelines.admin import client_metrics_command, client_metrics_options
+
+    given = {
+        name.removeprefix("--"): getattr(arguments, name.strip("-").replace("-", "_"))
+        for name, _, _ in client_metrics_options.OPTIONS
+    }
+
+    def complain(line: str, shows_usage: bool) -> None:  # noqa: FBT001 - of two words
+        print(line, file=sys.stderr)
+        if shows_usage:
+            arguments.parser.print_help(sys.stderr)
+
+    return client_metrics_command.run(given, say=print, complain=complain)
+
+
 def print_settings(arguments: Namespace, _spark_words: list[str]) -> int:
     """Print the settings, or the page about them."""
     from pipelines import settings_reference
@@ -336,6 +356,7 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
     "sql": run_sql,
     "shell": run_shell,
     "notebook": run_notebook,
+    "kafka-client-metrics": run_client_metrics,
     "settings": print_settings,
 }
 

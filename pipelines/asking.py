@@ -1,8 +1,6 @@
 """Ask the tables: one query, or a prompt. Reading takes no lock and no metastore."""
 
 import code
-import readline
-import rlcompleter
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -60,8 +58,7 @@ def open_shell(spark: SparkSession, settings: Settings) -> None:
     """Open a Python prompt with `spark`, until end of input or exit()."""
     registered = views.register(spark, settings)
     names = {"spark": spark, "sc": spark.sparkContext, "sql": spark.sql}
-    readline.set_completer(rlcompleter.Completer(names).complete)
-    readline.parse_and_bind("tab: complete")
+    _complete_names(names)
     tables = ", ".join(registered) or "none yet"
     code.interact(
         banner=f"Spark {spark.version} as `spark`; tables: {tables}\n"
@@ -69,3 +66,15 @@ def open_shell(spark: SparkSession, settings: Settings) -> None:
         local=names,
         exitmsg="",
     )
+
+
+def _complete_names(names: dict[str, object]) -> None:
+    """Let the tab key complete names, where this Python was built for that."""
+    try:
+        import readline  # noqa: PLC0415 - not every Python has it
+        import rlcompleter  # noqa: PLC0415 - the same
+    except ImportError:
+        return
+    readline.set_completer(rlcompleter.Completer(names).complete)
+    is_libedit = "libedit" in (readline.__doc__ or "")
+    readline.parse_and_bind("bind ^I rl_complete" if is_libedit else "tab: complete")

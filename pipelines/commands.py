@@ -4,6 +4,8 @@ import argparse
 from dataclasses import dataclass
 from typing import Any
 
+from .admin import client_metrics_options
+from .command_parser import CommandParser
 from .listener_records import SCRAM_MECHANISMS
 from .settings import list_environments
 
@@ -36,6 +38,8 @@ class Command:
     options: tuple[Option, ...]
     takes_spark_options: bool = False
     """Whether words that are not its own go to spark-submit."""
+    is_kafka_tool: bool = False
+    """Whether it answers a wrong option as Apache Kafka's own tools do."""
 
     @property
     def own_options(self) -> dict[str, bool]:
@@ -187,6 +191,17 @@ COMMANDS = (
         takes_spark_options=True,
     ),
     Command(
+        name="kafka-client-metrics",
+        help="subscriptions of a cluster, in the words of kafka-client-metrics.sh",
+        options=tuple(
+            option(name, text, metavar=value, action="append", default=[])
+            if value
+            else flag(name, text)
+            for name, value, text in client_metrics_options.OPTIONS
+        ),
+        is_kafka_tool=True,
+    ),
+    Command(
         name="settings",
         help="print the settings in force",
         options=(ENV, SET, flag("--reference", "print the page of all keys instead")),
@@ -195,9 +210,21 @@ COMMANDS = (
 COMMANDS_BY_NAME = {command.name: command for command in COMMANDS}
 
 
-def build_parser() -> argparse.ArgumentParser:
+def parse_words(words: list[str]) -> argparse.Namespace:
+    """Read the words of one command; ends the process where they are wrong."""
+    arguments, unknown = build_parser().parse_known_args(words)
+    parser: CommandParser = arguments.parser
+    if parser.is_kafka_tool:
+        # Kafka's tools pass over words that are no options.
+        unknown = [word for word in unknown if word.startswith("-")]
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return arguments
+
+
+def build_parser() -> CommandParser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="./spark-submit.sh",
         description="kafka-clientele: which clients use this cluster, and how.",
         epilog=USAGE_EXAMPLES,
@@ -218,6 +245,8 @@ def build_parser() -> argparse.ArgumentParser:
             epilog=epilog,
             allow_abbrev=False,
         )
+        subparser.is_kafka_tool = command.is_kafka_tool
+        subparser.set_defaults(parser=subparser)
         for one in command.options:
             subparser.add_argument(one.name, **one.arguments)
     return parser

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 _NULL = "-"
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MAX_WIDTH = 60
 
 
@@ -36,8 +37,13 @@ def _format_cell(value: object, limit: int) -> str:
     if value is None:
         return _NULL
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
-    text = text.replace("\n", " ")
+    # Clients choose these texts; none may move the cursor or hide another.
+    text = "".join(_printable(character) for character in text.replace("\n", " "))
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else _REPLACEMENT
 
 
 def _join(cells: list[str], widths: list[int], is_number: list[bool]) -> str:

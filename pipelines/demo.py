@@ -21,7 +21,7 @@ from .asking import format_rows
 from .bridge.server import BridgeServer
 from .demo_clients import DemoClient, plan_clients, running_clients
 from .embedded import EmbeddedKafka
-from .errors import DemoIncomplete, InvalidSetting, PipelineError
+from .errors import DemoIncomplete, InvalidSetting
 from .jobs import client_telemetry_to_delta
 from .secret_references import SecretReader
 from .setting_records import Settings
@@ -173,7 +173,8 @@ def _running_bridge(settings: Settings) -> Iterator[str]:
                     stop, lambda host, port: ready.set_result(f"{host}:{port}")
                 )
             )
-        except PipelineError as error:
+        except BaseException as error:
+            # Whatever it is, the demo waits for it to be said.
             if ready.done():
                 raise
             ready.set_exception(error)

@@ -63,7 +63,7 @@ def decide_start(
         topic: Topic of the query.
         bounds: What the topic holds now.
         checkpoint_location: Folder of the query's progress.
-        starting_offsets: earliest or latest, for partitions that no table knows.
+        starting_offsets: earliest or latest, where no table has a record of the topic.
     Raises: UnsafeStart where going on would lose or repeat records.
     """
     text = read_checkpoint_file(spark, checkpoint_location, START_FILE)
@@ -79,10 +79,13 @@ def decide_start(
         contract.name: _read_newest_offsets(spark, tables, contract, topic)
         for contract in (CLIENT_PUSHES, CLIENT_METRICS, QUARANTINE)
     }
+    is_first_run = not any(newest.values())
     pushed = newest.pop(CLIENT_PUSHES.name)
     start = JobStart(
         topic=topic,
-        starting_offsets=resume_offsets(topic, pushed, bounds, starting_offsets),
+        starting_offsets=resume_offsets(
+            topic, pushed, bounds, starting_offsets, is_first_run=is_first_run
+        ),
         floors=newest,
     )
     write_checkpoint_file(spark, checkpoint_location, START_FILE, write_start(start))
@@ -90,7 +93,12 @@ def decide_start(
 
 
 def resume_offsets(
-    topic: str, pushed: Offsets, bounds: TopicBounds, starting_offsets: str
+    topic: str,
+    pushed: Offsets,
+    bounds: TopicBounds,
+    starting_offsets: str,
+    *,
+    is_first_run: bool,
 ) -> dict[int, int]:
     """Return the first offset to read of each partition.
 
@@ -99,6 +107,9 @@ def resume_offsets(
         pushed: Partition to the newest offset in client_pushes.
         bounds: What the topic holds now.
         starting_offsets: earliest or latest, for partitions not in pushed.
+        is_first_run: Whether no table has a record of the topic. Otherwise partitions
+            not in pushed begin at their earliest record, for they may hold pushes that
+            were accepted meanwhile.
     Raises: UnsafeStart where a record to go on from is not in the topic.
     """
     unknown = sorted(pushed.keys() - bounds.end.keys())
@@ -107,7 +118,7 @@ def resume_offsets(
             f"client_pushes has records of {topic} partition {unknown[0]}, and the "
             f"topic has no such partition: it was made anew. {_HOW_TO_CHOOSE}"
         )
-    is_earliest = starting_offsets == EARLIEST
+    is_earliest = starting_offsets == EARLIEST or not is_first_run
     resumed = {
         partition: EARLIEST_OFFSET if is_earliest else end
         for partition, end in bounds.end.items()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 CODE_ROOMS = ("pipelines", "udfs")
 EXECUTOR_PACKAGES = (
+    "google-re2",
     "llvmlite",
     "lz4",
     "numba",

@@ -25,7 +25,10 @@ class SecretReference:
 
 
 def parse_secret_reference(text: str) -> SecretReference:
-    """Accept the three forms of a reference and nothing that could be a secret.
+    """Accept the three forms of a reference.
+
+    A secret that happens to look like scope/key is taken for one: such a reference is
+    not printed where it fails.
 
     Raises: ValueError, without the text, for it may be the secret itself.
     """
@@ -57,8 +60,8 @@ class SecretReader:
             return _read_file(name)
         if self.read_scope is None:
             raise UnresolvedSecret(
-                f"secret {reference}: scope/key is read from a Databricks secret "
-                f"scope, and there is none here; use env:NAME or file:PATH"
+                "a secret given as scope/key is read from a Databricks secret "
+                "scope, and there is none here; use env:NAME or file:PATH"
             )
         scope, _, key = reference.text.partition("/")
         return self.read_scope(scope, key)

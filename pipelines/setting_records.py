@@ -6,6 +6,7 @@ the reference page prints them.
 
 from dataclasses import dataclass
 
+from .client_config_settings import ClientConfigSettings, SensitiveKeySettings
 from .listener_records import (
     AuthenticationSettings,
     LimitSettings,
@@ -15,6 +16,10 @@ from .secret_references import SecretReference
 from .setting_keys import MAX_INT32, MAX_PORT, key
 
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+MAX_TELEMETRY_BYTES = 999_900_000
+"""librdkafka sends records of up to 10^9 bytes, headers included."""
+MAX_UNACKNOWLEDGED_BYTES = 2**39
+"""Twice as much, in kB, still is an int32, which librdkafka takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,7 @@ class TopicSettings:
     """Topics that the bridge writes, and creates where they are missing."""
 
     telemetry: str = key("Topic of accepted pushes.")
+    configs: str = key("Topic of pushed client configurations.")
     partitions: int = key("Partitions of a created topic.", low=1, high=10_000)
     replication_factor: int = key(
         "Replicas of a created topic; -1 is the broker's default.", low=-1, high=100
@@ -80,7 +86,7 @@ class BridgeSettings:
         "Largest Metrics field of a push, as sent (compressed).",
         unit="bytes",
         low=1,
-        high=MAX_INT32,
+        high=MAX_TELEMETRY_BYTES,
     )
     accepted_compression_types: tuple[str, ...] = key(
         "Codecs offered to clients, preferred first; none is always accepted.",
@@ -99,10 +105,38 @@ class BridgeSettings:
         "Pushes held in memory while Kafka has not acknowledged them.",
         unit="bytes",
         low=1024,
-        high=2**40,
+        high=MAX_UNACKNOWLEDGED_BYTES,
     )
     drain_timeout_ms: int = key(
         "Longest wait for pushes in flight when the bridge stops.", unit="ms"
+    )
+    http_host: str = key("Address of the pages /metrics, /healthz and /readyz.")
+    http_port: int = key(
+        "Port of these pages; 0 takes a free one, -1 serves none.",
+        low=-1,
+        high=MAX_PORT,
+    )
+    metrics_top_instances: int = key(
+        "Client instances that /metrics shows one by one.", high=1_000
+    )
+    log_format: str = key(
+        "Lines of the bridge's log: text, or one JSON object each.",
+        choices=("console", "json"),
+    )
+    subscriptions_source: str = key(
+        "Whose client-metrics subscriptions are in force; with both, the cluster's "
+        "stands before one of conf/ that has its name.",
+        choices=("both", "cluster", "conf"),
+    )
+    subscriptions_poll_ms: int = key(
+        "Time between two looks at the cluster's subscriptions.",
+        unit="ms",
+        low=100,
+        high=60_000,
+    )
+    admin_principals: tuple[str, ...] = key(
+        "Principals, as User:admin, that may show and change the cluster's "
+        "client-metrics subscriptions through the bridge."
     )
 
 
@@ -112,7 +146,12 @@ class SubscriptionSettings:
 
     name: str = key("Name of the subscription.")
     metrics: tuple[str, ...] = key("Metric name prefixes; `*` is all of them.")
-    interval_ms: int = key("Push interval.", unit="ms", low=100, high=3_600_000)
+    interval_ms: int = key(
+        "Push interval; clients are told at most 300 000, as by Kafka.",
+        unit="ms",
+        low=100,
+        high=3_600_000,
+    )
     match: tuple[str, ...] = key(
         "Selectors key=pattern, all of which must match; empty matches everyone."
     )
@@ -157,5 +196,7 @@ class Settings:
     authentication: AuthenticationSettings
     limits: LimitSettings
     subscriptions: tuple[SubscriptionSettings, ...]
+    client_config: ClientConfigSettings
+    sensitive_keys: SensitiveKeySettings
     tables: TableSettings
     client_telemetry_to_delta: TelemetryJobSettings

@@ -2,6 +2,7 @@
 
 Order: base.toml, then the environment's file, then --set in the order given. A list
 of tables replaces the one before it; everything else is replaced key by key.
+sensitive_keys.toml is the section sensitive_keys, before all of them.
 """
 
 import dataclasses
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .config_catalogs import Catalogs, parse_catalogs
 from .errors import InvalidSetting
 from .secret_references import SecretReference, parse_secret_reference
 from .setting_keys import REQUIRED
@@ -20,14 +22,15 @@ from .setting_records import Settings
 
 CONF_PATH = Path(__file__).resolve().parent.parent / "conf"
 BASE_NAME = "base"
+RULES_NAME = "sensitive_keys"
+CATALOG_FOLDER = "config_catalog"
 _SET = "--set"
 
 
 def list_environments(conf_path: Path = CONF_PATH) -> list[str]:
     """Return the names that --env takes: the files of conf/ beside base.toml."""
     names = {path.stem for path in conf_path.glob("*.toml")}
-    rule_files = {"sensitive_keys"}
-    return sorted(names - {BASE_NAME} - rule_files)
+    return sorted(names - {BASE_NAME, RULES_NAME})
 
 
 def load_settings(
@@ -45,6 +48,8 @@ def load_settings(
     origins: dict[str, str] = {}
     for path in _list_files(env, conf_path):
         layer = _load_toml(path)
+        if path.stem == RULES_NAME:
+            layer = {RULES_NAME: layer}
         _check_keys(Settings, layer, "", f"conf/{path.name}")
         _merge(merged, origins, layer, f"conf/{path.name}")
     for override in overrides:
@@ -53,14 +58,23 @@ def load_settings(
     return settings
 
 
+def load_config_catalogs(conf_path: Path = CONF_PATH) -> Catalogs:
+    """Read the client configuration keys that are known, by name of their catalog.
+
+    Raises: InvalidSetting, naming the file.
+    """
+    paths = sorted((conf_path / CATALOG_FOLDER).glob("*.csv"))
+    return parse_catalogs({path.stem: path.read_text("utf-8") for path in paths})
+
+
 def _list_files(env: str, conf_path: Path) -> list[Path]:
     known = list_environments(conf_path)
     if env not in {*known, BASE_NAME}:
         raise InvalidSetting(
             f"--env {env}: there is no conf/{env}.toml; known are {', '.join(known)}"
         )
-    base = conf_path / f"{BASE_NAME}.toml"
-    return [base] if env == BASE_NAME else [base, conf_path / f"{env}.toml"]
+    names = dict.fromkeys([RULES_NAME, BASE_NAME, env])
+    return [conf_path / f"{name}.toml" for name in names]
 
 
 def _load_toml(path: Path) -> dict[str, Any]:
@@ -91,6 +105,11 @@ def _check_keys(
             if not isinstance(value, dict):
                 raise InvalidSetting(f"{origin}: {prefix}{name}: is a table of keys")
             _check_keys(typing.cast("type", kind), value, f"{name}.", origin)
+        elif isinstance(value, dict) and typing.get_origin(kind) is tuple:
+            raise InvalidSetting(
+                f"{origin}: {prefix}{name}: expects a list of tables, "
+                f"[[{prefix}{name}]]"
+            )
 
 
 def _unknown_key(name: str, fields: Mapping[str, Any], origin: str) -> str:
@@ -163,6 +182,8 @@ def _to_value(
         return _to_record(typing.cast("type", kind), value, f"{path}.", origins)
     if typing.get_origin(kind) is tuple:
         return _to_tuple(typing.get_args(kind)[0], value, path, origins, one, origin)
+    if typing.get_origin(kind) is Mapping:
+        return _to_texts(value, path, origin)
     try:
         return _check_value(kind, value, one.metadata)
     except ValueError as error:
@@ -192,6 +213,15 @@ def _to_tuple(
         else:
             made.append(_to_value(kind, value, place, origins, one, origin))
     return tuple(made)
+
+
+def _to_texts(values: Any, path: str, origin: str) -> Mapping[str, str]:
+    if not isinstance(values, dict):
+        raise InvalidSetting(f"{origin}: {path}: expects a table of texts")
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise InvalidSetting(f"{origin}: {path}.{name}: expects a text")
+    return values
 
 
 def _check_value(

@@ -27,12 +27,27 @@ def format_reference(defaults: Settings) -> str:
     hints = typing.get_type_hints(Settings)
     sections = [_HEAD]
     for one in dataclasses.fields(Settings):
-        record, value, title = hints[one.name], getattr(defaults, one.name), one.name
-        if typing.get_origin(record) is tuple:
-            record, value = typing.get_args(record)[0], value[0] if value else None
-            title = f"[{one.name}]"
-        sections.append("\n".join(_format_section(title, record, value)))
+        made = _list_sections(one.name, hints[one.name], getattr(defaults, one.name))
+        sections += ["\n".join(_format_section(*section)) for section in made]
     return "\n".join(sections)
+
+
+def _list_sections(
+    title: str, record: Any, value: Any
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield a section, then those of the lists of tables in it, by their first one."""
+    if typing.get_origin(record) is tuple:
+        yield f"[{title}]", typing.get_args(record)[0], value[0] if value else None
+        return
+    yield title, record, value
+    for name, hint in typing.get_type_hints(record).items():
+        if _is_list_of_tables(hint):
+            yield from _list_sections(f"{title}.{name}", hint, getattr(value, name))
+
+
+def _is_list_of_tables(hint: Any) -> bool:
+    is_tuple = typing.get_origin(hint) is tuple
+    return is_tuple and dataclasses.is_dataclass(typing.get_args(hint)[0])
 
 
 def _format_section(title: str, record: Any, value: Any) -> Iterator[str]:
@@ -42,7 +57,10 @@ def _format_section(title: str, record: Any, value: Any) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     hints = typing.get_type_hints(record)
     for one in dataclasses.fields(record):
-        default = _format_default(value, one)
+        if _is_list_of_tables(hints[one.name]):
+            default = "tables, see below"
+        else:
+            default = _format_default(value, one)
         unit, allowed = one.metadata["unit"], _format_range(hints[one.name], one)
         meaning = one.metadata["meaning"]
         yield f"| `{one.name}` | {default} | {unit} | {allowed} | {meaning} |"
@@ -60,8 +78,13 @@ def _format_default(value: Any, one: dataclasses.Field[Any]) -> str:
 
 
 def _format_value(value: object) -> str:
-    if value is None or value in {"", ()}:
+    if value is None or value in ("", ()):
         return "empty"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, Mapping):
+        items = ", ".join(f'{name} = "{text}"' for name, text in value.items())
+        return f"`{{{items}}}`"
     if isinstance(value, tuple):
         items = ", ".join(f'"{item}"' for item in value)
         return f"`[{items}]`"

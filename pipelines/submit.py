@@ -14,6 +14,22 @@ _FLAGS = frozenset({"--help", "-h", "--verbose", "-v", "--version", "--supervise
 _NAME_AND_VALUE = re.compile(r"\s*=\s*|\s+")
 _LIST_OPTIONS = ("--jars", "--py-files", "--archives")
 _DRIVER_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# spark-submit takes the last of an option and a --conf that mean the same; ours stands
+# behind the user's, so it has to go where the user has named the option.
+_OPTION_CONFS = {
+    "--master": "spark.master",
+    "--name": "spark.app.name",
+    "--driver-memory": "spark.driver.memory",
+    "--driver-cores": "spark.driver.cores",
+    "--driver-class-path": "spark.driver.extraClassPath",
+    "--driver-library-path": "spark.driver.extraLibraryPath",
+    "--executor-memory": "spark.executor.memory",
+    "--executor-cores": "spark.executor.cores",
+    "--num-executors": "spark.executor.instances",
+    "--total-executor-cores": "spark.cores.max",
+    "--deploy-mode": "spark.submit.deployMode",
+}
+_JAVA_OPTIONS_OPTION = "--driver-java-options"
 # Spark matches the text of a query that was stopped within a batch by a recursive
 # pattern, which overflows Java's usual stack.
 _STACK_OPTION = "-Xss8m"
@@ -92,22 +108,20 @@ def build_arguments(
         conf[WORKER_PYTHON] = installation.python
     else:
         conf |= _prepare_executors(installation, lists)
-    # spark-submit prefers --conf spark.master over --master.
-    if _find_option(rest, "--master"):
-        conf.pop("spark.master", None)
+    named = _load_properties_file(rest)
+    for option, name in _OPTION_CONFS.items():
+        if _find_option(rest, option) is not None:
+            conf.pop(name, None)
     conf["spark.pyspark.driver.python"] = installation.python
-    log_levels = f"file:{installation.root}/conf/log4j2.properties"
-    conf[_DRIVER_JAVA_OPTIONS] = " ".join(
-        [
-            f"-Dlog4j2.configurationFile={log_levels}",
-            _STACK_OPTION,
-            *(SHORT_JAVA_OPTIONS if is_short else ()),
-        ]
-    )
-    if "--properties-file" in rest:
-        named = _load_conf(Path(_find_option(rest, "--properties-file") or ""))
-        conf = {name: value for name, value in conf.items() if name not in named}
+    java_options = _own_java_options(installation, is_short=is_short)
+    users = [
+        options.get(_DRIVER_JAVA_OPTIONS)
+        for options in (named, _pop_java_options(rest), user_conf)
+    ]
+    conf = {name: value for name, value in conf.items() if name not in named}
     conf |= user_conf
+    # Behind ours: of two that mean the same, Java takes the later one.
+    conf[_DRIVER_JAVA_OPTIONS] = " ".join([*java_options, *filter(None, users)])
     lists["--jars"] = [*map(str, installation.jars), *lists["--jars"]]
     words = [*rest]
     for option, values in lists.items():
@@ -116,6 +130,29 @@ def build_arguments(
     for name, value in conf.items():
         words += ["--conf", f"{name}={value}"]
     return words
+
+
+def _own_java_options(installation: Installation, *, is_short: bool) -> list[str]:
+    log_levels = f"file:{installation.root}/conf/log4j2.properties"
+    return [
+        f"-Dlog4j2.configurationFile={log_levels}",
+        _STACK_OPTION,
+        *(SHORT_JAVA_OPTIONS if is_short else ()),
+    ]
+
+
+def _pop_java_options(rest: list[str]) -> dict[str, str]:
+    """Take --driver-java-options out of the words, as the setting that it means."""
+    value = _find_option(rest, _JAVA_OPTIONS_OPTION)
+    while _JAVA_OPTIONS_OPTION in rest[:-1]:
+        place = rest.index(_JAVA_OPTIONS_OPTION)
+        del rest[place : place + 2]
+    return {} if value is None else {_DRIVER_JAVA_OPTIONS: value}
+
+
+def _load_properties_file(rest: Sequence[str]) -> dict[str, str]:
+    path = _find_option(rest, "--properties-file")
+    return {} if path is None else _load_conf(Path(path))
 
 
 def find_spark_home() -> Path:
@@ -129,14 +166,18 @@ def find_spark_home() -> Path:
 def is_local(spark_words: Sequence[str]) -> bool:
     """Say whether the user's options leave Spark on this machine."""
     conf, _, rest = _read_spark_words(spark_words)
-    master = _find_option(rest, "--master") or conf.get("spark.master", "local")
+    named = _load_properties_file(rest).get("spark.master", "local")
+    master = _find_option(rest, "--master") or conf.get("spark.master", named)
     return master.startswith("local")
 
 
-def find_conf(words: Sequence[str], name: str) -> str:
-    """Return the value of one --conf among the options that build_arguments made."""
+def find_conf(words: Sequence[str], name: str) -> str | None:
+    """Return the value of one --conf among the options that build_arguments made.
+
+    Nulls: None where it stands in a properties file of the user's, or nowhere.
+    """
     pairs = [word.partition("=") for word in words]
-    return next(value for key, _, value in pairs if key == name)
+    return next((value for key, _, value in pairs if key == name), None)
 
 
 def _prepare_executors(
@@ -190,6 +231,6 @@ def _load_conf(path: Path) -> dict[str, str]:
     for line in path.read_text(encoding="utf-8").splitlines():
         text = line.strip()
         if text and not text.startswith("#"):
-            name, value = _NAME_AND_VALUE.split(text, maxsplit=1)
-            conf[name] = value
+            name, *value = _NAME_AND_VALUE.split(text, maxsplit=1)
+            conf[name] = "".join(value)
     return conf

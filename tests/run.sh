@@ -47,7 +47,12 @@ if [ "$part" = all ] || [ "$part" = checks ]; then run_checks; fi
 if [ "$part" = all ] || [ "$part" = unit ]; then
   run_tier "unit, architecture" tests/unit tests/architecture
 fi
-if [ "$part" = all ] || [ "$part" = spark ]; then run_tier "spark" tests/spark; fi
+# Two processes, each with a Spark of its own: most of the time is JVMs that start. A
+# file stays in one process; in the order given, so that the longest are not the last.
+LANES=(-n 2 --dist loadfile --no-loadscope-reorder)
+if [ "$part" = all ] || [ "$part" = spark ]; then
+  run_tier "spark" "${LANES[@]}" tests/spark
+fi
 if [ "$part" = all ] || [ "$part" = integration ]; then
-  run_tier "integration" tests/integration
+  run_tier "integration" "${LANES[@]}" tests/integration
 fi

@@ -22,10 +22,14 @@ class ClientIdentity:
     client_source_port: int
 
 
-def uuid_text(client_instance_id: uuid.UUID) -> str:
+def id_text(id_bytes: bytes) -> bytes:
     """Return base64url without padding, as Kafka prints a Uuid."""
-    text = base64.urlsafe_b64encode(client_instance_id.bytes)
-    return text[:UUID_TEXT_LENGTH].decode("ascii")
+    return base64.urlsafe_b64encode(id_bytes)[:UUID_TEXT_LENGTH]
+
+
+def uuid_text(client_instance_id: uuid.UUID) -> str:
+    """Return a Uuid as Kafka prints it."""
+    return id_text(client_instance_id.bytes).decode("ascii")
 
 
 def address_text(host: str) -> str:

@@ -17,10 +17,10 @@ from kio.schema.errors import ErrorCode
 from kio.schema.get_telemetry_subscriptions.v0.response import (
     GetTelemetrySubscriptionsResponse,
 )
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.static.primitive import i8, i32, i32Timedelta
 
 from .client_identity import ClientIdentity, uuid_text
+from .protocol.push_telemetry import PushRequest
 from .protocol.replies import NO_THROTTLE
 from .selections import SubscriptionRegistry
 from .subscription_ids import subscription_id
@@ -29,7 +29,7 @@ from .telemetry import (
     ClientInstance,
     judge_get,
     judge_push,
-    with_refused_push,
+    take_back_push,
 )
 
 MakeUuid = Callable[[], uuid.UUID]
@@ -47,12 +47,6 @@ class TelemetryLimits:
     max_client_instances: int
 
 
-@dataclass(slots=True)
-class _Entry:
-    instance: ClientInstance
-    expires_ms: int
-
-
 class ClientInstances:
     """State per client instance; clock and randomness come in as arguments."""
 
@@ -66,11 +60,12 @@ class ClientInstances:
         self._limits = limits
         self._registry = registry
         self._make_uuid = make_uuid
-        self._entries: OrderedDict[uuid.UUID, _Entry] = OrderedDict()
-        self._made_by_connection: dict[int, uuid.UUID] = {}
+        # Keyed by the bytes of an id, which take less than half of a UUID's memory.
+        self._instances: OrderedDict[bytes, ClientInstance] = OrderedDict()
+        self._made_by_connection: dict[int, bytes] = {}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._instances)
 
     def get(
         self,
@@ -85,17 +80,18 @@ class ClientInstances:
         Nulls: No id gets a new one; any other id is taken as it is and sent back.
         Errors: THROTTLING_QUOTA_EXCEEDED(89), in an answer that has defaults only.
         """
-        instance_id = requested_id or self._make_instance_id()
-        entry = self._find(instance_id, identity, connection_id, now_ms)
-        error, entry.instance = judge_get(entry.instance, now_ms=now_ms)
+        instance_id = requested_id or self.make_instance_id()
+        key = instance_id.bytes
+        instance = self._find(key, identity, connection_id, now_ms)
+        error = judge_get(instance, now_ms=now_ms)
         if error is not ErrorCode.none:
             return _refuse_get(error)
-        selection = entry.instance.selection
+        selection = instance.selection
         return GetTelemetrySubscriptionsResponse(
             throttle_time=NO_THROTTLE,
             error_code=ErrorCode.none,
             client_instance_id=instance_id,
-            subscription_id=i32(entry.instance.subscription_id),
+            subscription_id=i32(instance.subscription_id),
             accepted_compression_types=tuple(
                 i8(one) for one in self._limits.accepted_compression_types
             ),
@@ -107,7 +103,7 @@ class ClientInstances:
 
     def push(
         self,
-        request: PushTelemetryRequest,
+        request: PushRequest,
         identity: ClientIdentity,
         *,
         connection_id: int,
@@ -119,66 +115,72 @@ class ClientInstances:
             judge_push says.
         """
         instance_id = request.client_instance_id
-        if instance_id is None or instance_id in RESERVED_INSTANCE_IDS:
+        if instance_id in RESERVED_INSTANCE_IDS:
             return ErrorCode.invalid_request, None
-        entry = self._find(instance_id, identity, connection_id, now_ms)
-        error, entry.instance = judge_push(
+        instance = self._find(instance_id, identity, connection_id, now_ms)
+        error = judge_push(
             request,
-            entry.instance,
+            instance,
             telemetry_max_bytes=self._limits.telemetry_max_bytes,
             now_ms=now_ms,
         )
-        return error, entry.instance
+        return error, instance
 
-    def take_back(self, request: PushTelemetryRequest) -> None:
+    def take_back(self, request: PushRequest) -> None:
         """Note that a push judged well was refused after all."""
         instance_id = request.client_instance_id
-        entry = self._entries.get(instance_id) if instance_id else None
-        if entry is not None:
-            entry.instance = with_refused_push(request, entry.instance)
+        instance = self._instances.get(instance_id)
+        if instance is not None:
+            take_back_push(request, instance)
 
     def forget_connection(self, connection_id: int) -> None:
         """Forget the instance that a closed connection has made."""
-        instance_id = self._made_by_connection.pop(connection_id, None)
-        if instance_id is not None:
-            self._entries.pop(instance_id, None)
+        key = self._made_by_connection.pop(connection_id, None)
+        if key is not None:
+            self._instances.pop(key, None)
+
+    def make_instance_id(self) -> uuid.UUID:
+        """Make an id as Kafka's Uuid.randomUuid() does, and one that is not in use."""
+        while True:
+            made = self._make_uuid()
+            key = made.bytes
+            is_usable = key not in RESERVED_INSTANCE_IDS and key not in self._instances
+            if is_usable and not uuid_text(made).startswith(_UUID_LEADING_DASH):
+                return made
 
     def _find(
         self,
-        instance_id: uuid.UUID,
+        key: bytes,
         identity: ClientIdentity,
         connection_id: int,
         now_ms: int,
-    ) -> _Entry:
+    ) -> ClientInstance:
         self._drop_expired(now_ms)
-        entry = self._entries.get(instance_id)
-        if entry is not None and entry.expires_ms <= now_ms:
-            entry = None
-        if entry is None:
-            entry = _Entry(self._make_instance(instance_id, identity), 0)
-            self._entries[instance_id] = entry
-            self._made_by_connection[connection_id] = instance_id
-        elif entry.instance.subscription_version < self._registry.version:
+        instance = self._instances.get(key)
+        if instance is None or instance.expires_ms <= now_ms:
+            instance = self._make_instance(key, identity)
+            self._instances[key] = instance
+            self._made_by_connection[connection_id] = key
+        elif instance.subscription_version < self._registry.version:
             # A change of subscriptions starts every instance afresh, throttling too.
-            made_for = entry.instance.identity
-            entry.instance = self._make_instance(instance_id, made_for)
-            self._made_by_connection[connection_id] = instance_id
-        self._entries.move_to_end(instance_id)
-        entry.expires_ms = now_ms + entry.instance.expires_after_ms
-        if len(self._entries) > self._limits.max_client_instances:
-            self._entries.popitem(last=False)
-        return entry
+            instance = self._make_instance(key, instance.identity)
+            self._instances[key] = instance
+            self._made_by_connection[connection_id] = key
+        self._instances.move_to_end(key)
+        instance.expires_ms = now_ms + instance.expires_after_ms
+        if len(self._instances) > self._limits.max_client_instances:
+            self._instances.popitem(last=False)
+        return instance
 
     def _drop_expired(self, now_ms: int) -> None:
-        while self._entries:
-            oldest = next(iter(self._entries))
-            if self._entries[oldest].expires_ms > now_ms:
+        while self._instances:
+            oldest = next(iter(self._instances))
+            if self._instances[oldest].expires_ms > now_ms:
                 return
-            del self._entries[oldest]
+            del self._instances[oldest]
 
-    def _make_instance(
-        self, instance_id: uuid.UUID, identity: ClientIdentity
-    ) -> ClientInstance:
+    def _make_instance(self, key: bytes, identity: ClientIdentity) -> ClientInstance:
+        instance_id = uuid.UUID(bytes=key)
         selection = self._registry.select(identity, instance_id)
         return ClientInstance(
             identity=identity,
@@ -186,14 +188,6 @@ class ClientInstances:
             subscription_id=subscription_id(selection.checksum, instance_id),
             subscription_version=self._registry.version,
         )
-
-    def _make_instance_id(self) -> uuid.UUID:
-        """Make an id as Kafka's Uuid.randomUuid() does, and one that is not in use."""
-        while True:
-            made = self._make_uuid()
-            is_usable = made not in RESERVED_INSTANCE_IDS and made not in self._entries
-            if is_usable and not uuid_text(made).startswith(_UUID_LEADING_DASH):
-                return made
 
 
 def _refuse_get(error: ErrorCode) -> GetTelemetrySubscriptionsResponse:

@@ -19,7 +19,7 @@ from .counters import BridgeCounters
 from .distinguished_names import format_distinguished_name
 from .handlers import RequestHandlers
 from .handshake_queue import HandshakeQueue
-from .listening import BACKLOG
+from .listening import BACKLOG, LISTENER_KEYS, not_available
 from .principal_rules import PrincipalRules
 from .secure_transport import SecureConnection, Security
 from .security_files import SecurityFiles
@@ -81,14 +81,18 @@ class Clients:
         )
         self._executor = ThreadPoolExecutor(_CHECKING_THREADS, "passwords")
         self._connection_ids = itertools.count(1)
+        self._servers: list[asyncio.Server] = []
 
     async def listen(
         self,
         listener: ListenerSettings,
         handlers: RequestHandlers,
         bound: socket.socket,
-    ) -> asyncio.Server:
-        """Accept connections of one listener."""
+    ) -> None:
+        """Accept connections of one listener, until the end of all.
+
+        Raises: MissingService when another program listens there already.
+        """
         endpoint = Endpoint(
             listener=listener.name,
             handlers=handlers,
@@ -106,9 +110,15 @@ class Clients:
             def connect() -> BridgeConnection:
                 return SecureConnection(next(self._connection_ids), endpoint, security)
 
-        return await asyncio.get_running_loop().create_server(
-            connect, sock=bound, backlog=BACKLOG
-        )
+        loop = asyncio.get_running_loop()
+        try:
+            self._servers.append(
+                await loop.create_server(connect, sock=bound, backlog=BACKLOG)
+            )
+        except OSError as error:
+            # It was bound before either of them listened.
+            host, port = bound.getsockname()[:2]
+            raise not_available(host, port, LISTENER_KEYS, error) from None
 
     def _secure(
         self, listener: ListenerSettings, handlers: RequestHandlers
@@ -148,7 +158,7 @@ class Clients:
                 refused = self._counters.refused_connections
 
     async def drain(self, timeout_s: float, refuse_waiting: Callable[[], None]) -> None:
-        """Close each connection when it is owed nothing.
+        """Accept nobody any more, and close each connection when it is owed nothing.
 
         Clients written in Java before 4.2 never push again when their connection
         drops while a push is in flight. So a push that Kafka has not acknowledged in
@@ -158,6 +168,8 @@ class Clients:
             timeout_s: How long pushes in flight may take.
             refuse_waiting: Refuses them.
         """
+        for server in self._servers:
+            server.close()
         self._executor.shutdown(wait=False, cancel_futures=True)
         for connection in self.connections:
             connection.drain()

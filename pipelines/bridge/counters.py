@@ -1,9 +1,50 @@
 """What a bridge has counted since it started; numbers only."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 
 from kio.schema.errors import ErrorCode
+
+_MS = 1_000
+_SLOWEST_BITS = 16
+
+
+class LatencyCounts:
+    """How many took how long; classes end at 1, 2, 4, … 32,768 ms."""
+
+    __slots__ = ("counts", "total_s")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (_SLOWEST_BITS + 1)
+        """Of each class, shortest first; the last one has no end."""
+        self.total_s = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one."""
+        bits = int(seconds * _MS).bit_length()
+        self.counts[min(bits, _SLOWEST_BITS)] += 1
+        self.total_s += seconds
+
+    def cumulative(self) -> Iterator[tuple[float, int]]:
+        """Return the end of each class in seconds, and how many took no longer."""
+        reached = 0
+        for bits, count in enumerate(self.counts):
+            reached += count
+            yield 2**bits / _MS if bits < _SLOWEST_BITS else float("inf"), reached
+
+
+class AnswerCounts:
+    """Answers by API key and error code; None where an answer has none of its own."""
+
+    __slots__ = ("counts",)
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[int, int | None], int] = {}
+
+    def add(self, api_key: int, error_code: int | None) -> None:
+        """Count one."""
+        key = api_key, error_code
+        self.counts[key] = self.counts.get(key, 0) + 1
 
 
 @dataclass(slots=True)
@@ -49,6 +90,19 @@ class BridgeCounters:
     idle_timeouts: int = 0
     malformed_requests: int = 0
     unsupported_requests: int = 0
+    unexpected_errors: int = 0
+    """Faults of the bridge itself; the log names their places."""
+    received_bytes: int = 0
+    sent_bytes: int = 0
+    answers: AnswerCounts = field(default_factory=AnswerCounts)
+    """Of the APIs whose parts do not count for themselves."""
+    publish_latency: LatencyCounts = field(default_factory=LatencyCounts)
+    """From handing a record to the producer to Kafka's acknowledgement."""
+
+    def numbers(self) -> dict[str, int]:
+        """Return the plain counts by name."""
+        values = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: value for name, value in values if isinstance(value, int)}
 
     def count_refused_push(self, error: ErrorCode) -> None:
         """Count a push that the rules did not accept."""
@@ -57,7 +111,7 @@ class BridgeCounters:
 
     def as_text(self) -> str:
         """Return `name=count` pairs for a log line."""
-        return " ".join(f"{name}={count}" for name, count in asdict(self).items())
+        return " ".join(f"{name}={count}" for name, count in self.numbers().items())
 
 
 _REFUSALS: Mapping[ErrorCode, str] = {

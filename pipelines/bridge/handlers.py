@@ -4,14 +4,17 @@ What no part of the bridge serves is "not mine": reading it raises UnsupportedRe
 No sockets and no clock here: what needs them gets them as arguments.
 """
 
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeVar
 
-from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.metadata.v13.request import MetadataRequest
 
 from .client_identity import ClientIdentity
+from .counters import AnswerCounts
+from .instance_metrics import InstanceMetrics
 from .protocol.api_keys import ServedApi, ServedApis, index_apis
 from .protocol.api_versions import (
     UNKNOWN_SOFTWARE,
@@ -19,9 +22,11 @@ from .protocol.api_versions import (
     is_valid_software,
 )
 from .protocol.metadata import AdvertisedNode, answer_metadata
-from .protocol.replies import encode_reply
+from .protocol.replies import encode_reply, read_error_code
 from .protocol.requests import API_VERSIONS_API, METADATA_API, Request
-from .records import Header
+from .protocol.software import ClientSoftware, split_software_version
+from .records import ConnectionHeaders
+from .telemetry import RESERVED_INSTANCE_IDS
 
 WriteReply = Callable[[bytes], None]
 """Takes the whole reply, size and header included; called once per request."""
@@ -36,15 +41,24 @@ class Connection:
 
     connection_id: int
     identity: ClientIdentity
-    headers: tuple[Header, ...] = ()
-    """identity as headers; made when first needed, empty when out of date."""
+    headers: ConnectionHeaders | None = None
+    """identity as headers; made when first needed, None when out of date."""
+    named_instance_id: uuid.UUID | None = None
+    """The client instance id that the client goes by: in ApiVersions, or made for a
+    configuration that came without any."""
+    given_instance_id: uuid.UUID | None = None
+    """The client instance id that its last GetTelemetrySubscriptions was answered."""
+    seat: InstanceMetrics | None = None
+    """Counts of this connection's client instance, if it is one of the few shown."""
+    trouble: int = 0
+    """How often its requests were throttled or its pushes not stored."""
     reauthenticate: "Callable[[Request, WriteReply], bool] | None" = None
     """Takes SaslHandshake of an authenticated client, or says that it must not."""
 
     def change_identity(self, identity: ClientIdentity) -> None:
         """Take an identity that is better known."""
         self.identity = identity
-        self.headers = ()
+        self.headers = None
 
 
 Handler = Callable[[Request, Connection, WriteReply], None]
@@ -56,6 +70,10 @@ class ServedRequest:
 
     api: ServedApi
     handle: Handler
+    error_code_at: int | None = None
+    """Byte of the answer's body where its error code stands; None where it has none."""
+    is_counted: bool = False
+    """Whether its part counts the answers itself."""
 
 
 def make_identity(listener: str, address: str, port: int) -> ClientIdentity:
@@ -78,20 +96,28 @@ class RequestHandlers:
         self,
         served: Iterable[ServedRequest],
         *,
+        api_versions: ServedApi = API_VERSIONS_API,
         forget: Callable[[Connection], None] = lambda _connection: None,
+        answers: AnswerCounts | None = None,
     ) -> None:
         """Take what the parts of the bridge serve.
 
         Args:
             served: One per API key; what is here is advertised.
+            api_versions: ApiVersions, in the versions that are served.
             forget: Called with each connection that has closed.
+            answers: Where answers are counted by API key and error code.
         """
-        own = ServedRequest(api=API_VERSIONS_API, handle=self._answer_api_versions)
+        own = ServedRequest(
+            api=api_versions, handle=self._answer_api_versions, error_code_at=0
+        )
         everything = [own, *served]
         self.apis: ServedApis = index_apis(*(one.api for one in everything))
         self.forget = forget
+        counts = answers or AnswerCounts()
         self._handlers: Mapping[int, Handler] = {
-            one.api.api_key: one.handle for one in everything
+            one.api.api_key: one.handle if one.is_counted else _counting(one, counts)
+            for one in everything
         }
 
     def handle(
@@ -108,23 +134,60 @@ class RequestHandlers:
         self, request: Request, connection: Connection, reply: WriteReply
     ) -> None:
         body = request.body
-        if isinstance(body, ApiVersionsRequest) and is_valid_software(body):
-            connection.change_identity(
-                replace(
-                    connection.identity,
-                    client_software_name=body.client_software_name,
-                    client_software_version=body.client_software_version,
-                )
-            )
+        if isinstance(body, ClientSoftware) and is_valid_software(body):
+            _note_software(body, connection)
         reply(encode_reply(request, answer_api_versions(request, self.apis)))
 
 
-def serve_metadata(node: AdvertisedNode) -> ServedRequest:
-    """Return what answers Metadata: the bridge is the one node."""
+def _note_software(software: ClientSoftware, connection: Connection) -> None:
+    """Note what a client says about itself.
 
-    def answer(request: Request, _connection: Connection, reply: WriteReply) -> None:
+    An id of the protocol's own field counts before one in the software's version. What
+    no client instance can be called by, counts as none.
+    """
+    version, carried_id = split_software_version(software.client_software_version)
+    connection.change_identity(
+        replace(
+            connection.identity,
+            client_software_name=software.client_software_name,
+            client_software_version=version,
+        )
+    )
+    for named_id in (software.client_instance_id, carried_id):
+        if named_id is not None and named_id.bytes not in RESERVED_INSTANCE_IDS:
+            connection.named_instance_id = named_id
+            return
+
+
+def _counting(served: ServedRequest, counts: AnswerCounts) -> Handler:
+    """Return a handler that counts what it answers."""
+
+    def handle(request: Request, connection: Connection, reply: WriteReply) -> None:
+        def count_and_reply(whole: bytes) -> None:
+            code = read_error_code(request, whole, served.error_code_at)
+            counts.add(request.api_key, code)
+            reply(whole)
+
+        served.handle(request, connection, count_and_reply)
+
+    return handle
+
+
+def serve_metadata(
+    node: AdvertisedNode,
+    by_listener: Mapping[str, AdvertisedNode] = MappingProxyType({}),
+) -> ServedRequest:
+    """Return what answers Metadata: the bridge is the one node.
+
+    Args:
+        node: What clients are told.
+        by_listener: What clients of some listeners are told instead.
+    """
+
+    def answer(request: Request, connection: Connection, reply: WriteReply) -> None:
         body = expect(MetadataRequest, request)
-        reply(encode_reply(request, answer_metadata(body, request.api_version, node)))
+        told = by_listener.get(connection.identity.listener, node)
+        reply(encode_reply(request, answer_metadata(body, request.api_version, told)))
 
     return ServedRequest(api=METADATA_API, handle=answer)
 

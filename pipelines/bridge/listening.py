@@ -10,6 +10,7 @@ from pipelines.setting_records import BridgeSettings, Settings
 from .principal_rules import InvalidRule, PrincipalRules
 from .protocol.metadata import AdvertisedNode
 
+LISTENER_KEYS = "bridge.listen_host and bridge.listen_port, or [[listeners]]"
 _EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - refused, not bound
 BACKLOG = 1_024
 """Connections that the system keeps until they are accepted; a burst of them."""
@@ -108,9 +109,13 @@ def bind_all(listeners: Sequence[ListenerSettings]) -> list[socket.socket]:
     return sockets
 
 
-def bind_listener(host: str, port: int) -> socket.socket:
-    """Take the address that clients connect to; nobody can connect yet.
+def bind_listener(host: str, port: int, *, keys: str = LISTENER_KEYS) -> socket.socket:
+    """Take an address to listen on; nobody can connect yet.
 
+    Args:
+        host: Name or address; empty for every address.
+        port: 0 takes a free one.
+        keys: The settings that both come from.
     Raises: MissingService when it cannot be had.
     """
     try:
@@ -119,7 +124,7 @@ def bind_listener(host: str, port: int) -> socket.socket:
         )[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise _not_available(host, port, error) from None
+        raise not_available(host, port, keys, error) from None
     try:
         # A stopped bridge must be able to come back while old connections linger.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -130,14 +135,15 @@ def bind_listener(host: str, port: int) -> socket.socket:
         listener.bind(address)
     except OSError as error:
         listener.close()
-        raise _not_available(host, port, error) from None
+        raise not_available(host, port, keys, error) from None
     return listener
 
 
-def _not_available(host: str, port: int, error: OSError) -> MissingService:
+def not_available(host: str, port: int, keys: str, error: OSError) -> MissingService:
+    """Return what to say where an address cannot be had."""
     return MissingService(
         f"the bridge cannot listen on {host}:{port} ({error.strerror}): free that port "
-        f"or set bridge.listen_host and bridge.listen_port, or [[listeners]]"
+        f"or set {keys}"
     )
 
 

@@ -1,71 +1,67 @@
-r"""Selector patterns: java.util.regex as far as Python's re means the same.
+"""Selector patterns: compiled by RE2, so that no text takes more than linear time.
 
-Brokers compile patterns with java.util.regex. Accepted here is what has one meaning in
-both: literals and escaped punctuation, `.`, `\d \D \w \W \s \S \b \B \A \z`,
-`\t \n \r \f`, `\xhh`, `\uhhhh`, classes `[...]` and `[^...]` without `[` or `&&`
-inside, groups `(...)`, `(?:...)`, `(?<name>...)`, `(?!...)`, `(?<!...)`, `(?>...)`,
-`(?i)` at the start, `|`, `^`, `$`, and the quantifiers `? * + {n}` with their lazy and
-possessive forms. Letters, digits and case are ASCII, as Java has them by default.
-Anything else is refused when the subscription is read, never matched differently.
-A selector cannot hold `,` or `=`, so neither can a pattern.
-Source: KIP-714; Kafka, ClientMetricsConfigs.java; java.util.regex.Pattern.
+What is taken is what Java's regular expressions and RE2 read alike; java_patterns.py
+has the list. Anything else is refused when the subscription is read, never matched
+differently. A selector cannot hold `,` or `=`, so neither can a pattern.
+Source: KIP-714 (it names RE2/J); Kafka, ClientMetricsConfigs.java.
 """
 
-import re
-import warnings
+import re2
 
-# One alternative per construct; what none of them takes is not in both languages.
-_TOKEN = re.compile(
-    r"""
-    \\[dDwWsSbAztnrf]             # classes, anchors and control characters
-    | \\x[0-9a-fA-F]{2} | \\u[0-9a-fA-F]{4}
-    | \\[^a-zA-Z0-9\s]            # escaped punctuation
-    | \[\^?\]?(?:[^\[\]\\&~|-]|[&~|-](?![&~|-])|\\(?:[dDwWsStnrf]|x[0-9a-fA-F]{2}
-        |u[0-9a-fA-F]{4}|[^a-zA-Z0-9\s]))*\]
-    | \(\?(?:<[a-zA-Z][a-zA-Z0-9]*>|[:!>]|<!) | \((?!\?)
-    | \{[0-9]+\}
-    | [^\\\[({]                   # literals and operators
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_IGNORE_CASE = "(?i)"
-# Java's dot stops at all of its line terminators, Python's at a line feed only.
-_DOT = "[^\n\r\u0085\u2028\u2029]"
-_END_OF_INPUT = {r"\z": r"\Z", ".": _DOT}
-_NAMED_GROUP = "(?<"
-_NOT_NAMES = ("(?<!", "(?<=")
+from .java_characters import UnsupportedPattern
+from .java_patterns import translate
+
+MAX_PROGRAM_SIZE = 2_500
+"""Instructions of RE2; the time for a text grows with their number."""
 
 
-def compile_pattern(text: str) -> re.Pattern[str]:
-    """Compile one selector pattern; use with fullmatch.
+class MatchPattern:
+    """One compiled pattern; equal patterns are equal."""
 
-    Raises: ValueError when Python and Java do not read it alike, or not at all.
-    """
-    is_ignoring_case = text.startswith(_IGNORE_CASE)
-    rest = text[len(_IGNORE_CASE) :] if is_ignoring_case else text
-    flags = re.ASCII | (re.IGNORECASE if is_ignoring_case else re.NOFLAG)
-    with warnings.catch_warnings():
-        # A warning of re means that a later Python will read the pattern differently.
-        warnings.simplefilter("error")
-        try:
-            return re.compile(_translate(rest), flags)
-        except (re.error, Warning, OverflowError, RecursionError) as error:
-            raise ValueError(str(error)) from None
+    __slots__ = ("_compiled", "_is_literal", "_prefix", "pattern")
+
+    def __init__(self, pattern: str) -> None:
+        """Compile a pattern of java.util.regex.
+
+        Raises: UnsupportedPattern when Java may take it, ValueError when nobody does.
+        """
+        translation = translate(pattern)
+        self.pattern = pattern
+        """As it was given."""
+        self._prefix = translation.prefix
+        self._is_literal = translation.is_literal
+        self._compiled = _compile(translation.re2_text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MatchPattern) and self.pattern == other.pattern
+
+    def __hash__(self) -> int:
+        return hash(self.pattern)
+
+    def matches(self, text: str) -> bool:
+        """Say whether the whole text matches."""
+        # Most patterns begin with plain text and most texts do not match: RE2 costs
+        # some 20 times what this comparison does.
+        if not text.startswith(self._prefix):
+            return False
+        if self._is_literal:
+            return len(text) == len(self._prefix)
+        return self._compiled.fullmatch(text) is not None
 
 
-def _translate(text: str) -> str:
-    translated = []
-    position = 0
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        if token is None:
-            raise ValueError(f"unsupported syntax at character {position + 1}")
-        translated.append(_to_python(token[0]))
-        position = token.end()
-    return "".join(translated)
-
-
-def _to_python(token: str) -> str:
-    if token.startswith(_NAMED_GROUP) and not token.startswith(_NOT_NAMES):
-        return token.replace(_NAMED_GROUP, "(?P<", 1)
-    return _END_OF_INPUT.get(token, token)
+def _compile(re2_text: str) -> "re2._Regexp":
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    try:
+        compiled = re2.compile(re2_text, options)
+    except re2.error as error:
+        reason = error.args[0].decode(errors="replace")
+        if "repetition size" in reason or "too large" in reason:
+            raise UnsupportedPattern("repetitions of repetitions") from None
+        raise ValueError(reason.partition(":")[0]) from None
+    if compiled.programsize > MAX_PROGRAM_SIZE:
+        raise UnsupportedPattern(
+            f"more than the {MAX_PROGRAM_SIZE} steps of a compiled pattern"
+        )
+    return compiled

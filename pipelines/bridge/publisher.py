@@ -1,15 +1,15 @@
 """The only confluent-kafka producer: records in, acknowledgements out.
 
-Strategy: librdkafka's threads send; one thread of ours serves its events and hands
-the outcomes of a whole poll to the event loop in one call. Nothing here blocks the
-loop. What waits for Kafka is bounded in bytes; past the bound, and past
-publish_timeout_ms, a push is refused at once. Kafka may take a refused record after
-all; that is counted.
+Strategy: librdkafka's threads send; the event loop asks for its reports every few
+milliseconds while something waits for Kafka, and takes all that are there at once. A
+thread that waited for them would cost more than it does: each report would pass the
+interpreter's lock from one thread to the other. Nothing here blocks the loop. What
+waits for Kafka is bounded in bytes; past the bound, and past publish_timeout_ms, a push
+is refused at once. Kafka may take a refused record after all; that is counted.
 """
 
 import asyncio
 import logging
-import threading
 from collections import deque
 from collections.abc import Mapping
 from functools import partial
@@ -21,10 +21,17 @@ from pipelines.errors import MissingService
 from .counters import BridgeCounters
 from .records import TelemetryRecord
 from .telemetry_handlers import Acknowledge
+from .topics import unusable_settings
+from .waiting import Waiting
 
 logger = logging.getLogger(__name__)
 
-POLL_S = 0.1
+POLL_S = 0.002
+"""Between two looks for reports while Kafka answers."""
+LONGEST_POLL_S = 0.05
+"""Between two looks while Kafka answers nothing."""
+IDLE_POLL_S = 0.5
+"""Between two looks while nothing waits: librdkafka may still tell of an error."""
 _SHORTEST_DELIVERY_TIMEOUT_MS = 1_000
 _MS = 1_000
 
@@ -59,29 +66,8 @@ def producer_config(
     }
 
 
-class _Waiting:
-    """One record that Kafka has not acknowledged."""
-
-    __slots__ = ("acknowledge", "deadline_s", "size_bytes")
-
-    def __init__(
-        self, acknowledge: Acknowledge, deadline_s: float, size_bytes: int
-    ) -> None:
-        self.acknowledge: Acknowledge | None = acknowledge
-        self.deadline_s = deadline_s
-        self.size_bytes = size_bytes
-
-    def answer(self, *, is_stored: bool) -> bool:
-        """Say the outcome once; False when it has been said before."""
-        acknowledge, self.acknowledge = self.acknowledge, None
-        if acknowledge is None:
-            return False
-        acknowledge(is_stored)
-        return True
-
-
 class Publisher:
-    """Writes records to one topic; lives and is called in one event loop."""
+    """Writes records to their topics; lives and is called in one event loop."""
 
     def __init__(
         self,
@@ -100,33 +86,38 @@ class Publisher:
         self._publish_timeout_s = publish_timeout_ms / _MS
         self._max_bytes = max_unacknowledged_bytes
         self._counters = counters
-        self._held_bytes = 0
-        self._waiting: deque[_Waiting] = deque()
+        self.held_bytes = 0
+        """Bytes of records that Kafka has neither taken nor refused."""
+        self.acknowledged_s: float | None = None
+        """Time of the loop at Kafka's last acknowledgement."""
+        self.refused_s: float | None = None
+        """Time of the loop when Kafka last did not acknowledge in time, or refused."""
+        self._waiting: deque[Waiting] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._reports: deque[tuple[_Waiting, KafkaError | None]] = deque()
-        self._is_wake_due = False
+        self._poll_pause_s = IDLE_POLL_S
+        self._poll_timer: asyncio.TimerHandle | None = None
+        self._polled_s = self._loop.time()
         self._last_failure = ""
-        self._is_closing = threading.Event()
-        self._producer = Producer(
-            {**config, "error_cb": self._note_error}, logger=logger
-        )
-        self._thread = threading.Thread(
-            target=self._poll, name="publisher", daemon=True
-        )
-        self._thread.start()
+        try:
+            self._producer = Producer(
+                {**config, "error_cb": self._note_error}, logger=logger
+            )
+        except KafkaException as error:
+            raise unusable_settings(error) from None
+        self._poll_later(IDLE_POLL_S)
 
     def publish(self, record: TelemetryRecord, acknowledge: Acknowledge) -> None:
         """Write one record; acknowledge is called once with whether Kafka has it."""
         size_bytes = record.size_bytes
-        if self._held_bytes + size_bytes > self._max_bytes:
+        if self.held_bytes + size_bytes > self._max_bytes:
             self._counters.publish_overflows += 1
             acknowledge(False)
             return
         deadline_s = self._loop.time() + self._publish_timeout_s
-        waiting = _Waiting(acknowledge, deadline_s, size_bytes)
+        waiting = Waiting(acknowledge, deadline_s, size_bytes)
         try:
             self._producer.produce(
-                self._topic,
+                record.topic or self._topic,
                 key=record.key,
                 value=record.value,
                 headers=list(record.headers),
@@ -141,9 +132,11 @@ class Publisher:
             self._count_failure(error.args[0])
             waiting.answer(is_stored=False)
             return
-        self._held_bytes += size_bytes
+        self.held_bytes += size_bytes
         self._waiting.append(waiting)
         self._set_timer()
+        if self._poll_pause_s > LONGEST_POLL_S:
+            self._poll_later(POLL_S)
 
     def refuse_waiting(self) -> None:
         """Answer everything that still waits for Kafka as refused."""
@@ -153,46 +146,56 @@ class Publisher:
         self._waiting.clear()
 
     async def close(self, timeout_s: float) -> None:
-        """Give Kafka what is left, for so long, and end the thread."""
+        """Give Kafka what is left, for so long."""
+        deadline_s = self._loop.time() + timeout_s
         try:
-            await asyncio.to_thread(self._producer.flush, timeout_s)
+            while len(self._producer) and self._loop.time() < deadline_s:
+                self._producer.poll(0)
+                await asyncio.sleep(POLL_S)
         finally:
-            # Also when this task is cancelled: the thread must not outlive the loop.
-            self._is_closing.set()
-            self._thread.join()
-            self._take_reports()
-            if self._timer is not None:
-                self._timer.cancel()
-            # What is still there goes nowhere; without this, librdkafka waits for it.
+            # Also when this task is cancelled: what is still there goes nowhere;
+            # without this, librdkafka waits for it.
             self._producer.purge()
             self._producer.poll(0)
+            for timer in (self._timer, self._poll_timer):
+                if timer is not None:
+                    timer.cancel()
+
+    def _poll_later(self, pause_s: float) -> None:
+        if self._poll_timer is not None:
+            self._poll_timer.cancel()
+        self._poll_pause_s = pause_s
+        self._poll_timer = self._loop.call_later(pause_s, self._poll)
 
     def _poll(self) -> None:
-        while not self._is_closing.is_set():
-            self._producer.poll(POLL_S)
-            if self._reports and not self._is_wake_due:
-                self._is_wake_due = True
-                self._loop.call_soon_threadsafe(self._take_reports)
-
-    def _report(
-        self, waiting: _Waiting, error: KafkaError | None, _message: Message
-    ) -> None:
-        """Keep one delivery report; runs in the thread that polls."""
-        self._reports.append((waiting, error))
-
-    def _take_reports(self) -> None:
-        # Before the reports are taken: one that comes meanwhile wakes us again.
-        self._is_wake_due = False
-        while self._reports:
-            waiting, error = self._reports.popleft()
-            self._held_bytes -= waiting.size_bytes
-            is_in_time = waiting.answer(is_stored=error is None)
-            if error is not None and is_in_time:
-                self._count_failure(error)
-            elif error is None and not is_in_time:
-                self._counters.late_acknowledgements += 1
+        """Take the reports that are there; look again soon while some are missing."""
+        self._polled_s = self._loop.time()
+        taken = self._producer.poll(0)
         while self._waiting and self._waiting[0].acknowledge is None:
             self._waiting.popleft()
+        if not self.held_bytes:
+            pause_s = IDLE_POLL_S
+        elif taken:
+            pause_s = POLL_S
+        else:
+            pause_s = min(2 * self._poll_pause_s, LONGEST_POLL_S)
+        self._poll_timer = None
+        self._poll_later(pause_s)
+
+    def _report(
+        self, waiting: Waiting, error: KafkaError | None, _message: Message
+    ) -> None:
+        """Answer one record; runs in the event loop, within a poll."""
+        self.held_bytes -= waiting.size_bytes
+        if error is None:
+            self.acknowledged_s = self._polled_s
+            waited_s = self._polled_s - waiting.deadline_s + self._publish_timeout_s
+            self._counters.publish_latency.add(waited_s)
+        is_in_time = waiting.answer(is_stored=error is None)
+        if error is not None and is_in_time:
+            self._count_failure(error)
+        elif error is None and not is_in_time:
+            self._counters.late_acknowledgements += 1
 
     def _set_timer(self) -> None:
         if self._timer is None and self._waiting:
@@ -209,9 +212,22 @@ class Publisher:
         ):
             if self._waiting.popleft().answer(is_stored=False):
                 self._counters.publish_timeouts += 1
+                self.refused_s = now_s
         self._set_timer()
 
+    async def is_answered(self, timeout_s: float) -> bool:
+        """Ask Kafka about the topic; False without an answer in time."""
+        try:
+            answer = await asyncio.to_thread(
+                self._producer.list_topics, self._topic, timeout_s
+            )
+        except KafkaException:
+            return False
+        topic = answer.topics.get(self._topic)
+        return topic is not None and topic.error is None
+
     def _count_failure(self, error: KafkaError) -> None:
+        self.refused_s = self._loop.time()
         if error.code() == KafkaError._MSG_TIMED_OUT:  # noqa: SLF001 - its public name
             self._counters.publish_timeouts += 1
             return
@@ -223,9 +239,9 @@ class Publisher:
             self._fail(error)
 
     def _note_error(self, error: KafkaError) -> None:
-        """Note a fatal error; librdkafka logs the others. In the polling thread."""
+        """Note a fatal error; librdkafka logs the others."""
         if error.fatal():
-            self._loop.call_soon_threadsafe(self._fail, error)
+            self._fail(error)
 
     def _fail(self, error: KafkaError) -> None:
         self.failure = MissingService(

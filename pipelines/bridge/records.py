@@ -4,31 +4,35 @@ Source: the header list stands in README.md, "Topics".
 """
 
 import functools
-import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
-
-from .client_identity import ClientIdentity, uuid_text
+from .client_identity import ClientIdentity, id_text
+from .protocol.push_telemetry import PushRequest
 from .telemetry import COMPRESSION_TYPES, ClientInstance
 
 Header = tuple[str, bytes]
 RandomBits = Callable[[int], int]
 """Returns a number of so many random bits, as random.getrandbits does."""
 
-_RECORD_OVERHEAD_BYTES = 200
 _HEADER_ROOM_BYTES = 65_536
-_BOOLEANS = {True: b"true", False: b"false"}
+OWN_HEADER_BYTES = 450
+"""Key and headers of one push, and what a record holds beside its bytes; about."""
+_TERMINATING: dict[bool, Header] = {
+    True: ("terminating", b"true"),
+    False: ("terminating", b"false"),
+}
+_COMPRESSION: dict[int, Header] = {
+    number: ("compression_type", name.encode())
+    for number, name in COMPRESSION_TYPES.items()
+}
 _COUNTER_BITS = 12
 _RANDOM_BITS = 62
 _TIME_BITS = 48
-_UUID_VERSION_7 = 7
 _UUID_VARIANT = 0b10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TelemetryRecord:
+class TelemetryRecord(NamedTuple):
     """One accepted push as it goes to Kafka."""
 
     key: bytes
@@ -37,12 +41,17 @@ class TelemetryRecord:
     """`metrics` as received, still compressed; empty, never null."""
     headers: list[Header]
     timestamp_ms: int
+    size_bytes: int
+    """Bytes that the record holds while it waits, nearly."""
+    topic: str | None = None
+    """None is the publisher's own, that of pushes."""
 
-    @property
-    def size_bytes(self) -> int:
-        """Bytes that the record holds while it waits, nearly."""
-        headers = sum(len(name) + len(value) for name, value in self.headers)
-        return len(self.key) + len(self.value) + headers + _RECORD_OVERHEAD_BYTES
+
+class ConnectionHeaders(NamedTuple):
+    """The headers that stay the same for all pushes of a connection."""
+
+    headers: tuple[Header, ...]
+    size_bytes: int
 
 
 def max_record_bytes(telemetry_max_bytes: int) -> int:
@@ -53,8 +62,9 @@ def max_record_bytes(telemetry_max_bytes: int) -> int:
 class PushIds:
     """Makes push ids: UUIDs of version 7, which grow with time on one bridge.
 
-    Pushes of one millisecond are told apart by a counter, so that the later one also
-    sorts later. A clock that steps back does not step the ids back.
+    Pushes of one millisecond share its random bits and are told apart by a counter, so
+    that the later one also sorts later. A clock that steps back does not step the ids
+    back.
     Source: RFC 9562, section 5.7 and 6.2, method 1.
     """
 
@@ -62,22 +72,26 @@ class PushIds:
         self._random_bits = random_bits
         self._last_ms = 0
         self._counter = 0
+        self._before_counter = self._behind_counter = ""
 
     def make(self, now_ms: int) -> str:
         """Return the next id as text."""
+        self._counter += 1
         if now_ms > self._last_ms:
-            self._last_ms, self._counter = now_ms, 0
-        else:
-            self._counter += 1
-            if self._counter >> _COUNTER_BITS:
-                self._last_ms, self._counter = self._last_ms + 1, 0
-        time_bits = self._last_ms % 2**_TIME_BITS
-        high = (time_bits << 4 | _UUID_VERSION_7) << _COUNTER_BITS | self._counter
-        low = _UUID_VARIANT << _RANDOM_BITS | self._random_bits(_RANDOM_BITS)
-        return str(uuid.UUID(int=high << 64 | low))
+            self._begin(now_ms)
+        elif self._counter >> _COUNTER_BITS:
+            self._begin(self._last_ms + 1)
+        return f"{self._before_counter}{self._counter:03x}{self._behind_counter}"
+
+    def _begin(self, now_ms: int) -> None:
+        self._last_ms, self._counter = now_ms, 0
+        time = f"{now_ms % 2**_TIME_BITS:012x}"
+        low = f"{_UUID_VARIANT << _RANDOM_BITS | self._random_bits(_RANDOM_BITS):016x}"
+        self._before_counter = f"{time[:8]}-{time[8:]}-7"
+        self._behind_counter = f"-{low[:4]}-{low[4:]}"
 
 
-def identity_headers(identity: ClientIdentity, bridge_id: str) -> tuple[Header, ...]:
+def identity_headers(identity: ClientIdentity, bridge_id: str) -> ConnectionHeaders:
     """Return the headers that stay the same for all pushes of a connection.
 
     Nulls: A client without a client id has no client_id header.
@@ -91,11 +105,17 @@ def identity_headers(identity: ClientIdentity, bridge_id: str) -> tuple[Header, 
         "client_source_address": identity.client_source_address,
         "bridge_id": bridge_id,
     }
-    shared = [
-        _share_header(name, text) for name, text in texts.items() if text is not None
-    ]
-    # No two connections have the same.
-    return (*shared, ("client_source_port", b"%d" % identity.client_source_port))
+    headers = (
+        *(
+            _share_header(name, text)
+            for name, text in texts.items()
+            if text is not None
+        ),
+        # No two connections have the same.
+        ("client_source_port", b"%d" % identity.client_source_port),
+    )
+    size_bytes = sum(len(name) + len(value) for name, value in headers)
+    return ConnectionHeaders(headers=headers, size_bytes=size_bytes)
 
 
 @functools.lru_cache(maxsize=16_384)
@@ -105,10 +125,10 @@ def _share_header(name: str, text: str) -> Header:
 
 
 def make_record(
-    request: PushTelemetryRequest,
+    request: PushRequest,
     instance: ClientInstance,
     *,
-    connection_headers: tuple[Header, ...],
+    connection_headers: ConnectionHeaders,
     push_id: str,
     received_at_ms: int,
 ) -> TelemetryRecord:
@@ -116,24 +136,18 @@ def make_record(
 
     Units: received_at_ms is in milliseconds since 1970-01-01T00:00:00Z.
     """
-    if request.client_instance_id is None:
-        raise ValueError("an accepted push has a client instance id")
-    key = uuid_text(request.client_instance_id).encode()
+    key = id_text(request.client_instance_id)
+    headers: list[Header] = [
+        ("client_instance_id", key),
+        *connection_headers.headers,
+        ("received_at_ms", b"%d" % received_at_ms),
+        ("push_id", push_id.encode()),
+        ("subscription_id", b"%d" % request.subscription_id),
+        ("push_interval_ms", b"%d" % instance.selection.push_interval_ms),
+        _COMPRESSION[request.compression_type],
+        _TERMINATING[request.terminating],
+    ]
+    size_bytes = len(request.metrics) + connection_headers.size_bytes
     return TelemetryRecord(
-        key=key,
-        value=request.metrics,
-        headers=[
-            ("client_instance_id", key),
-            *connection_headers,
-            ("received_at_ms", b"%d" % received_at_ms),
-            ("push_id", push_id.encode()),
-            ("subscription_id", b"%d" % request.subscription_id),
-            ("push_interval_ms", b"%d" % instance.selection.push_interval_ms),
-            (
-                "compression_type",
-                COMPRESSION_TYPES[request.compression_type].encode(),
-            ),
-            ("terminating", _BOOLEANS[request.terminating]),
-        ],
-        timestamp_ms=received_at_ms,
+        key, request.metrics, headers, received_at_ms, size_bytes + OWN_HEADER_BYTES
     )

@@ -23,8 +23,12 @@ _TOO_LATE = "SaslAuthenticate request received after successful authentication"
 def serve_sasl() -> list[ServedRequest]:
     """Return what answers SASL requests of authenticated connections."""
     return [
-        ServedRequest(api=SASL_HANDSHAKE_API, handle=_answer_handshake),
-        ServedRequest(api=SASL_AUTHENTICATE_API, handle=_answer_authenticate),
+        ServedRequest(
+            api=SASL_HANDSHAKE_API, handle=_answer_handshake, error_code_at=0
+        ),
+        ServedRequest(
+            api=SASL_AUTHENTICATE_API, handle=_answer_authenticate, error_code_at=0
+        ),
     ]
 
 

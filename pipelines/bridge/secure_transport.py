@@ -164,7 +164,7 @@ class SecureConnection(TlsConnection):
     def _refuse(self, step: Refused, reply: WriteReply) -> None:
         if step.is_failed_authentication:
             self._endpoint.counters.failed_authentications += 1
-        self._end(f"SASL: {step.reason}")
+        self._end("refused_sasl", step.reason)
         asyncio.get_running_loop().call_later(
             self._security.failed_delay_ms / _MS, reply, step.reply
         )

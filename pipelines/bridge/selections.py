@@ -19,6 +19,8 @@ from .subscriptions import DEFAULT_PUSH_INTERVAL_MS, Subscription
 ALL_METRICS = "*"
 ALL_METRICS_PREFIX = ""
 """What clients are told for `*`: a prefix that every released client understands."""
+MAX_KNOWN_VALUES = 10_000
+"""Values of one attribute, and sets of subscriptions, whose outcome is kept."""
 
 _SELECTOR_VALUES: Mapping[str, Callable[[ClientIdentity, uuid.UUID], str | None]] = {
     "client_instance_id": lambda _identity, instance_id: uuid_text(instance_id),
@@ -42,13 +44,19 @@ class Selection:
 
 
 class SubscriptionRegistry:
-    """The subscriptions in force, and a version that grows with every change."""
+    """The subscriptions in force, and a version that grows with every change.
+
+    Strategy: a set of subscriptions is an integer with one bit for each, in the
+    broker's order. What a value of an attribute lets through is kept, so a client of
+    known software and name costs a few look-ups, however many subscriptions there are.
+    """
 
     def __init__(self, subscriptions: Iterable[Subscription] = ()) -> None:
         self.version = 0
         self._by_name: dict[str, Subscription] = {}
         self._ordered: list[Subscription] = []
-        self._selections: dict[tuple[str, ...], Selection] = {}
+        self._selections: dict[int, Selection] = {}
+        self._allowed: dict[str, dict[str | None, int]] = {}
         for subscription in subscriptions:
             self.put(subscription)
 
@@ -64,34 +72,50 @@ class SubscriptionRegistry:
 
     def select(self, identity: ClientIdentity, instance_id: uuid.UUID) -> Selection:
         """Return what a client instance is asked for."""
-        matching = [
-            one for one in self._ordered if is_match(one, identity, instance_id)
-        ]
-        names = tuple(one.name for one in matching)
-        selection = self._selections.get(names)
+        matching = (1 << len(self._ordered)) - 1
+        for key, allowed in self._allowed.items():
+            value = _SELECTOR_VALUES[key](identity, instance_id)
+            bits = allowed.get(value)
+            if bits is None:
+                bits = self._judge(key, value)
+            matching &= bits
+        selection = self._selections.get(matching)
         if selection is None:
-            selection = self._selections[names] = combine(matching)
+            if len(self._selections) >= MAX_KNOWN_VALUES:
+                self._selections.clear()
+            selection = self._selections[matching] = combine(
+                [one for bit, one in enumerate(self._ordered) if matching >> bit & 1]
+            )
         return selection
+
+    def _judge(self, key: str, value: str | None) -> int:
+        """Find the subscriptions that a value of an attribute lets through."""
+        allowed = self._allowed[key]
+        if len(allowed) >= MAX_KNOWN_VALUES:
+            allowed.clear()
+        bits = sum(
+            1 << bit
+            for bit, one in enumerate(self._ordered)
+            if is_allowed(one, key, value)
+        )
+        allowed[value] = bits
+        return bits
 
     def _change(self) -> None:
         self.version += 1
         self._selections.clear()
         order = order_as_concurrent_map(self._by_name)
         self._ordered = [self._by_name[name] for name in order]
+        self._allowed = {key: {} for one in self._ordered for key in one.match}
 
 
-def is_match(
-    subscription: Subscription, identity: ClientIdentity, instance_id: uuid.UUID
-) -> bool:
-    """Say whether all selectors match.
+def is_allowed(subscription: Subscription, key: str, value: str | None) -> bool:
+    """Say whether one attribute of a client is what a subscription wants.
 
     Nulls: An attribute that the client does not have matches no pattern.
     """
-    for key, pattern in subscription.match.items():
-        value = _SELECTOR_VALUES[key](identity, instance_id)
-        if value is None or pattern.fullmatch(value) is None:
-            return False
-    return True
+    pattern = subscription.match.get(key)
+    return pattern is None or (value is not None and pattern.matches(value))
 
 
 def combine(subscriptions: Sequence[Subscription]) -> Selection:

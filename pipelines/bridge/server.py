@@ -6,8 +6,9 @@ import random
 import socket
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from types import MappingProxyType
 
 from pipelines.kafka_connection import publisher_config
 from pipelines.secret_references import SecretReader
@@ -15,24 +16,27 @@ from pipelines.setting_records import Settings
 
 from .client_instances import ClientInstances, TelemetryLimits
 from .clients import Clients, raise_open_files
+from .cluster_part import ClusterPart
 from .counters import BridgeCounters
-from .handlers import Connection, RequestHandlers, ServedRequest, serve_metadata
+from .handlers import RequestHandlers, serve_metadata
+from .limits import check_limits
 from .listening import advertised_node, bind_all, plan_listeners
+from .logs import log_refused
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher, producer_config
+from .push_config_part import PushConfigPart
 from .records import PushIds, max_record_bytes
 from .sasl_handlers import serve_sasl
 from .security_files import SecurityFiles
-from .selections import SubscriptionRegistry
-from .subscriptions import load_subscriptions
+from .stopping import is_done_before
 from .telemetry import COMPRESSION_TYPES
-from .telemetry_handlers import TelemetryHandlers
-from .topics import ensure_topic
+from .telemetry_handlers import Publish, TelemetryHandlers
+from .topics import ensure_topics
+from .watch import BridgeWatch
 
 logger = logging.getLogger(__name__)
 
 OnReady = Callable[[str, int], None]
-REPORT_INTERVAL_S = 60.0
 _MS = 1_000
 _NS_PER_MS = 1_000_000
 _FLUSH_S = 1.0
@@ -65,9 +69,12 @@ class BridgeServer:
         self.counters = BridgeCounters()
         self._settings = settings
         self._bridge = settings.bridge
+        check_limits(settings.bridge)
         self._kafka = publisher_config(settings.kafka, secrets)
-        self.registry = SubscriptionRegistry(load_subscriptions(settings.subscriptions))
-        """Subscriptions in force; clients hear of a change at their next request."""
+        self.push_config = PushConfigPart(settings)
+        self.watch = BridgeWatch(settings.bridge, self.counters)
+        """Metrics and health; parts add their metrics to watch.state.groups."""
+        self._cluster = ClusterPart(settings, self._kafka)
         self.endpoints: dict[str, tuple[str, int]] = {}
         """Host and port of each listener, by its name, once clients may connect."""
         self._listeners = plan_listeners(settings)
@@ -80,28 +87,37 @@ class BridgeServer:
 
         Raises: InvalidSetting, MissingService.
         """
+        async with self.watch.serving():
+            await self._serve(stop, on_ready)
+
+    async def _serve(self, stop: asyncio.Event, on_ready: OnReady) -> None:
         bridge = self._bridge
         with ExitStack() as bound:
-            sockets = bind_all(self._listeners)
-            for one in sockets:
-                bound.enter_context(one)
-            nodes = [
-                advertised_node(bridge, listener, one.getsockname()[1])
+            sockets = [bound.enter_context(one) for one in bind_all(self._listeners)]
+            nodes = {
+                listener.name: advertised_node(bridge, listener, one.getsockname()[1])
                 for listener, one in zip(self._listeners, sockets, strict=True)
-            ]
-            record_bytes = max_record_bytes(bridge.telemetry_max_bytes)
-            found_topic = ensure_topic(
+            }
+            record_bytes = max_record_bytes(
+                max(bridge.telemetry_max_bytes, self.push_config.max_value_bytes)
+            )
+            found_topics = ensure_topics(
                 self._kafka,
+                [self._settings.topics.telemetry, *self.push_config.topics],
                 self._settings.topics,
                 bridge_id=bridge.bridge_id,
                 max_record_bytes=record_bytes,
             )
-            if not await _is_done_before(stop, found_topic):
+            if not await is_done_before(stop, found_topics):
+                return
+            if not await is_done_before(stop, self._cluster.start()):
                 return
             publisher = self._open_publisher(record_bytes)
             try:
                 await self._listen(sockets, nodes, publisher, stop, on_ready)
             finally:
+                await self.push_config.close()
+                await self._cluster.close()
                 await publisher.close(_FLUSH_S)
                 logger.info("bridge has stopped: %s", self.counters.as_text())
         if publisher.failure is not None:
@@ -109,58 +125,58 @@ class BridgeServer:
 
     async def _listen(
         self,
-        sockets: list[socket.socket],
-        nodes: list[AdvertisedNode],
+        sockets: Sequence[socket.socket],
+        nodes: Mapping[str, AdvertisedNode],
         publisher: Publisher,
         stop: asyncio.Event,
         on_ready: OnReady,
     ) -> None:
-        served, forget = self._make_handlers(publisher)
-        clients = Clients(
-            self._settings, self._security, self.counters, raise_open_files()
-        )
-        servers = []
-        for listener, node, one in zip(self._listeners, nodes, sockets, strict=True):
-            handlers = RequestHandlers([serve_metadata(node), *served], forget=forget)
-            servers.append(await clients.listen(listener, handlers, one))
+        first = next(iter(nodes.values()))
+        handlers = self.make_handlers(first, publisher.publish, by_listener=nodes)
+        clients = self.make_clients()
+        for listener, one in zip(self._listeners, sockets, strict=True):
+            await clients.listen(listener, handlers, one)
         async with asyncio.TaskGroup() as group:
             endings = {
                 group.create_task(stop.wait()),
                 group.create_task(publisher.has_failed.wait()),
             }
-            tasks = {
-                *endings,
-                group.create_task(self._report_counters()),
-                group.create_task(clients.keep_watch()),
-            }
+            others = (
+                self.watch.follow(publisher),
+                self._cluster.follow(),
+                clients.keep_watch(),
+            )
+            tasks = {*endings, *(group.create_task(one) for one in others)}
             self._security.start()
             try:
-                for listener, one in zip(self._listeners, sockets, strict=True):
-                    host, port = one.getsockname()[:2]
-                    logger.info(
-                        "listener %s (%s) is %s port %d",
-                        listener.name,
-                        listener.security_protocol,
-                        host,
-                        port,
-                    )
-                    self.endpoints[listener.name] = (host, port)
-                    on_ready(host, port)
+                self._say_endpoints(sockets, on_ready)
                 await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
             finally:
+                self.watch.is_stopping = True
                 for task in tasks:
                     task.cancel()
-                for server in servers:
-                    server.close()
                 self._security.stop()
                 await clients.drain(
                     self._bridge.drain_timeout_ms / _MS, publisher.refuse_waiting
                 )
 
-    async def _report_counters(self) -> None:
-        while True:
-            await asyncio.sleep(REPORT_INTERVAL_S)
-            logger.info("bridge: %s", self.counters.as_text())
+    def make_clients(self) -> Clients:
+        """Return what keeps the connections of this bridge; there are none yet."""
+        return Clients(
+            self._settings, self._security, self.counters, raise_open_files()
+        )
+
+    def _say_endpoints(
+        self, sockets: Sequence[socket.socket], on_ready: OnReady
+    ) -> None:
+        for listener, one in zip(self._listeners, sockets, strict=True):
+            host, port = one.getsockname()[:2]
+            logger.info(
+                "listener %s (%s) listens on %s port %d",
+                *(listener.name, listener.security_protocol, host, port),
+            )
+            self.endpoints[listener.name] = (host, port)
+            on_ready(host, port)
 
     def _open_publisher(self, record_bytes: int) -> Publisher:
         bridge = self._bridge
@@ -178,10 +194,22 @@ class BridgeServer:
             counters=self.counters,
         )
 
-    def _make_handlers(
-        self, publisher: Publisher
-    ) -> tuple[list[ServedRequest], Callable[[Connection], None]]:
-        """Return what all listeners serve, and what forgets a closed connection."""
+    def make_handlers(
+        self,
+        node: AdvertisedNode,
+        publish: Publish,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // _NS_PER_MS,
+        *,
+        by_listener: Mapping[str, AdvertisedNode] = MappingProxyType({}),
+    ) -> RequestHandlers:
+        """Wire everything that is served, on all listeners.
+
+        Args:
+            node: What clients are told about this bridge.
+            publish: Writes a record and says once whether Kafka has it.
+            now_ms: Milliseconds since 1970-01-01T00:00:00Z.
+            by_listener: What clients of some listeners are told instead.
+        """
         bridge = self._bridge
         limits = TelemetryLimits(
             telemetry_max_bytes=bridge.telemetry_max_bytes,
@@ -190,30 +218,33 @@ class BridgeServer:
             ),
             max_client_instances=bridge.max_client_instances,
         )
+        instances = ClientInstances(
+            limits=limits, registry=self._cluster.registry, make_uuid=uuid.uuid4
+        )
+        # Seeded by the system; the ids are unique, not secret.
+        push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
+        self.watch.count_instances = instances.__len__
         telemetry = TelemetryHandlers(
             bridge_id=bridge.bridge_id,
-            instances=ClientInstances(
-                limits=limits, registry=self.registry, make_uuid=uuid.uuid4
-            ),
-            push_ids=PushIds(random.SystemRandom().getrandbits),
-            publish=publisher.publish,
-            now_ms=lambda: time.time_ns() // _NS_PER_MS,
+            instances=instances,
+            push_ids=push_ids,
+            publish=publish,
+            now_ms=now_ms,
             counters=self.counters,
+            top=self.watch.top,
+            on_refused=log_refused,
         )
-        return [*serve_sasl(), *telemetry.served()], telemetry.forget
-
-
-async def _is_done_before(
-    stop: asyncio.Event, work: Coroutine[None, None, object]
-) -> bool:
-    """Do some work to its end, or give it up when stop is set."""
-    tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        is_done = tasks[0].done()
-        if is_done:
-            tasks[0].result()
-    finally:
-        for task in tasks:
-            task.cancel()
-    return is_done
+        return self.push_config.serve_with(
+            [
+                serve_metadata(node, by_listener),
+                *serve_sasl(),
+                *telemetry.served(),
+                *self._cluster.served(),
+            ],
+            forget=telemetry.forget,
+            make_instance_id=instances.make_instance_id,
+            push_ids=push_ids,
+            publish=publish,
+            now_ms=now_ms,
+            answers=self.counters.answers,
+        )

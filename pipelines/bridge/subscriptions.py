@@ -13,7 +13,8 @@ from kio.schema.errors import ErrorCode
 from pipelines.errors import InvalidSetting
 from pipelines.setting_records import SubscriptionSettings
 
-from .match_patterns import compile_pattern
+from .java_characters import UnsupportedPattern
+from .match_patterns import MatchPattern
 
 DEFAULT_PUSH_INTERVAL_MS = 300_000
 """Kafka's default, and the longest interval that a client is ever told."""
@@ -46,9 +47,13 @@ SELECTORS = frozenset(
 class InvalidRule(ValueError):
     """Raised when a subscription cannot be used; holds the code that Kafka answers."""
 
-    def __init__(self, error_code: ErrorCode, message: str) -> None:
+    def __init__(
+        self, error_code: ErrorCode, message: str, *, fault: str | None = None
+    ) -> None:
         super().__init__(message)
         self.error_code = error_code
+        self.fault = fault or error_code.name
+        """What is wrong, without any value; fit for a log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,7 @@ class Subscription:
     metrics: tuple[str, ...]
     """Metric name prefixes in the order given; `*` alone is all metrics."""
     interval_ms: int
-    match: Mapping[str, re.Pattern[str]]
+    match: Mapping[str, MatchPattern]
     """Selector to pattern; all must match the whole value."""
 
 
@@ -162,15 +167,18 @@ def _parse_interval(text: str) -> int:
     return int(trimmed)
 
 
-def _parse_selector(item: str) -> tuple[str, re.Pattern[str]]:
+def _parse_selector(item: str) -> tuple[str, MatchPattern]:
     # Java's split() drops empty texts at the end.
     parts = item.rstrip("=").split("=")
-    invalid = InvalidRule(
-        ErrorCode.invalid_config, f"Illegal client matching pattern: {item}"
-    )
+    message = f"Illegal client matching pattern: {item}"
     if len(parts) != _SELECTOR_PARTS or _trim(parts[0]) not in SELECTORS:
-        raise invalid
+        raise InvalidRule(ErrorCode.invalid_config, message)
     try:
-        return _trim(parts[0]), compile_pattern(_trim(parts[1]))
+        return _trim(parts[0]), MatchPattern(_trim(parts[1]))
+    except UnsupportedPattern as error:
+        fault = f"{error} is not supported by the bridge"
+        raise InvalidRule(
+            ErrorCode.invalid_config, f"{message} ({fault})", fault=fault
+        ) from None
     except ValueError:
-        raise invalid from None
+        raise InvalidRule(ErrorCode.invalid_config, message) from None

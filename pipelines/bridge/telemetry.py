@@ -1,22 +1,21 @@
 """Verdicts on GetTelemetrySubscriptions and PushTelemetry, in Kafka's order of checks.
 
-Strategy: one record per client instance goes in, the verdict and the next record come
-out; the caller keeps it. Times are compared as Kafka compares them: exactly one push
-interval later is due. Two answers differ from some brokers on purpose: asking again
-right after UNKNOWN_SUBSCRIPTION_ID or UNSUPPORTED_COMPRESSION_TYPE is allowed, and a
-terminating push that was refused does not lock its instance out (KAFKA-20898).
+Strategy: one record per client instance, changed in place, since a copy for each push
+would cost as much as all the rules. Times are compared as Kafka compares them: exactly
+one push interval later is due. Two answers differ from some brokers on purpose: asking
+again right after UNKNOWN_SUBSCRIPTION_ID or UNSUPPORTED_COMPRESSION_TYPE is allowed,
+and a terminating push that was refused does not lock its instance out (KAFKA-20898).
 INVALID_RECORD is never answered: payloads are not looked at here, and clients that
 hear it fall silent until they restart.
 Source: KIP-714; Kafka, ClientMetricsManager.java, ClientMetricsInstance.java.
 """
 
-import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kio.schema.errors import ErrorCode
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 
 from .client_identity import ClientIdentity
+from .protocol.push_telemetry import PushRequest
 from .selections import Selection
 
 COMPRESSION_TYPES: dict[int, str] = {
@@ -27,7 +26,8 @@ COMPRESSION_TYPES: dict[int, str] = {
     4: "zstd",
 }
 """CompressionType on the wire to Kafka's name. All are accepted, offered or not."""
-RESERVED_INSTANCE_IDS = frozenset({uuid.UUID(int=0), uuid.UUID(int=1)})
+RESERVED_INSTANCE_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
+"""Zero and one, which no client can have."""
 _MAY_ASK_AGAIN_AFTER = frozenset(
     {ErrorCode.unknown_subscription_id, ErrorCode.unsupported_compression_type}
 )
@@ -35,7 +35,7 @@ _SHORTEST_EXPIRY_MS = 60_000
 _INTERVALS_UNTIL_EXPIRY = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ClientInstance:
     """What is remembered of one client instance; times are epoch milliseconds."""
 
@@ -50,6 +50,8 @@ class ClientInstance:
     last_push_ms: int = 0
     last_error: ErrorCode = ErrorCode.none
     is_terminating: bool = False
+    expires_ms: int = 0
+    """When it is forgotten, if nothing is heard of it."""
 
     @property
     def expires_after_ms(self) -> int:
@@ -58,10 +60,8 @@ class ClientInstance:
         return max(_SHORTEST_EXPIRY_MS, intervals_ms)
 
 
-def judge_get(
-    instance: ClientInstance, *, now_ms: int
-) -> tuple[ErrorCode, ClientInstance]:
-    """Decide one GetTelemetrySubscriptions.
+def judge_get(instance: ClientInstance, *, now_ms: int) -> ErrorCode:
+    """Decide one GetTelemetrySubscriptions and note it.
 
     Units: now_ms is in milliseconds since 1970-01-01T00:00:00Z.
     Errors: THROTTLING_QUOTA_EXCEEDED(89) before the interval is over; it changes
@@ -70,21 +70,21 @@ def judge_get(
     """
     last_ms = max(instance.last_get_ms, instance.last_push_ms)
     if now_ms - last_ms >= instance.selection.push_interval_ms:
-        after = replace(instance, last_get_ms=now_ms, last_error=ErrorCode.none)
-        return ErrorCode.none, after
-    if instance.last_error in _MAY_ASK_AGAIN_AFTER:
-        return ErrorCode.none, replace(instance, last_error=ErrorCode.none)
-    return ErrorCode.throttling_quota_exceeded, instance
+        instance.last_get_ms = now_ms
+    elif instance.last_error not in _MAY_ASK_AGAIN_AFTER:
+        return ErrorCode.throttling_quota_exceeded
+    instance.last_error = ErrorCode.none
+    return ErrorCode.none
 
 
 def judge_push(
-    request: PushTelemetryRequest,
+    request: PushRequest,
     instance: ClientInstance,
     *,
     telemetry_max_bytes: int,
     now_ms: int,
-) -> tuple[ErrorCode, ClientInstance]:
-    """Decide one PushTelemetry; past the rate check it has used its slot.
+) -> ErrorCode:
+    """Decide one PushTelemetry and note it; past the rate check it has used its slot.
 
     Units: now_ms is in milliseconds since 1970-01-01T00:00:00Z, telemetry_max_bytes
         counts metrics as sent.
@@ -93,42 +93,35 @@ def judge_push(
         TELEMETRY_TOO_LARGE(118).
     """
     if instance.is_terminating:
-        error = ErrorCode.invalid_request
-        after = replace(instance, is_terminating=request.terminating, last_error=error)
-        return error, after
+        instance.is_terminating = request.terminating
+        instance.last_error = ErrorCode.invalid_request
+        return ErrorCode.invalid_request
     interval_ms = instance.selection.push_interval_ms
     is_first_since_get = instance.last_get_ms > instance.last_push_ms
     is_due = now_ms - instance.last_push_ms >= interval_ms
-    has_slot = is_first_since_get or is_due
-    last_push_ms = now_ms if has_slot else instance.last_push_ms
-    if not has_slot and not request.terminating:
-        error = ErrorCode.throttling_quota_exceeded
-    else:
-        error = _judge_content(request, instance, telemetry_max_bytes)
-    return error, replace(
-        instance,
-        last_push_ms=last_push_ms,
-        last_error=error,
-        is_terminating=request.terminating and error is ErrorCode.none,
-    )
+    if is_first_since_get or is_due:
+        instance.last_push_ms = now_ms
+    elif not request.terminating:
+        instance.last_error = ErrorCode.throttling_quota_exceeded
+        return ErrorCode.throttling_quota_exceeded
+    error = _judge_content(request, instance, telemetry_max_bytes)
+    instance.last_error = error
+    instance.is_terminating = request.terminating and error is ErrorCode.none
+    return error
 
 
-def with_refused_push(
-    request: PushTelemetryRequest, instance: ClientInstance
-) -> ClientInstance:
+def take_back_push(request: PushRequest, instance: ClientInstance) -> None:
     """Take back the acceptance of a push that Kafka did not take.
 
     Its slot stays used: the client comes back after its interval.
     """
-    return replace(
-        instance,
-        is_terminating=instance.is_terminating and not request.terminating,
-        last_error=ErrorCode.throttling_quota_exceeded,
-    )
+    if request.terminating:
+        instance.is_terminating = False
+    instance.last_error = ErrorCode.throttling_quota_exceeded
 
 
 def _judge_content(
-    request: PushTelemetryRequest, instance: ClientInstance, telemetry_max_bytes: int
+    request: PushRequest, instance: ClientInstance, telemetry_max_bytes: int
 ) -> ErrorCode:
     if request.subscription_id != instance.subscription_id:
         return ErrorCode.unknown_subscription_id

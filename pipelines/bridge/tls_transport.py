@@ -40,6 +40,7 @@ class TlsConnection(BridgeConnection):
         if tls is None:
             super().data_received(data)
             return
+        self._endpoint.counters.received_bytes += len(data)
         if self._is_ending:
             return
         self.heard_s = self._endpoint.connections.now_s
@@ -82,7 +83,7 @@ class TlsConnection(BridgeConnection):
     def _break_tls(self, reason: str) -> None:
         if self._tls is not None and not self._tls.is_open:
             self._endpoint.counters.failed_tls_handshakes += 1
-        self._end(f"TLS: {reason}")
+        self._end("broken_tls", reason)
         if self._tls is not None:
             self._flush(self._tls)
         # Nothing can be written any more, so nothing is waited for.

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from pipelines.errors import MissingService
+from pipelines.errors import InvalidSetting, MissingService
 from pipelines.setting_records import TopicSettings
 
 logger = logging.getLogger(__name__)
@@ -27,17 +27,18 @@ _SILENCE = frozenset(
 _DEFAULT_REPLICATION = -1
 
 
-async def ensure_topic(
+async def ensure_topics(
     connection: Mapping[str, str],
+    names: Sequence[str],
     topics: TopicSettings,
     *,
     bridge_id: str,
     max_record_bytes: int,
     timeout_s: float = ANSWER_TIMEOUT_S,
-) -> bool:
-    """Make the telemetry topic unless it is there.
+) -> list[str]:
+    """Make those of the topics that are not there.
 
-    Returns: Whether it was made. A topic that is there stays as it is.
+    Returns: Names of those that were made. A topic that is there stays as it is.
     Raises: MissingService when Kafka does not answer or does not allow it.
     """
     seen_errors: list[KafkaError] = []
@@ -47,18 +48,32 @@ async def ensure_topic(
         "enable.metrics.push": False,
         "error_cb": seen_errors.append,
     }
-    admin = AdminClient(config, logger=logger)
     try:
-        if await _has_topic(admin, topics.telemetry, timeout_s):
-            return False
-        await _create_topic(admin, topics, max_record_bytes, timeout_s)
+        admin = AdminClient(config, logger=logger)
     except KafkaException as error:
-        admin.poll(0)  # Hands over what the connection has said meanwhile.
-        raise _missing_service(
-            connection["bootstrap.servers"], topics.telemetry, error, seen_errors
-        ) from None
-    logger.info("created topic %s", topics.telemetry)
-    return True
+        raise unusable_settings(error) from None
+    made = []
+    for name in names:
+        try:
+            if await _has_topic(admin, name, timeout_s):
+                continue
+            await _create_topic(admin, name, topics, max_record_bytes, timeout_s)
+        except KafkaException as error:
+            admin.poll(0)  # Hands over what the connection has said meanwhile.
+            raise _missing_service(
+                connection["bootstrap.servers"], name, error, seen_errors
+            ) from None
+        logger.info("created topic %s", name)
+        made.append(name)
+    return made
+
+
+def unusable_settings(error: KafkaException) -> InvalidSetting:
+    """Return what to say where librdkafka refuses its properties at once.
+
+    Its own text names a property and a file or a number, never a password.
+    """
+    return InvalidSetting(f"[kafka] settings cannot be used: {error.args[0].str()}")
 
 
 def _missing_service(
@@ -89,10 +104,14 @@ async def _has_topic(admin: AdminClient, topic: str, timeout_s: float) -> bool:
 
 
 async def _create_topic(
-    admin: AdminClient, topics: TopicSettings, max_record_bytes: int, timeout_s: float
+    admin: AdminClient,
+    name: str,
+    topics: TopicSettings,
+    max_record_bytes: int,
+    timeout_s: float,
 ) -> None:
     new_topic = NewTopic(
-        topics.telemetry,
+        name,
         num_partitions=topics.partitions,
         replication_factor=topics.replication_factor or _DEFAULT_REPLICATION,
         config={
@@ -103,7 +122,7 @@ async def _create_topic(
     )
     created = admin.create_topics([new_topic], request_timeout=timeout_s)
     try:
-        await asyncio.wrap_future(created[topics.telemetry])
+        await asyncio.wrap_future(created[name])
     except KafkaException as error:
         if error.args[0].code() != _TOPIC_IS_THERE:
             raise

@@ -115,6 +115,7 @@ class BridgeConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer what is whole."""
+        self._endpoint.counters.received_bytes += len(data)
         if self._is_ending:
             return
         self.heard_s = self._endpoint.connections.now_s
@@ -178,10 +179,10 @@ class BridgeConnection(asyncio.Protocol):
                     break
         except MalformedRequest as error:
             self._endpoint.counters.malformed_requests += 1
-            self._end(str(error))
+            self._end("malformed_request", error)
         except UnsupportedRequest as error:
             self._endpoint.counters.unsupported_requests += 1
-            self._end(str(error))
+            self._end("unsupported_request", error)
         finally:
             self._is_serving = False
         held_bytes = self._stream.waiting_bytes
@@ -214,8 +215,9 @@ class BridgeConnection(asyncio.Protocol):
             and len(self._replies) < MAX_OPEN_REQUESTS
         )
 
-    def _end(self, reason: str) -> None:
-        logger.info("connection %d is closed: %s", self._connection_id, reason)
+    def _end(self, reason: str, detail: object) -> None:
+        fields = {"reason": reason, "connection_id": self._connection_id}
+        logger.info("a connection is closed: %s", detail, extra=fields)
         self._is_ending = True
 
     def _fill(self, slot: ReplySlot, reply: bytes) -> None:
@@ -224,6 +226,7 @@ class BridgeConnection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         if ready:
+            self._endpoint.counters.sent_bytes += len(ready)
             self._write(ready)
         # Mostly there is nothing more to do: a push came alone and is answered.
         is_plain = self._is_reading and not (self._is_ending or self._is_draining)

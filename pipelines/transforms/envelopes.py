@@ -4,11 +4,11 @@ Source: the Kafka source of Spark SQL (columns topic, partition, offset, timesta
 value, headers); header names are those that the bridge writes.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame
 
-from .header_types import HEADERS, Header
+from .header_types import HEADERS, as_text
 
 NULL_VALUE = "null_value"
 MISSING_HEADER = "missing_header"
@@ -60,38 +60,44 @@ def _with_header_bytes(records: DataFrame) -> DataFrame:
         "*", "REVERSE(headers.key) AS names", "REVERSE(headers.value) AS `values`"
     )
     # ARRAY_POSITION is 0 where there is none, and GET answers null for -1.
-    return _with_struct(
-        newest_first,
-        "bytes",
-        lambda h: f"GET(`values`, INT(ARRAY_POSITION(names, '{h.name}')) - 1)",
+    picked = "GET(`values`, INT(ARRAY_POSITION(names, known)) - 1)"
+    return newest_first.selectExpr(
+        "*", f"TRANSFORM({_NAMES}, known -> {picked}) AS bytes"
     )
 
 
 def _with_header_texts(records: DataFrame) -> DataFrame:
-    def text(header: Header) -> str:
-        cast = f"CAST(bytes.{header.name} AS STRING)"
-        return f"CASE WHEN IS_VALID_UTF8({cast}) THEN {cast} END"
-
-    return _with_struct(records, "text", text)
+    text = "CASE WHEN IS_VALID_UTF8(STRING(raw)) THEN STRING(raw) END"
+    return records.selectExpr("*", f"TRANSFORM(bytes, raw -> {text}) AS text")
 
 
 def _with_typed_headers(records: DataFrame) -> DataFrame:
-    return _with_struct(records, "typed", lambda h: h.kind(f"text.{h.name}"))
+    fields = ", ".join(f"'{h.name}', {h.kind(_text_of(h.name))}" for h in HEADERS)
+    return records.selectExpr("*", f"NAMED_STRUCT({fields}) AS typed")
 
 
 def _with_faulty_names(records: DataFrame) -> DataFrame:
     """Name the headers at fault, one column per fault; empty for none."""
-    required = [h for h in HEADERS if h.is_required]
-    missing = _names_where(required, "bytes.{0} IS NULL")
-    not_utf8 = _names_where(HEADERS, "bytes.{0} IS NOT NULL AND text.{0} IS NULL")
-    invalid = _names_where(HEADERS, "text.{0} IS NOT NULL AND typed.{0} IS NULL")
+    required = _array(h.name for h in HEADERS if h.is_required)
+    missing = f"""ARRAY_JOIN(FILTER({_NAMES}, (name, i) -> GET(bytes, i) IS NULL
+        AND ARRAY_CONTAINS({required}, name)), ', ')"""
+    not_utf8 = f"""ARRAY_JOIN(FILTER({_NAMES}, (name, i) ->
+        GET(bytes, i) IS NOT NULL AND GET(text, i) IS NULL), ', ')"""
+    # Any text is a value of a kind that is text.
+    typed = [h for h in HEADERS if h.kind is not as_text]
+    faults = (
+        f"CASE WHEN {_text_of(h.name)} IS NOT NULL AND typed.{h.name} IS NULL "
+        f"THEN '{h.name}' END"
+        for h in typed
+    )
+    invalid = f"CONCAT_WS(', ', {', '.join(faults)})"
     return records.selectExpr(
         "*", f"{missing} AS missing", f"{not_utf8} AS not_utf8", f"{invalid} AS invalid"
     )
 
 
 def _select_envelope(records: DataFrame) -> DataFrame:
-    compression = "text.compression_type"
+    compression = _text_of("compression_type")
     name = _lookup({name: f"'{name}'" for name in COMPRESSION_IDS}, compression)
     id_ = _lookup({name: str(i) for name, i in COMPRESSION_IDS.items()}, compression)
     typed = {h.column: f"typed.{h.name}" for h in HEADERS}
@@ -117,18 +123,14 @@ def _select_envelope(records: DataFrame) -> DataFrame:
     )
 
 
-def _with_struct(
-    records: DataFrame, name: str, field: Callable[[Header], str]
-) -> DataFrame:
-    """Add a struct with one field per header."""
-    fields = ", ".join(f"'{h.name}', {field(h)}" for h in HEADERS)
-    return records.selectExpr("*", f"NAMED_STRUCT({fields}) AS {name}")
+def _array(names: Iterable[str]) -> str:
+    """Return SQL for an array of header names."""
+    return "ARRAY({})".format(", ".join(f"'{name}'" for name in names))
 
 
-def _names_where(headers: Iterable[Header], condition: str) -> str:
-    """Return SQL that lists the names of the headers that meet a condition."""
-    hits = (f"IF({condition.format(h.name)}, '{h.name}', NULL)" for h in headers)
-    return f"CONCAT_WS(', ', {', '.join(hits)})"
+def _text_of(name: str) -> str:
+    """Return SQL for the text of a header."""
+    return f"GET(text, {_POSITIONS[name]})"
 
 
 def _lookup(values: Mapping[str, str], compression: str) -> str:
@@ -138,3 +140,8 @@ def _lookup(values: Mapping[str, str], compression: str) -> str:
         for name, value in values.items()
     )
     return f"CASE {cases} END"
+
+
+# One expression over all headers, not one for each: Spark compiles each plan anew.
+_NAMES = _array(h.name for h in HEADERS)
+_POSITIONS = {h.name: position for position, h in enumerate(HEADERS)}

@@ -49,7 +49,9 @@ def captured() -> Workload:
     codec_ids = [CODEC_IDS[e] if e in CODEC_IDS else int(e[1:]) for e in endings]
     bodies = [path.read_bytes() for path in paths]
     return Workload(
-        name="39 captures x 10", bodies=bodies * 10, codec_ids=codec_ids * 10
+        name=f"{len(bodies)} captures x 10",
+        bodies=bodies * 10,
+        codec_ids=codec_ids * 10,
     )
 
 

@@ -48,6 +48,7 @@ RANDOM_WINDOW_S = 8
 RANDOM_START_SHARE = 0.2
 """Share of the random kills that hit a driver before its first micro-batch."""
 NEW_CHECKPOINT_EVERY = 8
+# Twice what one micro-batch takes, so that each driver has a second one.
 SENDS_PER_DRIVER = 40
 PUSHES_PER_SEND = 3
 SEND_PAUSE_S = 0.25
@@ -115,6 +116,7 @@ def run_until_killed(driver, kill, chance):
 
 def _kill_worker(driver, chance):
     """Kill Python workers until Spark gives the query up, as it does without retries."""
+    killed = 0
     while driver.process.poll() is None:
         assert time.monotonic() - driver.began < PATIENCE_S
         workers = driver.list_workers()
@@ -122,7 +124,9 @@ def _kill_worker(driver, chance):
             driver.wait(0.05)
             continue
         os.kill(chance.choice(workers), signal.SIGKILL)
+        killed += 1
         driver.wait(0.5)
+    assert killed, "the driver ended before a worker was killed"
 
 
 def run(kills, folder, chance, say):

@@ -41,6 +41,11 @@ def list_commands():
 
 
 COMMANDS = list_commands()
+RUN_ELSEWHERE |= {
+    command: "test_client_metrics_command.py"
+    for command in COMMANDS
+    if " kafka-client-metrics " in command
+}
 KAFKA, BRIDGE, JOB, *ASKING = [c for c in COMMANDS if c not in RUN_ELSEWHERE]
 
 

@@ -45,6 +45,16 @@ def test_a_start_is_decided_once(spark, tmp_path):
     assert first.starting_offsets_json == '{"t": {"0": 5, "1": 20}}'
 
 
+def test_latest_is_for_tables_without_a_record_of_the_topic():
+    """A batch that was cut off may have left no row in the ledger, yet some elsewhere."""
+    first = resume_offsets("t", {}, BOUNDS, "latest", is_first_run=True)
+    assert first == {0: 5, 1: 20}
+    later = resume_offsets("t", {}, BOUNDS, "latest", is_first_run=False)
+    assert later == {0: EARLIEST_OFFSET, 1: EARLIEST_OFFSET}
+    one_known = resume_offsets("t", {0: 3}, BOUNDS, "latest", is_first_run=False)
+    assert one_known == {0: 4, 1: EARLIEST_OFFSET}
+
+
 def test_a_checkpoint_of_another_topic_is_refused(spark, tmp_path):
     decide(spark, tmp_path)
     with pytest.raises(UnsafeStart, match=r"topic t, and topics\.telemetry is u"):
@@ -92,7 +102,10 @@ def test_a_start_survives_its_file():
     ids=["new, earliest", "new, latest", "one partition known", "at both ends"],
 )
 def test_a_job_goes_on_after_the_newest_push(pushed, starting_offsets, expected):
-    assert resume_offsets("t", pushed, BOUNDS, starting_offsets) == expected
+    made = resume_offsets(
+        "t", pushed, BOUNDS, starting_offsets, is_first_run=not pushed
+    )
+    assert made == expected
 
 
 @pytest.mark.parametrize(
@@ -106,5 +119,5 @@ def test_a_job_goes_on_after_the_newest_push(pushed, starting_offsets, expected)
 )
 def test_a_job_does_not_go_on_where_records_are_gone(pushed, reason):
     with pytest.raises(UnsafeStart, match=re.escape(reason)) as refused:
-        resume_offsets("t", pushed, BOUNDS, "earliest")
+        resume_offsets("t", pushed, BOUNDS, "earliest", is_first_run=True)
     assert "client_telemetry_to_delta.checkpoint_location" in str(refused.value)

@@ -22,3 +22,8 @@ def test_no_rows_leave_the_head():
 def test_a_long_cell_is_cut_and_stays_on_its_line():
     table = format_table(["name"], [["abc\ndefgh"]], max_width=5)
     assert table.splitlines()[-1] == "abc …"
+
+
+def test_a_text_cannot_move_the_cursor():
+    table = format_table(["a"], [["\x1b[2Jhidden\x07\r\u202e"]])
+    assert table.splitlines()[2] == "\ufffd[2Jhidden\ufffd\ufffd\ufffd"

@@ -84,3 +84,20 @@ def test_a_secret_is_a_reference_and_never_a_value():
     settings = load_settings("local", ["kafka.sasl_password=env:SECRET_NAME"])
     assert settings.kafka.sasl_password == SecretReference("env:SECRET_NAME")
     assert "kafka.sasl_password = env:SECRET_NAME" in format_settings(settings)
+
+
+def test_one_table_in_place_of_a_list_of_tables_is_named(tmp_path):
+    conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
+    text = (conf / "base.toml").read_text()
+    (conf / "base.toml").write_text(
+        text.replace("[[subscriptions]]", "[subscriptions]")
+    )
+    with pytest.raises(
+        InvalidSetting, match=r"base\.toml: subscriptions: expects a list"
+    ):
+        load_settings("base", conf_path=conf)
+
+
+def test_a_key_below_a_list_of_tables_is_refused():
+    with pytest.raises(InvalidSetting, match=r"--set: subscriptions: expects a list"):
+        load_settings("base", ["subscriptions.x=1"])

@@ -7,7 +7,12 @@ import pytest
 
 from pipelines.commands import COMMANDS_BY_NAME
 from pipelines.settings import CONF_PATH
-from pipelines.submit import Installation, build_arguments, split_arguments
+from pipelines.submit import (
+    Installation,
+    build_arguments,
+    is_local,
+    split_arguments,
+)
 
 JOB = COMMANDS_BY_NAME["client_telemetry_to_delta"].own_options
 SQL = COMMANDS_BY_NAME["sql"].own_options
@@ -68,6 +73,7 @@ def test_options_of_the_user_win():
     assert "spark.master" not in conf
     assert words[words.index("--master") + 1] == "local[1]"
     assert words[words.index("--driver-memory") + 1] == "3g"
+    assert "spark.driver.memory" not in conf
     jars = words[words.index("--jars") + 1].split(",")
     assert jars[-1] == "/mine.jar"
     assert any(Path(jar).name.startswith("delta-spark") for jar in jars)
@@ -81,8 +87,28 @@ def test_a_properties_file_of_the_user_wins_over_the_defaults(tmp_path):
     assert conf["spark.databricks.delta.snapshotPartitions"] == "2"
 
 
-def test_values_of_a_defaults_file_keep_their_equals_signs(tmp_path):
+def test_a_properties_file_may_name_another_cluster_and_leave_values_out(tmp_path):
     mine = tmp_path / "mine.conf"
-    mine.write_text("spark.executor.extraJavaOptions  -Da=b -Dc=d\n")
-    words = build_arguments(HERE, ["--conf", "spark.executor.extraJavaOptions=-De=f"])
-    assert read_conf(words)["spark.executor.extraJavaOptions"] == "-De=f"
+    mine.write_text("spark.master  spark://host:7077\nspark.eventLog.dir\n")
+    assert not is_local(["--properties-file", str(mine)])
+    assert is_local(["--properties-file", str(mine), "--master", "local[1]"])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--driver-java-options", "-Da=b -Dc=d"],
+        ["--conf", "spark.driver.extraJavaOptions=-Da=b -Dc=d"],
+        ["--properties-file", "FILE"],
+    ],
+    ids=["option", "conf", "file"],
+)
+def test_java_options_of_the_user_stand_behind_ours(given, tmp_path):
+    mine = tmp_path / "mine.conf"
+    mine.write_text("spark.driver.extraJavaOptions  -Da=b -Dc=d\n")
+    words = [str(mine) if word == "FILE" else word for word in given]
+    made = build_arguments(HERE, words)
+    options = read_conf(made)["spark.driver.extraJavaOptions"].split()
+    assert options[0].startswith("-Dlog4j2.configurationFile=")
+    assert options[-3:] == ["-Xss8m", "-Da=b", "-Dc=d"]
+    assert "--driver-java-options" not in made

@@ -1,7 +1,8 @@
 """Answers to ApiVersions.
 
 A version that is not served is answered in the form of version 0, error 35 and the
-one range that the client needs to ask again. Versions 0 to 4 list what is served.
+one range that the client needs to ask again. The others list what is served; from
+version 4 on the answers look alike.
 Source: KIP-511; Kafka, ApiVersionsRequest.java and RequestContext.java.
 """
 
@@ -9,27 +10,28 @@ import functools
 import re
 
 from kio.index import load_payload_module
-from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.errors import ErrorCode
 from kio.static.constants import EntityType
 
 from .api_keys import API_VERSIONS, ServedApis
 from .replies import NO_THROTTLE, encode_body, fill, fill_response
 from .requests import Request
+from .software import ClientSoftware
 
 UNKNOWN_SOFTWARE = "unknown"
 """Kafka's word for the software of a client that has not said."""
+_LAST_LAYOUT = 4
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-def is_valid_software(request: ApiVersionsRequest) -> bool:
+def is_valid_software(software: ClientSoftware) -> bool:
     """Say whether Kafka accepts a client's name and version.
 
     Source: Kafka, ApiVersionsRequest.java, SOFTWARE_NAME_VERSION_PATTERN.
     """
     return bool(
-        _SOFTWARE.fullmatch(request.client_software_name)
-        and _SOFTWARE.fullmatch(request.client_software_version)
+        _SOFTWARE.fullmatch(software.client_software_name)
+        and _SOFTWARE.fullmatch(software.client_software_version)
     )
 
 
@@ -43,7 +45,7 @@ def answer_api_versions(request: Request, apis: ServedApis) -> bytes:
     if request.api_version not in own:
         return _encode(0, ErrorCode.unsupported_version, ((API_VERSIONS, own),))
     body = request.body
-    if isinstance(body, ApiVersionsRequest) and not is_valid_software(body):
+    if isinstance(body, ClientSoftware) and not is_valid_software(body):
         return _encode(request.api_version, ErrorCode.invalid_request, ())
     served = tuple((api.api_key, api.versions) for api in apis.values())
     return _encode(request.api_version, ErrorCode.none, served)
@@ -53,6 +55,7 @@ def answer_api_versions(request: Request, apis: ServedApis) -> bytes:
 def _encode(
     api_version: int, error_code: ErrorCode, served: tuple[tuple[int, range], ...]
 ) -> bytes:
+    api_version = min(api_version, _LAST_LAYOUT)
     module = load_payload_module(API_VERSIONS, api_version, EntityType.response)
     ranges = tuple(
         fill(

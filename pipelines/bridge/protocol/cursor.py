@@ -23,6 +23,7 @@ _MAX_INT32 = 2**31 - 1
 _VARINT_MORE = 0x80
 _VARINT_BITS = 0x7F
 _NULL_LENGTH = -1
+_NO_TAGGED_FIELDS = b"\x00"
 
 
 class Cursor:
@@ -30,9 +31,9 @@ class Cursor:
 
     __slots__ = ("_buffer", "_position")
 
-    def __init__(self, buffer: bytes) -> None:
+    def __init__(self, buffer: bytes, position: int = 0) -> None:
         self._buffer = buffer
-        self._position = 0
+        self._position = position
 
     @property
     def remaining_bytes(self) -> int:
@@ -86,18 +87,33 @@ class Cursor:
 
     def read_compact_string(self) -> str | None:
         """Read a string with a compact length; None for null."""
+        # Most texts are short and whole; the others take the longer way.
+        buffer, start = self._buffer, self._position
+        if start < len(buffer):
+            size = buffer[start]
+            end = start + size
+            if 0 < size < _VARINT_MORE and end <= len(buffer):
+                self._position = end
+                return str(buffer[start + 1 : end], "utf-8", "replace")
         length = self.read_uvarint() - 1
         return None if length == _NULL_LENGTH else self._take_text(length)
 
     def read_compact_bytes(self) -> bytes | None:
         """Read bytes with a compact length; None for null."""
         length = self.read_uvarint() - 1
-        return None if length == _NULL_LENGTH else self._take(length)
+        if length == _NULL_LENGTH:
+            return None
+        start = self._advance(length)
+        return self._buffer[start : start + length]
 
     def read_legacy_bytes(self) -> bytes | None:
         """Read bytes with a 32-bit length; None for null."""
         length = self.read_int32()
         return None if length == _NULL_LENGTH else self._take(length)
+
+    def skip(self, size: int) -> None:
+        """Pass over some bytes."""
+        self._advance(size)
 
     def read_array_length(self, *, is_compact: bool, item_bytes: int) -> int | None:
         """Read how many items follow; None for a null array.
@@ -116,6 +132,9 @@ class Cursor:
 
     def skip_tagged_fields(self) -> None:
         """Pass over tagged fields; a reader must accept those that it does not know."""
+        if self._buffer[self._position : self._position + 1] == _NO_TAGGED_FIELDS:
+            self._position += 1
+            return
         for _ in range(self.read_uvarint()):
             self.read_uvarint()  # the tag
             self._advance(self.read_uvarint())

@@ -11,3 +11,7 @@ class MalformedRequest(WireError):
 
 class UnsupportedRequest(WireError):
     """Raised when an API key or version is not served here."""
+
+
+class MalformedResponse(WireError):
+    """Raised when what a broker of the cluster sends is no answer to our request."""

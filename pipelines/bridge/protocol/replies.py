@@ -23,6 +23,7 @@ from .api_keys import API_VERSIONS
 from .requests import Request
 
 _SIZE_AND_CORRELATION_ID = struct.Struct(">ii")
+_ERROR_CODE = struct.Struct(">h")
 _CORRELATION_ID_BYTES = 4
 _NO_TAGGED_FIELDS = b"\x00"
 
@@ -73,10 +74,31 @@ class ReplyOrder:
 
 def encode_reply(request: Request, body: bytes) -> bytes:
     """Put size and response header before the encoded body that answers a request."""
-    has_tags = request.is_flexible and request.api_key != API_VERSIONS
-    tags = _NO_TAGGED_FIELDS if has_tags else b""
+    tags = _NO_TAGGED_FIELDS if _has_tags(request) else b""
     size = _CORRELATION_ID_BYTES + len(tags) + len(body)
     return _SIZE_AND_CORRELATION_ID.pack(size, request.correlation_id) + tags + body
+
+
+def read_error_code(request: Request, reply: bytes, offset: int | None) -> int | None:
+    """Return the error code in a reply that encode_reply has made.
+
+    Args:
+        request: What is answered.
+        reply: Size, header and body.
+        offset: Where in the body the code stands; None where there is none.
+    Nulls: None without an offset, and for a body that ends before it.
+    """
+    if offset is None:
+        return None
+    start = _SIZE_AND_CORRELATION_ID.size + _has_tags(request) + offset
+    if len(reply) < start + _ERROR_CODE.size:
+        return None
+    code: int = _ERROR_CODE.unpack_from(reply, start)[0]
+    return code
+
+
+def _has_tags(request: Request) -> bool:
+    return request.is_flexible and request.api_key != API_VERSIONS
 
 
 def encode_body(message: Entity) -> bytes:

@@ -8,35 +8,28 @@ Source: Kafka protocol guide, "Request Header"; KIP-482; KIP-511; KIP-714.
 """
 
 import struct
-import uuid
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
-from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
 )
 from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.schema.types import TopicName
 
 from .api_keys import (
     API_VERSIONS,
     GET_TELEMETRY_SUBSCRIPTIONS,
     METADATA,
-    PUSH_TELEMETRY,
     ServedApi,
     ServedApis,
     index_apis,
 )
 from .cursor import Cursor
 from .errors import MalformedRequest, UnsupportedRequest
+from .push_telemetry import PUSH_TELEMETRY_API
+from .software import api_versions_api
 
 _HEADER = struct.Struct(">hhi")
-_PUSH = struct.Struct(">16siBb")
-MAX_METADATA_TOPICS = 5_000
-"""None is here, and each takes microseconds; no client of a bridge asks for so many."""
-_FIRST_VERSION_WITH_SOFTWARE_NAME = 3
 _FIRST_FLEXIBLE_METADATA = 9
 _FIRST_METADATA_WITH_NULL_TOPICS = 1
 _FIRST_METADATA_WITH_AUTO_CREATION = 4
@@ -44,11 +37,13 @@ _METADATA_WITH_CLUSTER_OPERATIONS = range(8, 11)
 _FIRST_METADATA_WITH_TOPIC_OPERATIONS = 8
 _FIRST_METADATA_WITH_TOPIC_IDS = 10
 _SMALLEST_TOPIC_BYTES = 2
+MAX_METADATA_TOPICS = 2_000
+"""Topics of one request; each costs some microseconds, and others wait meanwhile."""
+_MAX_NAME_BYTES = 2**15 - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """One request, header and body."""
+class Request(NamedTuple):
+    """One request, header and body; a tuple, for many are made."""
 
     api_key: int
     api_version: int
@@ -66,36 +61,20 @@ def parse_request(frame: bytes, apis: ServedApis) -> Request:
     Errors: ApiVersions in a version not served has no body; its answer says so.
     Raises: MalformedRequest, UnsupportedRequest.
     """
-    cursor = Cursor(frame)
-    api_key, api_version, correlation_id = cursor.unpack(_HEADER)
+    if len(frame) < _HEADER.size:
+        raise MalformedRequest(f"a request of {len(frame)} bytes has no header")
+    api_key, api_version, correlation_id = _HEADER.unpack_from(frame)
     api = apis.get(api_key)
     is_readable = api is not None and api_version in api.versions
     if api is None or not (is_readable or api_key == API_VERSIONS):
         raise UnsupportedRequest(f"API key {api_key} version {api_version}")
+    cursor = Cursor(frame, _HEADER.size)
     client_id = cursor.read_legacy_string()
     is_flexible = api_version >= api.first_flexible_version
     if is_flexible:
         cursor.skip_tagged_fields()
-    return Request(
-        api_key=api_key,
-        api_version=api_version,
-        correlation_id=correlation_id,
-        client_id=client_id,
-        is_flexible=is_flexible,
-        body=api.read_body(cursor, api_version) if is_readable else None,
-    )
-
-
-def _read_api_versions(cursor: Cursor, api_version: int) -> ApiVersionsRequest | None:
-    if api_version < _FIRST_VERSION_WITH_SOFTWARE_NAME:
-        return None
-    name, version = cursor.read_compact_string(), cursor.read_compact_string()
-    if name is None or version is None:
-        raise MalformedRequest("ApiVersions with a null software name or version")
-    cursor.skip_tagged_fields()
-    return ApiVersionsRequest(
-        client_software_name=name, client_software_version=version
-    )
+    body = api.read_body(cursor, api_version) if is_readable else None
+    return Request(api_key, api_version, correlation_id, client_id, is_flexible, body)
 
 
 def _read_metadata(cursor: Cursor, api_version: int) -> MetadataRequest:
@@ -103,12 +82,10 @@ def _read_metadata(cursor: Cursor, api_version: int) -> MetadataRequest:
     length = cursor.read_array_length(
         is_compact=is_flexible, item_bytes=_SMALLEST_TOPIC_BYTES
     )
-    if length is not None and length > MAX_METADATA_TOPICS:
-        raise MalformedRequest(
-            f"Metadata of {length} topics; at most {MAX_METADATA_TOPICS}"
-        )
     if length is None and api_version < _FIRST_METADATA_WITH_NULL_TOPICS:
         raise MalformedRequest("Metadata 0 with null topics")
+    if length is not None and length > MAX_METADATA_TOPICS:
+        raise MalformedRequest(f"Metadata of {length} topics")
     topics = (
         None
         if length is None
@@ -140,6 +117,9 @@ def _read_topic(cursor: Cursor, api_version: int) -> MetadataRequestTopic:
     name = cursor.read_compact_string() if is_flexible else cursor.read_legacy_string()
     if name is None and not has_topic_id:
         raise MalformedRequest("Metadata with a null topic name")
+    # Bytes that are no UTF-8 grow, and the answer must be able to repeat the name.
+    if name is not None and len(name.encode()) > _MAX_NAME_BYTES:
+        raise MalformedRequest("Metadata with a topic name that is too long")
     if is_flexible:
         cursor.skip_tagged_fields()
     return MetadataRequestTopic(
@@ -157,27 +137,7 @@ def _read_get_telemetry(
     return GetTelemetrySubscriptionsRequest(client_instance_id=client_instance_id)
 
 
-def _read_push_telemetry(cursor: Cursor, _api_version: int) -> PushTelemetryRequest:
-    instance_id, subscription_id, terminating, compression_type = cursor.unpack(_PUSH)
-    # librdkafka before 2.10.1 sends null where it has nothing to say.
-    metrics = cursor.read_compact_bytes() or b""
-    cursor.skip_tagged_fields()
-    # kio's own types for numbers would check again what has just been read.
-    return PushTelemetryRequest(
-        client_instance_id=uuid.UUID(bytes=instance_id) if any(instance_id) else None,
-        subscription_id=subscription_id,
-        terminating=terminating != 0,
-        compression_type=compression_type,
-        metrics=metrics,
-    )
-
-
-API_VERSIONS_API = ServedApi(
-    api_key=API_VERSIONS,
-    versions=range(5),
-    first_flexible_version=_FIRST_VERSION_WITH_SOFTWARE_NAME,
-    read_body=_read_api_versions,
-)
+API_VERSIONS_API = api_versions_api()
 METADATA_API = ServedApi(
     api_key=METADATA,
     versions=range(14),
@@ -189,12 +149,6 @@ GET_TELEMETRY_SUBSCRIPTIONS_API = ServedApi(
     versions=range(1),
     first_flexible_version=0,
     read_body=_read_get_telemetry,
-)
-PUSH_TELEMETRY_API = ServedApi(
-    api_key=PUSH_TELEMETRY,
-    versions=range(1),
-    first_flexible_version=0,
-    read_body=_read_push_telemetry,
 )
 TELEMETRY_APIS = index_apis(
     API_VERSIONS_API,

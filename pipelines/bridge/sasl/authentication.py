@@ -9,7 +9,6 @@ Source: Kafka, SaslServerAuthenticator.java, KafkaChannel.java; KIP-43, KIP-152,
 KIP-368.
 """
 
-from kio.schema.api_versions.v4.request import ApiVersionsRequest
 from kio.schema.errors import ErrorCode
 from kio.schema.sasl_authenticate.v2.request import SaslAuthenticateRequest
 from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
@@ -25,6 +24,7 @@ from pipelines.bridge.protocol.sasl import (
     reply_authenticate,
     reply_handshake,
 )
+from pipelines.bridge.protocol.software import ClientSoftware
 
 from .mechanisms import Challenge, Check, Is, Mechanism, Refusal
 from .steps import Accepted, Answer, PassOn, Refused, SaslRules, State, Step
@@ -105,7 +105,7 @@ class SaslAuthentication:
         body = request.body
         is_readable = request.api_version in self._rules.apis[API_VERSIONS].versions
         if is_readable and (
-            not isinstance(body, ApiVersionsRequest) or is_valid_software(body)
+            not isinstance(body, ClientSoftware) or is_valid_software(body)
         ):
             self.state = State.versions_told
         return PassOn(request)

@@ -6,10 +6,10 @@ import uuid
 
 import pytest
 from kio.index import load_request_schema
-from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.serial import entity_writer
 
 from pipelines.bridge.client_identity import ClientIdentity
+from pipelines.bridge.protocol.push_telemetry import PushRequest
 
 
 def encode(*messages):
@@ -67,8 +67,8 @@ def push_request():
         metrics=b"abc",
         terminating=False,
     ):
-        return PushTelemetryRequest(
-            client_instance_id=instance_id,
+        return PushRequest(
+            client_instance_id=bytes(16) if instance_id is None else instance_id.bytes,
             subscription_id=subscription_id,
             terminating=terminating,
             compression_type=compression_type,

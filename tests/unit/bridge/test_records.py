@@ -4,6 +4,7 @@ import uuid
 import pytest
 
 from pipelines.bridge.records import (
+    ConnectionHeaders,
     PushIds,
     identity_headers,
     make_record,
@@ -62,7 +63,7 @@ def test_null_client_id_has_no_header_and_an_empty_one_has(
     identity, client_id, expected
 ):
     client = dataclasses.replace(identity, client_id=client_id)
-    assert dict(identity_headers(client, "b")).get("client_id") == expected
+    assert dict(identity_headers(client, "b").headers).get("client_id") == expected
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_codec_has_kafkas_name(instance, instance_id, push_request, number, name
     record = make_record(
         push_request(instance_id, compression_type=number, metrics=b""),
         instance,
-        connection_headers=(),
+        connection_headers=ConnectionHeaders((), 0),
         push_id="",
         received_at_ms=NOW,
     )
@@ -85,7 +86,7 @@ def test_codec_has_kafkas_name(instance, instance_id, push_request, number, name
 def test_size_covers_the_record_and_leaves_room(instance, instance_id, push_request):
     record = make_record(
         push_request(instance_id, metrics=bytes(1_000)), instance,
-        connection_headers=(("name", bytes(50)),), push_id="", received_at_ms=NOW,
+        connection_headers=ConnectionHeaders((("name", bytes(50)),), 54), push_id="", received_at_ms=NOW,
     )  # fmt: skip
     assert 1_000 + 22 + 54 < record.size_bytes < max_record_bytes(1_000)
 

@@ -23,7 +23,7 @@ from pipelines.bridge.protocol.replies import (
 from pipelines.bridge.protocol.requests import TELEMETRY_APIS, Request, parse_request
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
-SERVED = [(3, 0, 13), (18, 0, 4), (71, 0, 0), (72, 0, 0)]
+SERVED = [(3, 0, 13), (18, 0, 5), (71, 0, 0), (72, 0, 0)]
 NODE = AdvertisedNode(node_id=5, host="bridge.example", port=9192, cluster_id="c1")
 TOPIC_ID = uuid.UUID(int=7)
 
@@ -118,9 +118,9 @@ def test_api_versions_lists_exactly_what_is_served(version):
     assert ranges == SERVED
 
 
-@pytest.mark.parametrize("version", [5, 6, 99, -1])
+@pytest.mark.parametrize("version", [6, 7, 99, -1])
 def test_other_api_versions_are_told_the_range_in_the_form_of_version_0(version):
-    assert ask_versions(version).hex() == "002300000001001200000004"
+    assert ask_versions(version).hex() == "002300000001001200000005"
 
 
 @pytest.mark.parametrize(

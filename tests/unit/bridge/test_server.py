@@ -6,7 +6,7 @@ import pytest
 from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.listening import advertised_node, plan_listeners
 from pipelines.bridge.server import BridgeServer, run_bridge
-from pipelines.bridge.topics import ensure_topic
+from pipelines.bridge.topics import ensure_topics
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
@@ -44,6 +44,30 @@ def test_subscription_that_cannot_be_used_is_named_before_anything_starts():
         BridgeServer(settings, SECRETS)
 
 
+@pytest.mark.parametrize(
+    "override",
+    ["bridge.max_request_bytes=1048576", "bridge.max_unacknowledged_bytes=1048576"],
+)
+def test_limit_that_the_largest_push_does_not_fit_is_refused(override):
+    settings = load_settings("local", [override])
+    name = override.partition("=")[0].replace(".", r"\.")
+    with pytest.raises(InvalidSetting, match=f"{name}: is 1048576"):
+        BridgeServer(settings, SECRETS)
+
+
+def test_kafka_settings_that_librdkafka_refuses_are_said_in_one_sentence():
+    settings = load_settings(
+        "local",
+        [
+            "bridge.listen_port=0",
+            "kafka.security_protocol=SSL",
+            "kafka.ssl_ca_location=/does/not/exist.pem",
+        ],
+    )
+    with pytest.raises(InvalidSetting, match=r"\[kafka\] settings cannot be used"):
+        asyncio.run(run_bridge(settings, SECRETS, on_ready=lambda *_: None))
+
+
 def test_taken_port_ends_the_bridge_before_it_asks_kafka():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -62,8 +86,9 @@ def test_kafka_that_does_not_answer_is_named_with_what_to_do():
             match=rf"Kafka at {servers} does not answer .*\[kafka\] settings",
         ):
             asyncio.run(
-                ensure_topic(
+                ensure_topics(
                     connection,
+                    ["t"],
                     load_settings("local").topics,
                     bridge_id="b",
                     max_record_bytes=2_000_000,

@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge.selections import SubscriptionRegistry, combine, is_match
+from pipelines.bridge.selections import SubscriptionRegistry, combine
 from pipelines.bridge.subscriptions import (
     InvalidRule,
     load_subscriptions,
@@ -85,6 +85,25 @@ def test_bad_selector_is_an_invalid_config_that_shows_it(match, shown):
     )
 
 
+def test_pattern_that_only_a_broker_takes_is_refused_with_the_reason():
+    with pytest.raises(InvalidRule) as caught:
+        make(match="client_id=(?!secret).*")
+    assert caught.value.error_code is ErrorCode.invalid_config
+    assert str(caught.value) == (
+        "Illegal client matching pattern: client_id=(?!secret).* "
+        "(lookaround at character 1 is not supported by the bridge)"
+    )
+    assert caught.value.fault == (
+        "lookaround at character 1 is not supported by the bridge"
+    )
+
+
+def test_fault_of_an_invalid_rule_holds_no_value():
+    with pytest.raises(InvalidRule) as caught:
+        make(match="secret=[")
+    assert caught.value.fault == "invalid_config"
+
+
 def test_unset_properties_have_kafkas_defaults():
     subscription = parse_subscription("s", {})
     assert subscription.metrics == ()
@@ -111,7 +130,9 @@ def test_all_selectors_must_match_the_whole_value(
     match, client_id, is_hit, identity, instance_id
 ):
     client = dataclasses.replace(identity, client_id=client_id)
-    assert is_match(make(match=match), client, instance_id) is is_hit
+    registry = SubscriptionRegistry([make(match=match)])
+    requested = registry.select(client, instance_id).requested_metrics
+    assert requested == (("a.",) if is_hit else ())
 
 
 @pytest.mark.parametrize(
@@ -148,6 +169,29 @@ def test_subscription_that_does_not_match_is_left_out(identity, instance_id):
     selection = registry.select(identity, instance_id)
     assert selection.push_interval_ms == 2_000
     assert set(selection.requested_metrics) == {"a.", "b."}
+
+
+def test_each_client_gets_its_own_of_many_subscriptions(identity, instance_id):
+    registry = SubscriptionRegistry(
+        make(f"s{team}", metrics=f"m{team}.", match=f"client_id=team-{team}-.*")
+        for team in range(100)
+    )
+    # More clients than the registry keeps verdicts of.
+    for number in [*range(12_000), *range(100)]:
+        client = dataclasses.replace(
+            identity, client_id=f"team-{number % 100}-{number}"
+        )
+        selection = registry.select(client, instance_id)
+        assert selection.requested_metrics == (f"m{number % 100}.",)
+    nobody = dataclasses.replace(identity, client_id=None)
+    assert registry.select(nobody, instance_id).requested_metrics == ()
+
+
+def test_known_client_is_judged_anew_after_a_change(identity, instance_id):
+    registry = SubscriptionRegistry([make(match="client_id=producer-1")])
+    assert registry.select(identity, instance_id).requested_metrics == ("a.",)
+    registry.put(make(match="client_id=producer-2"))
+    assert registry.select(identity, instance_id).requested_metrics == ()
 
 
 def test_version_grows_with_every_change_and_with_nothing_else(identity, instance_id):

@@ -12,6 +12,7 @@ from udfs.otlp_metrics import IDENTITY_ATTRIBUTES
 CAPTURES = captures()
 JAVA_SNAPSHOT = [f"java_producer_push_c{codec_id}.bin" for codec_id in (1, 2, 3, 4)]
 LIBRDKAFKA = [f"librdkafka_producer_push_c{codec_id}.bin" for codec_id in (1, 2, 3, 4)]
+LIBRDKAFKA_CONSUMER = [name.replace("producer", "consumer") for name in LIBRDKAFKA]
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def decoded():
 
 
 def test_all_captures_are_here():
-    assert len(CAPTURES) == 39
+    assert len(CAPTURES) == 43
 
 
 def test_every_capture_decodes_to_the_points_of_the_protobuf_classes(decoded):
@@ -82,6 +83,10 @@ def value_type(row):
 EXPECTED = {
     "java producer": ("java_producer_metrics.csv", is_from(JAVA_SNAPSHOT)),
     "librdkafka producer": ("librdkafka_producer_metrics.csv", is_from(LIBRDKAFKA)),
+    "librdkafka consumer": (
+        "librdkafka_consumer_metrics.csv",
+        is_from(LIBRDKAFKA_CONSUMER),
+    ),
     "java consumer": ("java_consumer_metrics.csv", is_java_consumer),
 }
 each_table = pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import contextlib
 import io
 import ssl
 import struct
-import uuid
 
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.get_telemetry_subscriptions.v0.request import (
@@ -14,20 +13,12 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.serial import entity_reader, entity_writer
 
-from pipelines.bridge.client_instances import ClientInstances, TelemetryLimits
-from pipelines.bridge.clients import Clients
-from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.handlers import RequestHandlers, serve_metadata
-from pipelines.bridge.listening import advertised_node, bind_all, plan_listeners
-from pipelines.bridge.records import PushIds
-from pipelines.bridge.sasl_handlers import serve_sasl
-from pipelines.bridge.security_files import SecurityFiles
-from pipelines.bridge.selections import SubscriptionRegistry
-from pipelines.bridge.subscriptions import parse_subscription
-from pipelines.bridge.telemetry_handlers import TelemetryHandlers
+from pipelines.bridge.listening import advertised_node, bind_all
+from pipelines.bridge.server import BridgeServer
 from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
 
+SUBSCRIPTION = 'subscriptions=[{name="s",metrics=["*"],interval_ms=100,match=[]}]'
 PASSWORD = "pencil"
 
 
@@ -35,15 +26,12 @@ class Bridge:
     """Listeners whose pushes are all taken, in one loop."""
 
     def __init__(self, words):
-        self.settings = load_settings("local", words)
-        self.listeners = plan_listeners(self.settings)
-        self.files = SecurityFiles(
-            self.listeners, self.settings.authentication, SecretReader(environ={})
-        )
-        self.counters = BridgeCounters()
+        self.settings = load_settings("local", [*words, SUBSCRIPTION])
+        self.server = BridgeServer(self.settings, SecretReader(environ={}))
+        self.counters = self.server.counters
+        self.clients = self.server.make_clients()
         self.records = []
         self.ports = {}
-        self.clients = Clients(self.settings, self.files, self.counters, 20_000)
         self._now_ms = 1_700_000_000_000
 
     def _publish(self, record, acknowledge):
@@ -54,40 +42,24 @@ class Bridge:
         self._now_ms += 100
         return self._now_ms
 
-    def _telemetry(self):
-        registry = SubscriptionRegistry(
-            [parse_subscription("s", {"metrics": "*", "interval.ms": "100"})]
-        )
-        limits = TelemetryLimits(
-            telemetry_max_bytes=1_000,
-            accepted_compression_types=(4,),
-            max_client_instances=1_000,
-        )
-        return TelemetryHandlers(
-            bridge_id="bridge-1",
-            instances=ClientInstances(
-                limits=limits, registry=registry, make_uuid=uuid.uuid4
-            ),
-            push_ids=PushIds(lambda _bits: 0),
-            publish=self._publish,
-            now_ms=self._tick,
-            counters=self.counters,
-        )
-
     async def start(self):
-        telemetry = self._telemetry()
-        served = [*serve_sasl(), *telemetry.served()]
-        servers = []
-        for listener, bound in zip(
-            self.listeners, bind_all(self.listeners), strict=True
-        ):
-            port = self.ports[listener.name] = bound.getsockname()[1]
-            node = advertised_node(self.settings.bridge, listener, port)
-            handlers = RequestHandlers(
-                [serve_metadata(node), *served], forget=telemetry.forget
+        listeners = self.server._listeners
+        sockets = bind_all(listeners)
+        self.ports = {
+            listener.name: bound.getsockname()[1]
+            for listener, bound in zip(listeners, sockets, strict=True)
+        }
+        nodes = {
+            listener.name: advertised_node(
+                self.settings.bridge, listener, self.ports[listener.name]
             )
-            servers.append(await self.clients.listen(listener, handlers, bound))
-        return servers
+            for listener in listeners
+        }
+        handlers = self.server.make_handlers(
+            nodes["PLAINTEXT"], self._publish, self._tick, by_listener=nodes
+        )
+        for listener, bound in zip(listeners, sockets, strict=True):
+            await self.clients.listen(listener, handlers, bound)
 
 
 class Client:
@@ -158,7 +130,7 @@ class Client:
 @contextlib.asynccontextmanager
 async def serving(words):
     bridge = Bridge(words)
-    servers = await bridge.start()
+    await bridge.start()
     made = []
 
     async def connect(listener, context=None):
@@ -173,6 +145,4 @@ async def serving(words):
     finally:
         for client in made:
             client.writer.transport.abort()
-        for server in servers:
-            server.close()
         await bridge.clients.drain(0.01, lambda: None)

@@ -14,6 +14,7 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
 )
 from kio.schema.metadata.v13.request import MetadataRequest
+from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.serial import entity_reader
 
 from pipelines.bridge.client_instances import ClientInstances, TelemetryLimits
@@ -46,6 +47,22 @@ class WatchedEnd(BridgeConnection):
     def connection_lost(self, exc):
         super().connection_lost(exc)
         self.lost.put_nowait(self)
+
+
+@pytest.fixture(scope="session")
+def push_request():
+    """Build a push to be written by kio: push_request(client_instance_id, …)."""
+
+    def build(instance_id, subscription_id):
+        return PushTelemetryRequest(
+            client_instance_id=instance_id,
+            subscription_id=subscription_id,
+            terminating=False,
+            compression_type=0,
+            metrics=b"abc",
+        )
+
+    return build
 
 
 class Bridge:

@@ -1,0 +1,1 @@
+"""Command-line tools in the syntax of Apache Kafka's own, without Java."""

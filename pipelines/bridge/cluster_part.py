@@ -1,0 +1,98 @@
+"""Wiring of what the bridge asks its cluster: subscriptions, and what admins want."""
+
+import logging
+from collections.abc import Mapping
+
+from pipelines.setting_records import Settings
+
+from .admin_handlers import AdminHandlers, Outcomes
+from .admin_rules import check_principals
+from .cluster_client import ClusterClient
+from .cluster_faults import ClusterFault
+from .cluster_tls import make_access, settings_key
+from .followed_subscriptions import FollowedSubscriptions
+from .following import SubscriptionFollower
+from .handlers import ServedRequest
+from .selections import SubscriptionRegistry
+from .subscriptions import load_subscriptions
+
+logger = logging.getLogger(__name__)
+
+CLUSTER_ONLY = "cluster"
+CONF_ONLY = "conf"
+
+
+class ClusterPart:
+    """One bridge's dealings with its cluster, publishing apart."""
+
+    def __init__(self, settings: Settings, connection: Mapping[str, str]) -> None:
+        """Read the settings; nothing is asked yet.
+
+        Args:
+            settings: All of conf/.
+            connection: librdkafka's properties of [kafka]; the values hold secrets.
+        Raises: InvalidSetting.
+        """
+        bridge = settings.bridge
+        self._source = bridge.subscriptions_source
+        self._place = connection["bootstrap.servers"]
+        self.registry = SubscriptionRegistry()
+        """Subscriptions in force; clients hear of a change at their next request."""
+        self._client = ClusterClient(
+            make_access(connection, key_name=settings_key), client_id=bridge.bridge_id
+        )
+        own = load_subscriptions(settings.subscriptions)
+        followed = FollowedSubscriptions(
+            self.registry, [] if self._source == CLUSTER_ONLY else own
+        )
+        self._follower = SubscriptionFollower(
+            self._client, followed, poll_ms=bridge.subscriptions_poll_ms
+        )
+        self._handlers = AdminHandlers(
+            admin_principals=check_principals(bridge.admin_principals),
+            forward=self._client.forward,
+            note_change=_note_change,
+        )
+
+    def served(self) -> list[ServedRequest]:
+        """Return the APIs answered here."""
+        return self._handlers.served()
+
+    async def start(self) -> None:
+        """Look at the cluster once, so that the first clients get what is in force.
+
+        Raises: ClusterFault, when nothing else could say whom to ask for what.
+        """
+        if self._source == CLUSTER_ONLY:
+            await self._read_or_explain()
+        elif self._source != CONF_ONLY:
+            await self._follower.try_read()
+
+    async def follow(self) -> None:
+        """Look at the cluster again and again; ends at once where it does not count."""
+        if self._source != CONF_ONLY:
+            await self._follower.follow()
+
+    async def close(self) -> None:
+        """Give up what the cluster has not answered."""
+        await self._client.close()
+
+    async def _read_or_explain(self) -> None:
+        try:
+            await self._follower.read()
+        except ClusterFault as error:
+            raise ClusterFault(
+                f"{error}; bridge.subscriptions_source is {CLUSTER_ONLY}, and without "
+                f"Kafka at {self._place} no client would be asked for anything: "
+                f"correct it, or set {CONF_ONLY} or both"
+            ) from None
+
+
+def _note_change(principal: str, outcomes: Outcomes) -> None:
+    for name, error_code in outcomes.items():
+        logger.info(
+            "%s changes client-metrics subscription %r: %s",
+            principal,
+            name,
+            error_code.name,
+        )

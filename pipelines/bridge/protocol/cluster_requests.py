@@ -1,0 +1,184 @@
+"""Requests of ours to a cluster, and its answers, as kio has them.
+
+Strategy: the rest of the bridge knows one version of each message, the newest of
+KNOWN_VERSIONS. `adapt` makes it anew in the version that a broker and we share.
+Source: Kafka protocol guide; KIP-511; Kafka, clients/src/main/resources/common/message.
+"""
+
+import dataclasses
+import functools
+import struct
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TypeVar
+
+from kio.index import load_payload_module
+from kio.schema.errors import ErrorCode
+from kio.static.constants import EntityType
+from kio.static.primitive import i16, i32
+from kio.static.protocol import Entity, Payload
+
+from .api_keys import API_VERSIONS
+from .cursor import Cursor
+from .entities import ItemBudget, read_entity
+from .errors import MalformedRequest, MalformedResponse
+from .replies import encode_body
+
+SASL_HANDSHAKE = 17
+DESCRIBE_CONFIGS = 32
+SASL_AUTHENTICATE = 36
+INCREMENTAL_ALTER_CONFIGS = 44
+LIST_CONFIG_RESOURCES = 74
+"""Named ListClientMetricsResources in version 0."""
+CLIENT_METRICS = 16
+"""ConfigResource.Type of client-metrics subscriptions."""
+
+KNOWN_VERSIONS: Mapping[int, range] = {
+    API_VERSIONS: range(4),
+    SASL_HANDSHAKE: range(1, 2),
+    DESCRIBE_CONFIGS: range(1, 5),
+    SASL_AUTHENTICATE: range(3),
+    INCREMENTAL_ALTER_CONFIGS: range(2),
+    LIST_CONFIG_RESOURCES: range(2),
+}
+MAX_RESPONSE_BYTES = 64 * 1024 * 1024
+MAX_RESPONSE_ITEMS = 1_000_000
+_SIZE = struct.Struct(">i")
+_CORRELATION_ID_BYTES = 4
+_ERROR_CODE = struct.Struct(">h")
+_NOT_IN_OLDER_VERSIONS: Mapping[str, object] = {"documentation": None}
+_Message = TypeVar("_Message", bound=Payload)
+
+
+class ResponseStream:
+    """Splits the bytes of one connection to a broker into responses."""
+
+    __slots__ = ("_buffer",)
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def receive_data(self, data: bytes) -> None:
+        """Add bytes as they came from the broker."""
+        self._buffer += data
+
+    def next_response(self) -> tuple[int, bytes] | None:
+        """Return correlation id and the rest of the next whole response, or None.
+
+        Raises: MalformedResponse as soon as the size is known to be unusable.
+        """
+        buffer = self._buffer
+        if len(buffer) < _SIZE.size:
+            return None
+        size = _SIZE.unpack_from(buffer)[0]
+        if not _CORRELATION_ID_BYTES <= size <= MAX_RESPONSE_BYTES:
+            raise MalformedResponse(f"a response of {size} bytes")
+        end = _SIZE.size + size
+        if len(buffer) < end:
+            return None
+        start = _SIZE.size + _CORRELATION_ID_BYTES
+        correlation_id = _SIZE.unpack_from(buffer, _SIZE.size)[0]
+        rest = bytes(buffer[start:end])
+        del buffer[:end]
+        return correlation_id, rest
+
+
+def encode_request(request: Payload, *, correlation_id: int, client_id: str) -> bytes:
+    """Write size, header and body of one request."""
+    header = request.__header_schema__(  # type: ignore[call-arg] # kio has one type for all headers
+        request_api_key=request.__api_key__,
+        request_api_version=request.__version__,
+        correlation_id=i32(correlation_id),
+        client_id=client_id,
+    )
+    message = encode_body(header) + encode_body(request)
+    return _SIZE.pack(len(message)) + message
+
+
+def decode_response(request: Payload, rest: bytes) -> Payload:
+    """Read what follows the correlation id of the answer to a request.
+
+    Raises: MalformedResponse.
+    """
+    api_version: int = request.__version__
+    if request.__api_key__ == API_VERSIONS and _is_unsupported_version(rest):
+        # A broker that does not know our version answers in the one all know.
+        api_version = 0
+    module = _load_module(request.__api_key__, api_version, EntityType.response)
+    schema = getattr(module, type(request).__name__.replace("Request", "Response"))
+    cursor = Cursor(rest)
+    try:
+        if schema.__header_schema__.__flexible__:
+            cursor.skip_tagged_fields()
+        response: Payload = read_entity(cursor, schema, ItemBudget(MAX_RESPONSE_ITEMS))
+    except MalformedRequest as error:
+        raise MalformedResponse(f"{schema.__name__} {api_version}: {error}") from None
+    return response
+
+
+def adapt(message: _Message, api_version: int) -> _Message:
+    """Make a message in another version of its API.
+
+    Nulls: A field that only the new version has takes its default.
+    """
+    if message.__version__ == api_version:
+        return message
+    kind = EntityType(message.__type__)
+    module = _load_module(message.__api_key__, api_version, kind)
+    adapted: _Message = _adapt(message, module)  # type: ignore[assignment] # another version of it
+    return adapted
+
+
+def newest(message: _Message) -> _Message:
+    """Make a message in the newest version known here."""
+    return adapt(message, KNOWN_VERSIONS[message.__api_key__][-1])
+
+
+def share_versions(offered: Mapping[int, range]) -> Mapping[int, int]:
+    """Return the newest version of each API that a broker offers and we know."""
+    shared = {}
+    for api_key, known in KNOWN_VERSIONS.items():
+        versions = offered.get(api_key, range(0))
+        common = range(max(known.start, versions.start), min(known.stop, versions.stop))
+        if common:
+            shared[api_key] = common[-1]
+    return shared
+
+
+def _is_unsupported_version(rest: bytes) -> bool:
+    code = ErrorCode.unsupported_version.value
+    return rest[: _ERROR_CODE.size] == _ERROR_CODE.pack(code)
+
+
+def _load_module(api_key: int, api_version: int, kind: EntityType) -> ModuleType:
+    return load_payload_module(i16(api_key), i16(api_version), kind)  # type: ignore[arg-type] # a request or a response
+
+
+def _adapt(message: Entity, module: ModuleType) -> Entity:
+    schema = getattr(module, type(message).__name__)
+    taken, added = _compare(type(message), schema)
+    values = {name: _adapt_value(getattr(message, name), module) for name in taken}
+    adapted: Entity = schema(**values, **added)
+    return adapted
+
+
+@functools.cache
+def _compare(
+    old: type[Entity], new: type[Entity]
+) -> tuple[tuple[str, ...], Mapping[str, object]]:
+    """Return the fields that both have, and those of the new one without a default."""
+    known = {field.name for field in dataclasses.fields(old)}
+    fields = dataclasses.fields(new)
+    added = {
+        field.name: _NOT_IN_OLDER_VERSIONS[field.name]
+        for field in fields
+        if field.name not in known and field.default is dataclasses.MISSING
+    }
+    return tuple(field.name for field in fields if field.name in known), added
+
+
+def _adapt_value(value: object, module: ModuleType) -> object:
+    if not isinstance(value, tuple):
+        return value
+    is_nested = bool(value) and dataclasses.is_dataclass(value[0])
+    return tuple(_adapt(item, module) for item in value) if is_nested else value

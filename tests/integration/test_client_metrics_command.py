@@ -1,0 +1,138 @@
+"""kafka-client-metrics prints what Apache Kafka's own command printed."""
+
+import json
+import re
+import shlex
+import signal
+
+import pytest
+
+from pipelines.__main__ import main
+from pipelines.embedded import EmbeddedKafka
+from pipelines.settings import CONF_PATH
+from tests.integration.bridge_support import make_settings, running_bridge
+
+ROOT = CONF_PATH.parent
+GOLDEN = ROOT / "tests" / "golden" / "admin" / "client_metrics_command.jsonl"
+COMMAND = "kafka-client-metrics"
+LOCAL_KAFKA = "127.0.0.1:9092"
+GENERATED = re.compile(r"(?<=for )[\w-]{22}(?=\.)|^[\w-]{22}$", re.MULTILINE)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command; returns exit code, standard output and standard error."""
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def call(*words):
+        try:
+            code = main([COMMAND, *words])
+        except SystemExit as ending:
+            code = ending.code
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def fresh(java):
+    """A cluster without subscriptions."""
+    with EmbeddedKafka(java=java) as cluster:
+        yield cluster.bootstrap_servers
+
+
+def test_calls_print_what_kafkas_command_printed(run, fresh):
+    calls = [json.loads(line) for line in GOLDEN.read_text("utf-8").splitlines()]
+    assert len(calls) > 40
+    for one in calls:
+        words = [fresh if word == "SERVERS" else word for word in one["words"]]
+        code, out, err = run(*words)
+        complaint = err.splitlines()[0] if err else ""
+        seen = {
+            "words": one["words"],
+            "exit_code": code,
+            "stdout": GENERATED.sub("GENERATED", out),
+            "complaint": complaint,
+        }
+        assert seen == one
+
+
+def list_commands():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```bash\n(.*?)```", readme, re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [shlex.split(line)[2:] for line in lines if f" {COMMAND} " in line]
+
+
+def test_the_commands_of_the_readme_do_what_it_says(run, fresh):
+    commands = list_commands()
+    actions = [
+        word.removeprefix("--")
+        for words in commands
+        for word in words
+        if word in {"--alter", "--describe", "--list", "--delete"}
+    ]
+    assert actions == ["alter", "describe", "list", "delete"]
+    printed = []
+    for words in commands:
+        assert LOCAL_KAFKA in words
+        code, out, _ = run(*(fresh if one == LOCAL_KAFKA else one for one in words))
+        assert code == 0
+        printed.append(out)
+    assert "team-a" in printed[0]
+    assert "interval.ms=60000" in printed[1]
+
+
+def test_bridge_is_asked_as_a_broker_is(run, kafka):
+    settings = make_settings(kafka, "bridge.admin_principals=['User:ANONYMOUS']")
+    with running_bridge(settings) as (_, endpoint):
+        words = ("--bootstrap-server", endpoint, "--name", "by-bridge")
+        assert run(*words, "--alter", "--metrics", "a.")[0] == 0
+        assert "  metrics=a.\n" in run(*words, "--describe")[1]
+        assert run(*words, "--delete")[0] == 0
+
+
+def test_others_are_refused_with_kafkas_words(run, kafka):
+    with running_bridge(make_settings(kafka)) as (_, endpoint):
+        for words in (["--list"], ["--describe"], ["--alter", "--name", "s"]):
+            code, out, _ = run("--bootstrap-server", endpoint, *words)
+            assert code == 1
+            assert out == (
+                "Error while executing client metrics command : "
+                "Cluster authorization failed.\n"
+            )
+
+
+def test_secured_cluster_is_reached_by_the_properties_of_a_java_client(
+    run, java, tmp_path
+):
+    password = 'hunter2, the [quoted] "secret" \\ slash'
+    with EmbeddedKafka(
+        java=java, security_protocol="SASL_SSL", users={"admin": password}
+    ) as secured:
+        quoted = password.replace("\\", "\\\\").replace('"', '\\"')
+        config = tmp_path / "admin.properties"
+
+        def list_with(secret):
+            jaas = (
+                "org.apache.kafka.common.security.scram.ScramLoginModule required "
+                f'username="admin" password="{secret}";'
+            ).replace("\\", "\\\\")
+            config.write_text(
+                "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
+                f"sasl.jaas.config={jaas}\nssl.truststore.type=PEM\n"
+                f"ssl.truststore.location={secured.ca_path}\n"
+            )
+            servers = secured.bootstrap_servers
+            return run(
+                "--bootstrap-server", servers, "--command-config", str(config), "--list"
+            )
+
+        assert list_with(quoted)[:2] == (0, "\n")
+        code, out, err = list_with("wrong-one")
+        assert code == 1
+        assert "sasl_authentication_failed" in out
+        assert "wrong-one" not in out + err

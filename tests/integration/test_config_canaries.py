@@ -1,0 +1,126 @@
+"""Secrets that a thousand pushes hold appear nowhere: topic, replies, log, disk."""
+
+import asyncio
+import random
+import re
+import uuid
+
+from pipelines.settings import load_config_catalogs
+from tests.integration.config_support import read_topic, running_bridge
+from tests.unit.bridge.push_config.raw_client import (
+    PUSH_CONFIG,
+    TYPES,
+    connect,
+    entry,
+    push_body,
+)
+
+CANARIES = 1_000
+CANARY = re.compile(rb"canary[0-9]{6}")
+ORDINARY = "ordinary-value-that-must-be-found"
+POLICY = "client_config.policy=tests.unit.bridge.push_config.policies:Failing"
+
+
+def spell(key, dice):
+    """Write a key as somebody might who wants it to pass."""
+    plain = dice.choice([key] * 4 + [key.upper(), key.title(), f" {key}", f"{key}\t"])
+    return dice.choice([plain] * 4 + [plain.replace(".", "_"), plain.replace("s", "ſ")])  # noqa: RUF001 - a disguise
+
+
+def sensitive_keys():
+    """Return every key of the catalogs whose type or name is sensitive."""
+    hidden = re.compile(r"^(sasl|security|ssl)\.|\.(sasl|security|ssl)\.|\.class(es)?$")
+    return sorted(
+        key
+        for catalog in load_config_catalogs().values()
+        for key, types in catalog.items()
+        if types & {"PASSWORD", "CLASS"} or hidden.search(key)
+    )
+
+
+def make_pushes(dice):
+    """Yield bodies with canaries, well made and not, until there are enough."""
+    keys, count = sensitive_keys(), 0
+
+    def canary():
+        nonlocal count
+        count += 1
+        return f"canary{count:06}"
+
+    while count < CANARIES:
+        key = spell(dice.choice(keys), dice)
+        jaas = f'org.x.LoginModule required password="{canary()}";'
+        yield push_body(
+            entry("client.id", ORDINARY),
+            entry(key, canary(), dice.choice(TYPES)),
+            entry(spell(dice.choice(keys), dice), jaas, "PASSWORD"),
+            entry("acks", canary(), "PASSWORD"),
+            entry(f"com.acme.key{dice.randrange(10)}", canary()),
+            entry(f"password={canary()}", "x"),
+            entry(f"https://user:{canary()}@host", canary()),
+        )
+        tag = b"\x01\x05\x0c" + canary().encode()
+        yield push_body(entry("acks", "all")[:-1] + tag)[:-1] + tag + canary().encode()
+        yield push_body(entry("ssl.key.password", canary() + "x" * 11_000))
+        yield b"\x09" + entry("ssl.key.password", canary(), "PASSWORD")
+
+
+async def push_all(host, port, bodies):
+    """Send every body; return all that was answered, and how many got no answer."""
+    replies, unanswered = [], 0
+    client = await connect(host, port)
+    await client.say_versions(instance_id=uuid.uuid4())
+    for body in bodies:
+        try:
+            replies.append(await client.ask(PUSH_CONFIG, 0, body))
+        except asyncio.IncompleteReadError:
+            unanswered += 1
+            client.close()
+            client = await connect(host, port)
+            await client.say_versions()
+    client.close()
+    return replies, unanswered
+
+
+def push_canaries(kafka, folder, *overrides):
+    """Run one bridge; return every byte that came out of it, and its records."""
+    topic = f"c-{uuid.uuid4()}"
+    names = [f"topics.telemetry=t-{topic}", f"topics.configs={topic}"]
+    bodies = list(make_pushes(random.Random(4)))  # noqa: S311 - spelling
+    assert sum(len(CANARY.findall(body)) for body in bodies) >= CANARIES
+    log_path = folder / "log"
+    with running_bridge(kafka, log_path, *names, *overrides) as (_, host, port):
+        replies, unanswered = asyncio.run(push_all(host, port, bodies))
+        records = read_topic(kafka, topic)
+    assert unanswered == len(bodies) // 4
+    segments = [
+        path.read_bytes()
+        for path in kafka.folder.rglob("*.log")
+        if path.parent.name.rpartition("-")[0] == topic
+    ]
+    log = log_path.read_bytes()
+    return replies, records, segments, log
+
+
+def test_no_secret_leaves_the_bridge(kafka, tmp_path):
+    replies, records, segments, log = push_canaries(kafka, tmp_path, POLICY)
+    assert len(records) == sum(reply[5:7] == b"\0\0" for reply in replies) > 150
+    texts = [record.value() + repr(record.headers()).encode() for record in records]
+    assert ORDINARY.encode() in b"".join(texts)
+    assert ORDINARY.encode() in b"".join(segments)
+    assert b"the policy raised KeyError" in log
+    for place in (*texts, *segments, *replies, log):
+        assert CANARY.findall(place) == []
+    assert ORDINARY.encode() not in log
+
+
+def test_no_secret_leaves_a_bridge_that_refuses(kafka, tmp_path):
+    reject = "client_config.on_violation=reject"
+    replies, records, segments, log = push_canaries(kafka, tmp_path, reject)
+    refused = [reply for reply in replies if reply[5:7] == b"\0\x28"]
+    assert len(refused) > 80
+    assert b"(no name) (custom-key)" in b"".join(refused)
+    # Only the pushes without a sensitive key are there.
+    assert {record.value() for record in records} == {push_body(entry("acks", "all"))}
+    for place in (*(one.value() for one in records), *segments, *replies, log):
+        assert CANARY.findall(place) == []

@@ -1,0 +1,260 @@
+"""The follower against a broker on loopback whose resources the test changes."""
+
+# Longer than 250 lines: one broker, and all that it may say to a follower.
+
+import asyncio
+import logging
+
+import pytest
+from kio.schema.describe_configs.v4.response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from kio.schema.errors import ErrorCode
+
+from pipelines.bridge.cluster_client import ClusterClient
+from pipelines.bridge.cluster_faults import ClusterFault
+from pipelines.bridge.cluster_part import ClusterPart
+from pipelines.bridge.cluster_tls import make_access
+from pipelines.bridge.followed_subscriptions import FollowedSubscriptions
+from pipelines.bridge.following import SubscriptionFollower
+from pipelines.bridge.protocol.replies import NO_THROTTLE
+from pipelines.bridge.selections import SubscriptionRegistry
+from pipelines.errors import InvalidSetting
+from pipelines.settings import load_settings
+
+OWN = '{name="own",metrics=["own."],interval_ms=500,match=[]}'
+CLUSTER = {"theirs": {"metrics": "theirs."}}
+
+
+class Resources:
+    """The CLIENT_METRICS resources of a broker."""
+
+    def __init__(self, resources, listing):
+        self.by_name = resources
+        self.error = ErrorCode.none
+        self.listings = None
+        self._listing = listing
+
+    def __call__(self, request):
+        if request.__api_key__ == 74:
+            if self.listings is not None:
+                self.listings.put_nowait(request)
+            if self.error is not ErrorCode.none:
+                return type(self._listing())(
+                    throttle_time=NO_THROTTLE, error_code=self.error,
+                    config_resources=(),
+                )  # fmt: skip
+            return self._listing(*self.by_name)
+        return DescribeConfigsResponse(
+            throttle_time=NO_THROTTLE,
+            results=tuple(self._describe(one) for one in request.resources),
+        )
+
+    def _describe(self, resource):
+        assert resource.resource_type == 16
+        return DescribeConfigsResult(
+            error_code=ErrorCode.none, error_message=None, resource_type=16,
+            resource_name=resource.resource_name,
+            configs=tuple(
+                DescribeConfigsResourceResult(
+                    name=key, value=value, read_only=False, is_sensitive=False,
+                    synonyms=(), documentation=None,
+                    config_source=5 if value == "default" else 7,
+                )
+                for key, value in self.by_name[resource.resource_name].items()
+            ),
+        )  # fmt: skip
+
+
+@pytest.fixture
+def resources(listing):
+    return Resources(dict(CLUSTER), listing)
+
+
+def make_part(port, *changes):
+    settings = load_settings(
+        "local",
+        [f"subscriptions=[{OWN}]", "bridge.subscriptions_poll_ms=100", *changes],
+    )
+    return ClusterPart(settings, connect_to(port))
+
+
+def connect_to(port):
+    return {
+        "bootstrap.servers": f"127.0.0.1:{port}", "security.protocol": "PLAINTEXT",
+    }  # fmt: skip
+
+
+def metrics(part, identity, instance_id):
+    return set(part.registry.select(identity, instance_id).requested_metrics)
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [("both", {"own.", "theirs."}), ("cluster", {"theirs."}), ("conf", {"own."})],
+)
+def test_source_says_whose_subscriptions_are_in_force(
+    make_answers, make_broker, resources, identity, instance_id, source, wanted
+):
+    async def run():
+        answers = make_answers()
+        answers.others = resources
+        async with make_broker(answers) as broker:
+            part = make_part(broker.port, f"bridge.subscriptions_source={source}")
+            await part.start()
+            await part.close()
+            return metrics(part, identity, instance_id), broker.connections
+
+    seen, connections = asyncio.run(run())
+    assert seen == wanted
+    assert connections == (source != "conf")
+
+
+def test_change_of_the_cluster_is_followed(
+    make_answers, make_broker, resources, identity, instance_id
+):
+    async def run():
+        answers = make_answers()
+        answers.others = resources
+        async with make_broker(answers) as broker:
+            part = make_part(broker.port)
+            await part.start()
+            following = asyncio.create_task(part.follow())
+            resources.by_name["new"] = {"metrics": "new.", "interval.ms": "700"}
+            resources.listings = asyncio.Queue()
+            async with asyncio.timeout(5):
+                # The second look comes when the first one is in force.
+                await resources.listings.get()
+                await resources.listings.get()
+            following.cancel()
+            await part.close()
+            return metrics(part, identity, instance_id)
+
+    assert asyncio.run(run()) == {"own.", "theirs.", "new."}
+
+
+@pytest.mark.parametrize("fault", ["old", "forbidden"])
+def test_cluster_that_says_no_leaves_what_was_in_force_and_is_named_once(
+    make_answers, make_broker, resources, identity, instance_id, caplog, fault
+):
+    async def run():
+        answers = make_answers()
+        answers.others = resources
+        async with make_broker(answers) as broker:
+            part = make_part(broker.port)
+            await part.start()
+            await part._client.close()
+            if fault == "old":
+                answers.offered = {18: (0, 3), 32: (1, 4)}
+            resources.error = ErrorCode.cluster_authorization_failed
+            for _ in range(3):
+                await part._follower.try_read()
+            said = [one.getMessage() for one in caplog.records]
+            await part._client.close()
+            answers.offered = {18: (0, 3), 32: (1, 4), 74: (0, 1)}
+            resources.error = ErrorCode.none
+            await part._follower.try_read()
+            await part.close()
+            return said, metrics(part, identity, instance_id)
+
+    caplog.set_level(logging.WARNING)
+    said, in_force = asyncio.run(run())
+    reasons = {"old": "API key 74", "forbidden": "DESCRIBE_CONFIGS on the cluster"}
+    assert len(said) == 1
+    assert reasons[fault] in said[0]
+    assert in_force == {"own.", "theirs."}
+
+
+def test_cluster_that_is_away_leaves_what_it_said_last(
+    make_answers, make_broker, resources, identity, instance_id, caplog
+):
+    async def run():
+        registry = SubscriptionRegistry()
+        followed = FollowedSubscriptions(registry, [])
+        answers = make_answers()
+        answers.others = resources
+        async with make_broker(answers) as broker:
+            client = ClusterClient(make_access(connect_to(broker.port)), client_id="b")
+            follower = SubscriptionFollower(
+                client, followed, poll_ms=100, timeout_s=0.3
+            )
+            await follower.read()
+        await follower.try_read()
+        await follower.try_read()
+        await client.close()
+        return registry.select(identity, instance_id).requested_metrics
+
+    caplog.set_level(logging.WARNING)
+    assert asyncio.run(run()) == ("theirs.",)
+    assert "does not answer" in caplog.text
+    assert len(caplog.records) <= 2  # one for each reason, not for each look
+
+
+def test_bridge_that_has_only_the_cluster_does_not_start_without_it(
+    make_answers, make_broker
+):
+    async def run():
+        async with make_broker(make_answers({18: (0, 3)})) as broker:
+            part = make_part(broker.port, "bridge.subscriptions_source=cluster")
+            with pytest.raises(ClusterFault, match=r"bridge\.subscriptions_source"):
+                await part.start()
+            await part.close()
+
+    asyncio.run(run())
+
+
+def test_older_cluster_leaves_the_subscriptions_of_conf(
+    make_answers, make_broker, identity, instance_id, caplog
+):
+    async def run():
+        async with make_broker(make_answers({18: (0, 3)})) as broker:
+            part = make_part(broker.port)
+            await part.start()
+            await part.close()
+            return metrics(part, identity, instance_id)
+
+    assert asyncio.run(run()) == {"own."}
+    assert "subscriptions stay as they are" in caplog.text
+
+
+def test_resource_that_cannot_be_used_is_logged_by_name_without_its_values(
+    make_answers, make_broker, resources, identity, instance_id, caplog
+):
+    async def run():
+        answers = make_answers()
+        answers.others = resources
+        resources.by_name["bad"] = {"match": "client_id=(?!secret).*"}
+        async with make_broker(answers) as broker:
+            part = make_part(broker.port)
+            await part.start()
+            await part.close()
+            return metrics(part, identity, instance_id)
+
+    assert asyncio.run(run()) == {"own.", "theirs."}
+    assert "subscription 'bad' of the cluster is skipped: lookaround" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_resource_of_which_only_defaults_are_shown_is_none(
+    make_answers, make_broker, resources, identity, instance_id, caplog
+):
+    async def run():
+        answers = make_answers()
+        answers.others = resources
+        resources.by_name["own"] = {"interval.ms": "default", "metrics": "default"}
+        async with make_broker(answers) as broker:
+            part = make_part(broker.port)
+            await part.start()
+            await part.close()
+            return metrics(part, identity, instance_id)
+
+    assert asyncio.run(run()) == {"own.", "theirs."}
+    assert "skipped" not in caplog.text
+
+
+@pytest.mark.parametrize("principal", ["admin", "User:", ":admin", ""])
+def test_admin_principal_that_is_none_is_named(principal):
+    with pytest.raises(InvalidSetting, match=r"bridge\.admin_principals"):
+        make_part(1, f"bridge.admin_principals=['{principal}']")

@@ -1,0 +1,153 @@
+"""The pages of a bridge that waits for a Kafka that says nothing."""
+
+import asyncio
+import contextlib
+import socket
+
+import pytest
+
+from pipelines.bridge.server import BridgeServer, run_bridge
+from pipelines.errors import MissingService
+from pipelines.secret_references import SecretReader
+from pipelines.settings import load_settings
+
+SECRETS = SecretReader(environ={})
+
+
+async def fetch(port, path):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {path} HTTP/1.1\r\n\r\n".encode())
+    head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    return int(head.split()[1]), body.decode()
+
+
+class Silent(asyncio.Protocol):
+    """A Kafka that takes connections and never answers."""
+
+    def __init__(self):
+        self.is_asked = asyncio.Event()
+        self.transports = []
+
+    def connection_made(self, transport):
+        self.transports.append(transport)
+        self.is_asked.set()
+
+    def close(self):
+        for transport in self.transports:
+            transport.abort()
+
+
+@contextlib.asynccontextmanager
+async def waiting_bridge(*overrides):
+    """Run a bridge in front of a silent port; yield it once it has asked there."""
+    kafka = Silent()
+    loop = asyncio.get_running_loop()
+    silent = await loop.create_server(lambda: kafka, "127.0.0.1", 0)
+    settings = load_settings(
+        "local",
+        [
+            f"kafka.bootstrap_servers=127.0.0.1:{silent.sockets[0].getsockname()[1]}",
+            "bridge.listen_port=0",
+            *overrides,
+        ],
+    )
+    server, stop = BridgeServer(settings, SECRETS), asyncio.Event()
+    async with asyncio.timeout(20), silent, asyncio.TaskGroup() as group:
+        group.create_task(server.serve(stop, pytest.fail))
+        await kafka.is_asked.wait()
+        try:
+            yield server
+        finally:
+            stop.set()
+            kafka.close()
+
+
+def test_bridge_that_waits_for_kafka_lives_and_is_not_ready():
+    async def test():
+        async with waiting_bridge() as server:
+            port = server.watch.http_port
+            assert await fetch(port, "/healthz") == (200, "ok\n")
+            status, reason = await fetch(port, "/readyz")
+            assert (status, reason) == (503, "Kafka has not answered yet\n")
+            status, text = await fetch(port, "/metrics")
+            assert status == 200
+            assert "kafka_clientele_bridge_ready 0.0" in text
+            assert 'bridge_id="bridge-1"' in text
+            assert (await fetch(port, "/"))[0] == 404
+
+    asyncio.run(test())
+
+
+def test_bridge_that_stops_is_not_ready():
+    async def test():
+        async with waiting_bridge() as server:
+            port = server.watch.http_port
+            server.watch.is_stopping = True
+            assert await fetch(port, "/readyz") == (503, "the bridge is stopping\n")
+
+    asyncio.run(test())
+
+
+def test_port_of_minus_one_serves_no_pages():
+    async def test():
+        async with waiting_bridge("bridge.http_port=-1") as server:
+            assert server.watch.http_port is None
+
+    asyncio.run(test())
+
+
+def test_taken_port_of_the_pages_is_named_with_its_key():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        settings = load_settings(
+            "local", [f"bridge.http_port={port}", "bridge.listen_port=0"]
+        )
+        with pytest.raises(MissingService, match=rf"127\.0\.0\.1:{port}.*http_port"):
+            asyncio.run(run_bridge(settings, SECRETS, on_ready=pytest.fail))
+
+
+class Answering:
+    """A publisher whose Kafka is the test."""
+
+    held_bytes = 12
+    acknowledged_s = refused_s = None
+
+    def __init__(self):
+        self.asked = asyncio.Event()
+
+    async def is_answered(self, _timeout_s):
+        self.asked.set()
+        return True
+
+
+def test_bridge_is_ready_once_kafka_has_answered():
+    async def test():
+        settings = load_settings("local")
+        watch, publisher = BridgeServer(settings, SECRETS).watch, Answering()
+        assert watch.why_not_ready() == "Kafka has not answered yet"
+        following = asyncio.create_task(watch.follow(publisher))
+        await publisher.asked.wait()
+        await asyncio.sleep(0)
+        assert watch.why_not_ready() is None
+        text = (await watch.make_metrics_page()).body.decode()
+        assert "kafka_clientele_bridge_unacknowledged_bytes 12.0" in text
+        publisher.refused_s = asyncio.get_running_loop().time()
+        assert "newest pushes" in watch.why_not_ready()
+        following.cancel()
+
+    asyncio.run(test())
+
+
+def test_unexpected_error_is_counted_and_shows_no_arguments(caplog):
+    async def test():
+        async with waiting_bridge() as server:
+            secret = b"payload of a client"
+            asyncio.get_running_loop().call_soon(len, secret, secret)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert server.counters.unexpected_errors == 1
+            assert "unexpected error: TypeError" in caplog.text
+            assert "payload" not in caplog.text
+
+    asyncio.run(test())
