@@ -106,10 +106,8 @@ def _check_keys(
                 raise InvalidSetting(f"{origin}: {prefix}{name}: is a table of keys")
             _check_keys(typing.cast("type", kind), value, f"{name}.", origin)
         elif isinstance(value, dict) and typing.get_origin(kind) is tuple:
-            raise InvalidSetting(
-                f"{origin}: {prefix}{name}: expects a list of tables, "
-                f"[[{prefix}{name}]]"
-            )
+            place = f"{prefix}{name}"
+            raise InvalidSetting(f"{origin}: {place}: expects a list of [[{place}]]")
 
 
 def _unknown_key(name: str, fields: Mapping[str, Any], origin: str) -> str:

@@ -22,8 +22,9 @@ from .handlers import RequestHandlers, serve_metadata
 from .limits import check_limits
 from .listening import advertised_node, bind_all, plan_listeners
 from .logs import log_refused
+from .producer_config import producer_config
 from .protocol.metadata import AdvertisedNode
-from .publisher import Publisher, producer_config
+from .publisher import Publisher
 from .push_config_part import PushConfigPart
 from .records import PushIds, max_record_bytes
 from .sasl_handlers import serve_sasl

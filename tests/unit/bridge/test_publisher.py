@@ -4,7 +4,8 @@ import asyncio
 import socket
 
 from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.publisher import Publisher, producer_config
+from pipelines.bridge.producer_config import producer_config
+from pipelines.bridge.publisher import Publisher
 from pipelines.bridge.records import TelemetryRecord, max_record_bytes
 
 RECORD = TelemetryRecord(

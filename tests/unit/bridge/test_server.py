@@ -64,7 +64,7 @@ def test_kafka_settings_that_librdkafka_refuses_are_said_in_one_sentence():
             "kafka.ssl_ca_location=/does/not/exist.pem",
         ],
     )
-    with pytest.raises(InvalidSetting, match=r"\[kafka\] settings cannot be used"):
+    with pytest.raises(InvalidSetting, match=r"kafka.*cannot be used"):
         asyncio.run(run_bridge(settings, SECRETS, on_ready=lambda *_: None))
 
 
