@@ -124,8 +124,7 @@ COMMANDS = (
     ),
     Command(
         name="scram-credential",
-        help="make a line of authentication.credentials_location; the password is "
-        "read from the standard input",
+        help="make a line of authentication.credentials_location of a read password",
         options=(
             option("--name", "name of the user", required=True, metavar="USER"),
             option(
@@ -136,8 +135,7 @@ COMMANDS = (
             ),
             option(
                 "--iterations",
-                "how hard the password is to guess, and to check; 4096 to 16384 "
-                "(default: 8192)",
+                "work of a guess, and of a login: 4096 to 16384 (default: 8192)",
                 type=int,
                 default=8_192,
                 metavar="COUNT",

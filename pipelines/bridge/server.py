@@ -142,11 +142,8 @@ class BridgeServer:
                 group.create_task(stop.wait()),
                 group.create_task(publisher.has_failed.wait()),
             }
-            others = (
-                self.watch.follow(publisher),
-                self._cluster.follow(),
-                clients.keep_watch(),
-            )
+            others = [self.watch.follow(publisher), self._cluster.follow()]
+            others.append(clients.keep_watch())
             tasks = {*endings, *(group.create_task(one) for one in others)}
             self._security.start()
             try:
