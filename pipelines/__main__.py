@@ -8,8 +8,10 @@ which runs this same file again with the word RUN in front.
 # wiring of every command stands here.
 
 import asyncio
+import getpass
 import logging
 import os
+import secrets
 import shlex
 import signal
 import sys
@@ -196,7 +198,7 @@ def run_job(arguments: Namespace) -> int:
 
 
 def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
-    """Serve clients until SIGINT or SIGTERM."""
+    """Serve clients until SIGINT or SIGTERM; the second one does not wait for them."""
     from pipelines.bridge.logs import make_handler
     from pipelines.bridge.server import BridgeServer
 
@@ -211,13 +213,46 @@ def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
     async def serve() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
+
+        def end(exit_code: int) -> None:
+            if stop.is_set():
+                os._exit(exit_code)
+            stop.set()
+
+        loop.add_signal_handler(signal.SIGINT, end, EXIT_INTERRUPTED)
+        loop.add_signal_handler(signal.SIGTERM, end, EXIT_TERMINATED)
         await server.serve(stop, say_endpoint)
 
     import uvloop
 
+    # A connection takes half the memory that asyncio's own loop needs.
     uvloop.run(serve())
+    return 0
+
+
+def print_scram_credential(arguments: Namespace, _spark_words: list[str]) -> int:
+    """Read a password from the standard input; print the line of its verifier."""
+    from pipelines.bridge.sasl.credentials import (
+        SALT_BYTES,
+        InvalidCredentials,
+        make_credential,
+    )
+
+    if sys.stdin.isatty():
+        password = getpass.getpass("password: ")
+    else:
+        password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
+    try:
+        credential = make_credential(
+            name=arguments.name,
+            password=password,
+            mechanism=arguments.mechanism,
+            iterations=arguments.iterations,
+            salt=secrets.token_bytes(SALT_BYTES),
+        )
+    except InvalidCredentials as error:
+        raise InvalidSetting(f"scram-credential: {error}") from None
+    print(credential.as_line())
     return 0
 
 
@@ -316,6 +351,7 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
     "demo": run_demo,
     "kafka": run_kafka,
     "bridge": run_bridge,
+    "scram-credential": print_scram_credential,
     "client_telemetry_to_delta": submit_job,
     "sql": run_sql,
     "shell": run_shell,

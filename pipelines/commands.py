@@ -6,6 +6,7 @@ from typing import Any
 
 from .admin import client_metrics_options
 from .command_parser import CommandParser
+from .listener_records import SCRAM_MECHANISMS
 from .settings import list_environments
 
 JOBS = ("client_telemetry_to_delta",)
@@ -120,6 +121,26 @@ COMMANDS = (
         name="bridge",
         help="run the endpoint that clients push their telemetry to",
         options=(ENV, SET),
+    ),
+    Command(
+        name="scram-credential",
+        help="make a line of authentication.credentials_location of a read password",
+        options=(
+            option("--name", "name of the user", required=True, metavar="USER"),
+            option(
+                "--mechanism",
+                "what its clients use, where it is not PLAIN (default: SCRAM-SHA-512)",
+                choices=SCRAM_MECHANISMS,
+                default=SCRAM_MECHANISMS[-1],
+            ),
+            option(
+                "--iterations",
+                "work of a guess, and of a login: 4096 to 16384 (default: 8192)",
+                type=int,
+                default=8_192,
+                metavar="COUNT",
+            ),
+        ),
     ),
     Command(
         name="client_telemetry_to_delta",

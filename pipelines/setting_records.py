@@ -7,6 +7,11 @@ the reference page prints them.
 from dataclasses import dataclass
 
 from .client_config_settings import ClientConfigSettings, SensitiveKeySettings
+from .listener_records import (
+    AuthenticationSettings,
+    LimitSettings,
+    ListenerSettings,
+)
 from .secret_references import SecretReference
 from .setting_keys import MAX_INT32, MAX_PORT, key
 
@@ -187,6 +192,9 @@ class Settings:
     kafka: KafkaSettings
     topics: TopicSettings
     bridge: BridgeSettings
+    listeners: tuple[ListenerSettings, ...]
+    authentication: AuthenticationSettings
+    limits: LimitSettings
     subscriptions: tuple[SubscriptionSettings, ...]
     client_config: ClientConfigSettings
     sensitive_keys: SensitiveKeySettings

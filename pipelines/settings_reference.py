@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .secret_references import SecretReference
+from .setting_keys import REQUIRED
 from .setting_records import Settings
 
 _HEAD = """\
@@ -36,7 +37,7 @@ def _list_sections(
 ) -> Iterator[tuple[str, Any, Any]]:
     """Yield a section, then those of the lists of tables in it, by their first one."""
     if typing.get_origin(record) is tuple:
-        yield f"[{title}]", typing.get_args(record)[0], value[0]
+        yield f"[{title}]", typing.get_args(record)[0], value[0] if value else None
         return
     yield title, record, value
     for name, hint in typing.get_type_hints(record).items():
@@ -59,15 +60,25 @@ def _format_section(title: str, record: Any, value: Any) -> Iterator[str]:
         if _is_list_of_tables(hints[one.name]):
             default = "tables, see below"
         else:
-            default = _format_value(getattr(value, one.name))
+            default = _format_default(value, one)
         unit, allowed = one.metadata["unit"], _format_range(hints[one.name], one)
         meaning = one.metadata["meaning"]
         yield f"| `{one.name}` | {default} | {unit} | {allowed} | {meaning} |"
     yield ""
 
 
+def _format_default(value: Any, one: dataclasses.Field[Any]) -> str:
+    """Return what base.toml says, or for a list that it leaves empty the record."""
+    if value is not None:
+        return _format_value(getattr(value, one.name))
+    default = one.metadata["default"]
+    if default is REQUIRED:
+        return "required"
+    return _format_value(tuple(default) if isinstance(default, list) else default)
+
+
 def _format_value(value: object) -> str:
-    if value is None or value == "":
+    if value is None or value in ("", ()):
         return "empty"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"

@@ -72,6 +72,22 @@ class BridgeCounters:
     """Refused since Kafka or the producer said no."""
     late_acknowledgements: int = 0
     """Refused by timeout or at the stop, and stored by Kafka after all."""
+    authentications: int = 0
+    """By SASL, first and later ones of a connection."""
+    failed_authentications: int = 0
+    """By SASL, and certificates that no rule makes a principal of."""
+    failed_tls_handshakes: int = 0
+    expired_sessions: int = 0
+    refused_connections: int = 0
+    """Beyond limits.max_connections or limits.max_connections_per_address."""
+    crowded_out_handshakes: int = 0
+    """Beyond limits.max_unauthenticated_connections."""
+    crowded_out_requests: int = 0
+    """Beyond limits.max_buffered_request_bytes."""
+    handshake_timeouts: int = 0
+    request_timeouts: int = 0
+    write_timeouts: int = 0
+    idle_timeouts: int = 0
     malformed_requests: int = 0
     unsupported_requests: int = 0
     unexpected_errors: int = 0

@@ -7,6 +7,7 @@ No sockets and no clock here: what needs them gets them as arguments.
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeVar
 
 from kio.schema.metadata.v13.request import MetadataRequest
@@ -51,6 +52,8 @@ class Connection:
     """Counts of this connection's client instance, if it is one of the few shown."""
     trouble: int = 0
     """How often its requests were throttled or its pushes not stored."""
+    reauthenticate: "Callable[[Request, WriteReply], bool] | None" = None
+    """Takes SaslHandshake of an authenticated client, or says that it must not."""
 
     def change_identity(self, identity: ClientIdentity) -> None:
         """Take an identity that is better known."""
@@ -170,12 +173,21 @@ def _counting(served: ServedRequest, counts: AnswerCounts) -> Handler:
     return handle
 
 
-def serve_metadata(node: AdvertisedNode) -> ServedRequest:
-    """Return what answers Metadata: the bridge is the one node."""
+def serve_metadata(
+    node: AdvertisedNode,
+    by_listener: Mapping[str, AdvertisedNode] = MappingProxyType({}),
+) -> ServedRequest:
+    """Return what answers Metadata: the bridge is the one node.
 
-    def answer(request: Request, _connection: Connection, reply: WriteReply) -> None:
+    Args:
+        node: What clients are told.
+        by_listener: What clients of some listeners are told instead.
+    """
+
+    def answer(request: Request, connection: Connection, reply: WriteReply) -> None:
         body = expect(MetadataRequest, request)
-        reply(encode_reply(request, answer_metadata(body, request.api_version, node)))
+        told = by_listener.get(connection.identity.listener, node)
+        reply(encode_reply(request, answer_metadata(body, request.api_version, told)))
 
     return ServedRequest(api=METADATA_API, handle=answer)
 

@@ -1,14 +1,112 @@
-"""The address that is listened on, and the one that clients are told."""
+"""The addresses that are listened on, and those that clients are told."""
 
 import socket
+from collections.abc import Sequence
 
 from pipelines.errors import InvalidSetting, MissingService
-from pipelines.setting_records import BridgeSettings
+from pipelines.listener_records import OAUTHBEARER, ListenerSettings
+from pipelines.setting_records import BridgeSettings, Settings
 
+from .principal_rules import InvalidRule, PrincipalRules
 from .protocol.metadata import AdvertisedNode
 
-LISTENER_KEYS = "bridge.listen_host and bridge.listen_port"
+LISTENER_KEYS = "bridge.listen_host and bridge.listen_port, or [[listeners]]"
 _EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - refused, not bound
+BACKLOG = 1_024
+"""Connections that the system keeps until they are accepted; a burst of them."""
+
+
+def plan_listeners(settings: Settings) -> tuple[ListenerSettings, ...]:
+    """Return the listeners: those of [[listeners]], or else the one of [bridge].
+
+    Raises: InvalidSetting, when they cannot be what they say.
+    """
+    bridge = settings.bridge
+    if not settings.listeners:
+        default = ListenerSettings(
+            name=bridge.listener,
+            host=bridge.listen_host,
+            port=bridge.listen_port,
+            advertised_host=bridge.advertised_host,
+            advertised_port=bridge.advertised_port,
+            security_protocol="PLAINTEXT",
+            ssl_certificate_location="",
+            ssl_key_location="",
+            ssl_key_password=None,
+            ssl_ca_location="",
+            ssl_client_auth="none",
+            ssl_principal_mapping_rules="DEFAULT",
+            sasl_mechanisms=(),
+        )
+        return (default,)
+    names = [listener.name for listener in settings.listeners]
+    for index, listener in enumerate(settings.listeners):
+        place = f"listeners[{index}]"
+        if not listener.name or listener.name in names[:index]:
+            raise InvalidSetting(f"{place}.name: must be a name of its own")
+        _check_ssl(listener, place)
+        _check_sasl(listener, place, settings)
+    return settings.listeners
+
+
+def _check_ssl(listener: ListenerSettings, place: str) -> None:
+    if not listener.security_protocol.endswith("SSL"):
+        return
+    protocol = f"since {place}.security_protocol is {listener.security_protocol}"
+    if not listener.ssl_certificate_location:
+        raise InvalidSetting(
+            f"{place}.ssl_certificate_location: is missing, {protocol}"
+        )
+    if not listener.ssl_key_location:
+        raise InvalidSetting(f"{place}.ssl_key_location: is missing, {protocol}")
+    if listener.ssl_client_auth != "none" and not listener.ssl_ca_location:
+        raise InvalidSetting(
+            f"{place}.ssl_ca_location: is missing, since {place}.ssl_client_auth is "
+            f"{listener.ssl_client_auth}"
+        )
+    try:
+        PrincipalRules(listener.ssl_principal_mapping_rules)
+    except InvalidRule as error:
+        raise InvalidSetting(f"{place}.ssl_principal_mapping_rules: {error}") from None
+
+
+def _check_sasl(listener: ListenerSettings, place: str, settings: Settings) -> None:
+    if not listener.security_protocol.startswith("SASL_"):
+        return
+    mechanisms = set(listener.sasl_mechanisms)
+    if not mechanisms:
+        raise InvalidSetting(
+            f"{place}.sasl_mechanisms: is empty, since {place}.security_protocol is "
+            f"{listener.security_protocol}"
+        )
+    needed = []
+    if mechanisms - {OAUTHBEARER}:
+        needed += ["credentials_location"]
+    if OAUTHBEARER in mechanisms:
+        needed += ["oauth_jwks_location", "oauth_issuer", "oauth_audience"]
+        needed += ["oauth_algorithms", "oauth_principal_claim"]
+    for name in needed:
+        if not getattr(settings.authentication, name):
+            raise InvalidSetting(
+                f"authentication.{name}: is empty, since {place}.sasl_mechanisms has "
+                f"{', '.join(listener.sasl_mechanisms)}"
+            )
+
+
+def bind_all(listeners: Sequence[ListenerSettings]) -> list[socket.socket]:
+    """Take the address of every listener, or of none.
+
+    Raises: MissingService when one cannot be had.
+    """
+    sockets: list[socket.socket] = []
+    try:
+        for listener in listeners:
+            sockets.append(bind_listener(listener.host, listener.port))  # noqa: PERF401 - those before a failure are closed
+    except MissingService:
+        for one in sockets:
+            one.close()
+        raise
+    return sockets
 
 
 def bind_listener(host: str, port: int, *, keys: str = LISTENER_KEYS) -> socket.socket:
@@ -49,23 +147,27 @@ def not_available(host: str, port: int, keys: str, error: OSError) -> MissingSer
     )
 
 
-def advertised_node(bridge: BridgeSettings, port: int) -> AdvertisedNode:
-    """Return what clients are told to connect to.
+def advertised_node(
+    bridge: BridgeSettings, listener: ListenerSettings, port: int
+) -> AdvertisedNode:
+    """Return what the clients of a listener are told to connect to.
 
     Args:
         bridge: Settings of the bridge.
-        port: The port that is listened on.
+        listener: The listener that was asked.
+        port: The port that it listens on.
     Raises: InvalidSetting when that would be no address of anyone.
     """
-    host = bridge.advertised_host or bridge.listen_host
+    host = listener.advertised_host or listener.host
     if host in _EVERY_ADDRESS:
         raise InvalidSetting(
-            f"bridge.advertised_host: must name what clients connect to, "
-            f"since bridge.listen_host is {bridge.listen_host!r}"
+            f"listener {listener.name}: advertised_host must name what clients connect "
+            f"to (bridge.advertised_host, or that of [[listeners]]), since it listens "
+            f"on {listener.host!r}"
         )
     return AdvertisedNode(
         node_id=bridge.node_id,
         host=host,
-        port=bridge.advertised_port or port,
+        port=listener.advertised_port or port,
         cluster_id=bridge.cluster_id,
     )

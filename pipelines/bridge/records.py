@@ -3,6 +3,7 @@
 Source: the header list stands in README.md, "Topics".
 """
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -102,14 +103,25 @@ def identity_headers(identity: ClientIdentity, bridge_id: str) -> ConnectionHead
         "principal": identity.principal,
         "listener": identity.listener,
         "client_source_address": identity.client_source_address,
-        "client_source_port": str(identity.client_source_port),
         "bridge_id": bridge_id,
     }
-    headers = tuple(
-        (name, text.encode()) for name, text in texts.items() if text is not None
+    headers = (
+        *(
+            _share_header(name, text)
+            for name, text in texts.items()
+            if text is not None
+        ),
+        # No two connections have the same.
+        ("client_source_port", b"%d" % identity.client_source_port),
     )
     size_bytes = sum(len(name) + len(value) for name, value in headers)
     return ConnectionHeaders(headers=headers, size_bytes=size_bytes)
+
+
+@functools.lru_cache(maxsize=16_384)
+def _share_header(name: str, text: str) -> Header:
+    """Return one object for equal headers: most connections have most in common."""
+    return (name, text.encode())
 
 
 def make_record(

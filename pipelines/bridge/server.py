@@ -1,40 +1,38 @@
 """Wiring of the bridge: settings in, a listening server until it is told to stop."""
 
 import asyncio
-import itertools
 import logging
 import random
 import socket
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from types import MappingProxyType
 
 from pipelines.kafka_connection import publisher_config
 from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
 
 from .client_instances import ClientInstances, TelemetryLimits
+from .clients import Clients, raise_open_files
 from .cluster_part import ClusterPart
 from .counters import BridgeCounters
 from .handlers import RequestHandlers, serve_metadata
 from .limits import check_limits
-from .listening import (
-    LISTENER_KEYS,
-    advertised_node,
-    bind_listener,
-    not_available,
-)
+from .listening import advertised_node, bind_all, plan_listeners
 from .logs import log_refused
 from .producer_config import producer_config
 from .protocol.metadata import AdvertisedNode
 from .publisher import Publisher
 from .push_config_part import PushConfigPart
 from .records import PushIds, max_record_bytes
+from .sasl_handlers import serve_sasl
+from .security_files import SecurityFiles
 from .stopping import is_done_before
 from .telemetry import COMPRESSION_TYPES
 from .telemetry_handlers import Publish, TelemetryHandlers
 from .topics import ensure_topics
-from .transport import BridgeConnection
 from .watch import BridgeWatch
 
 logger = logging.getLogger(__name__)
@@ -42,7 +40,6 @@ logger = logging.getLogger(__name__)
 OnReady = Callable[[str, int], None]
 _MS = 1_000
 _NS_PER_MS = 1_000_000
-_LAST_REPLIES_S = 1.0
 _FLUSH_S = 1.0
 _COMPRESSION_IDS = {name: number for number, name in COMPRESSION_TYPES.items()}
 
@@ -59,7 +56,7 @@ async def run_bridge(
     Args:
         settings: All of conf/.
         secrets: Reads what [kafka] refers to.
-        on_ready: Called with host and port once clients may connect.
+        on_ready: Called with host and port of each listener once clients may connect.
         stop: Set it to end in order, for example from a signal handler.
     Raises: InvalidSetting, UnresolvedSecret, MissingService.
     """
@@ -79,9 +76,12 @@ class BridgeServer:
         self.watch = BridgeWatch(settings.bridge, self.counters)
         """Metrics and health; parts add their metrics to watch.state.groups."""
         self._cluster = ClusterPart(settings, self._kafka)
-        self._connections: set[BridgeConnection] = set()
-        self._has_no_connection = asyncio.Event()
-        self._has_no_connection.set()
+        self.endpoints: dict[str, tuple[str, int]] = {}
+        """Host and port of each listener, by its name, once clients may connect."""
+        self._listeners = plan_listeners(settings)
+        self._security = SecurityFiles(
+            self._listeners, settings.authentication, secrets
+        )
 
     async def serve(self, stop: asyncio.Event, on_ready: OnReady) -> None:
         """Listen until stop is set, this task is cancelled or the producer fails.
@@ -93,8 +93,12 @@ class BridgeServer:
 
     async def _serve(self, stop: asyncio.Event, on_ready: OnReady) -> None:
         bridge = self._bridge
-        with bind_listener(bridge.listen_host, bridge.listen_port) as listener:
-            node = advertised_node(bridge, listener.getsockname()[1])
+        with ExitStack() as bound:
+            sockets = [bound.enter_context(one) for one in bind_all(self._listeners)]
+            nodes = {
+                listener.name: advertised_node(bridge, listener, one.getsockname()[1])
+                for listener, one in zip(self._listeners, sockets, strict=True)
+            }
             record_bytes = max_record_bytes(
                 max(bridge.telemetry_max_bytes, self.push_config.max_value_bytes)
             )
@@ -111,7 +115,7 @@ class BridgeServer:
                 return
             publisher = self._open_publisher(record_bytes)
             try:
-                await self._listen(listener, node, publisher, stop, on_ready)
+                await self._listen(sockets, nodes, publisher, stop, on_ready)
             finally:
                 await self.push_config.close()
                 await self._cluster.close()
@@ -122,87 +126,55 @@ class BridgeServer:
 
     async def _listen(
         self,
-        listener: socket.socket,
-        node: AdvertisedNode,
+        sockets: Sequence[socket.socket],
+        nodes: Mapping[str, AdvertisedNode],
         publisher: Publisher,
         stop: asyncio.Event,
         on_ready: OnReady,
     ) -> None:
-        handlers = self.make_handlers(node, publisher.publish)
-        loop = asyncio.get_running_loop()
-        # TLS is one more argument here; nothing else of the bridge will notice it.
-        try:
-            server = await loop.create_server(self._connect_to(handlers), sock=listener)
-        except OSError as error:
-            # Another program bound the same port before either of them listened.
-            host, port = listener.getsockname()[:2]
-            raise not_available(host, port, LISTENER_KEYS, error) from None
+        first = next(iter(nodes.values()))
+        handlers = self.make_handlers(first, publisher.publish, by_listener=nodes)
+        clients = self.make_clients()
+        for listener, one in zip(self._listeners, sockets, strict=True):
+            await clients.listen(listener, handlers, one)
         async with asyncio.TaskGroup() as group:
             endings = {
                 group.create_task(stop.wait()),
                 group.create_task(publisher.has_failed.wait()),
             }
-            others = (self.watch.follow(publisher), self._cluster.follow())
+            others = [self.watch.follow(publisher), self._cluster.follow()]
+            others.append(clients.keep_watch())
             tasks = {*endings, *(group.create_task(one) for one in others)}
+            self._security.start()
             try:
-                host, port = listener.getsockname()[:2]
-                logger.info("bridge listens on %s port %d", host, port)
-                on_ready(host, port)
+                self._say_endpoints(sockets, on_ready)
                 await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 self.watch.is_stopping = True
                 for task in tasks:
                     task.cancel()
-                server.close()
-                await self._drain(publisher)
+                self._security.stop()
+                await clients.drain(
+                    self._bridge.drain_timeout_ms / _MS, publisher.refuse_waiting
+                )
 
-    def _connect_to(self, handlers: RequestHandlers) -> Callable[[], BridgeConnection]:
-        connection_ids = itertools.count(1)
+    def make_clients(self) -> Clients:
+        """Return what keeps the connections of this bridge; there are none yet."""
+        return Clients(
+            self._settings, self._security, self.counters, raise_open_files()
+        )
 
-        def connect() -> BridgeConnection:
-            connection = BridgeConnection(
-                next(connection_ids),
-                handlers=handlers,
-                listener=self._bridge.listener,
-                max_request_bytes=self._bridge.max_request_bytes,
-                counters=self.counters,
-                on_lost=self._forget,
+    def _say_endpoints(
+        self, sockets: Sequence[socket.socket], on_ready: OnReady
+    ) -> None:
+        for listener, one in zip(self._listeners, sockets, strict=True):
+            host, port = one.getsockname()[:2]
+            logger.info(
+                "listener %s (%s) listens on %s port %d",
+                *(listener.name, listener.security_protocol, host, port),
             )
-            self._connections.add(connection)
-            self._has_no_connection.clear()
-            return connection
-
-        return connect
-
-    def _forget(self, connection: BridgeConnection) -> None:
-        self._connections.discard(connection)
-        if not self._connections:
-            self._has_no_connection.set()
-
-    async def _drain(self, publisher: Publisher) -> None:
-        """Close each connection when it is owed nothing.
-
-        Clients written in Java before 4.2 never push again when their connection
-        drops while a push is in flight. So a push that Kafka has not acknowledged in
-        time is refused, which they survive, before its connection is closed.
-        """
-        for connection in list(self._connections):
-            connection.drain()
-        if await self._is_idle_within(self._bridge.drain_timeout_ms / _MS):
-            return
-        publisher.refuse_waiting()
-        if await self._is_idle_within(_LAST_REPLIES_S):
-            return
-        for connection in list(self._connections):
-            connection.abort()
-
-    async def _is_idle_within(self, timeout_s: float) -> bool:
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._has_no_connection.wait()
-        except TimeoutError:
-            return False
-        return True
+            self.endpoints[listener.name] = (host, port)
+            on_ready(host, port)
 
     def _open_publisher(self, record_bytes: int) -> Publisher:
         bridge = self._bridge
@@ -225,13 +197,16 @@ class BridgeServer:
         node: AdvertisedNode,
         publish: Publish,
         now_ms: Callable[[], int] = lambda: time.time_ns() // _NS_PER_MS,
+        *,
+        by_listener: Mapping[str, AdvertisedNode] = MappingProxyType({}),
     ) -> RequestHandlers:
-        """Wire everything that is served.
+        """Wire everything that is served, on all listeners.
 
         Args:
             node: What clients are told about this bridge.
             publish: Writes a record and says once whether Kafka has it.
             now_ms: Milliseconds since 1970-01-01T00:00:00Z.
+            by_listener: What clients of some listeners are told instead.
         """
         bridge = self._bridge
         limits = TelemetryLimits(
@@ -258,7 +233,12 @@ class BridgeServer:
             on_refused=log_refused,
         )
         return self.push_config.serve_with(
-            [serve_metadata(node), *telemetry.served(), *self._cluster.served()],
+            [
+                serve_metadata(node, by_listener),
+                *serve_sasl(),
+                *telemetry.served(),
+                *self._cluster.served(),
+            ],
             forget=telemetry.forget,
             make_instance_id=instances.make_instance_id,
             push_ids=push_ids,

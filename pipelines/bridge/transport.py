@@ -2,101 +2,155 @@
 
 A connection stops reading while its peer does not read, and while it has as many
 requests open as one connection may. A request that is malformed or not served closes
-its connection once the replies before it are written.
+its connection once the replies before it are written. What a connection may take, and
+for how long, is kept in connections.py.
 """
+
+# Longer than 250 lines: one class, whose every method is about the same few flags.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
 from .client_identity import address_text
+from .connections import Connections
 from .counters import BridgeCounters
 from .handlers import Connection, RequestHandlers, make_identity
-from .protocol.errors import MalformedRequest, UnsupportedRequest, WireError
+from .protocol.errors import MalformedRequest, UnsupportedRequest
 from .protocol.replies import ReplyOrder, ReplySlot
-from .protocol.requests import RequestStream
+from .protocol.request_stream import RequestStream
+from .protocol.requests import parse_request
 
 logger = logging.getLogger(__name__)
 
 MAX_OPEN_REQUESTS = 64
 """Requests of one connection that may wait for their replies."""
+MAX_REQUESTS_A_TURN = 64
+"""Requests of one connection that are served before others have their turn."""
+MAX_UNREAD_BYTES = 4_096
+"""Replies kept for a peer beyond what its socket takes; with more it is not served."""
 
-ForgetConnection = Callable[["BridgeConnection"], None]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One listener, as its connections see it."""
+
+    listener: str
+    handlers: RequestHandlers
+    connections: Connections
+    counters: BridgeCounters
+    max_request_bytes: int
 
 
 class BridgeConnection(asyncio.Protocol):
     """One client's connection."""
 
-    def __init__(
-        self,
-        connection_id: int,
-        *,
-        handlers: RequestHandlers,
-        listener: str,
-        max_request_bytes: int,
-        counters: BridgeCounters,
-        on_lost: ForgetConnection,
-    ) -> None:
+    # There are thousands of them, most of them idle: no dict, no buffers.
+    __slots__ = (
+        "_connection",
+        "_connection_id",
+        "_endpoint",
+        "_is_admitted",
+        "_is_draining",
+        "_is_ending",
+        "_is_peer_reading",
+        "_is_reading",
+        "_is_serving",
+        "_is_waiting",
+        "_replies",
+        "_stream",
+        "_transport",
+        "address",
+        "heard_s",
+        "held_bytes",
+        "place",
+    )
+
+    def __init__(self, connection_id: int, endpoint: Endpoint) -> None:
         self._connection_id = connection_id
-        self._handlers = handlers
-        self._listener = listener
-        self._counters = counters
-        self._on_lost = on_lost
-        self._stream = RequestStream(handlers.apis, max_request_bytes=max_request_bytes)
+        self._endpoint = endpoint
+        self._stream = RequestStream(
+            endpoint.handlers.apis, max_request_bytes=endpoint.max_request_bytes
+        )
         self._replies = ReplyOrder()
+        self._is_admitted = False
         self._is_peer_reading = True
         self._is_reading = True
         self._is_serving = False
+        self._is_waiting = False
         self._is_ending = False
         self._is_draining = False
         self._transport: asyncio.Transport
         self._connection: Connection
+        self.address = ""
+        self.heard_s = 0.0
+        self.held_bytes = 0
+        self.place = -1
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether requests wait for their replies."""
+        return len(self._replies) > 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note who has connected."""
         self._transport = cast("asyncio.Transport", transport)
         host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
+        self.address = address_text(host)
+        endpoint = self._endpoint
+        self._is_admitted = endpoint.connections.admit(self)
+        if not self._is_admitted:
+            self._is_ending = True
+            self.abort()
+            return
+        self._transport.set_write_buffer_limits(high=MAX_UNREAD_BYTES)
         self._connection = Connection(
             connection_id=self._connection_id,
-            identity=make_identity(self._listener, address_text(host), port),
+            identity=make_identity(endpoint.listener, self.address, port),
         )
-        self._counters.connections += 1
-        self._counters.open_connections += 1
+        endpoint.counters.connections += 1
+        endpoint.counters.open_connections += 1
 
     def data_received(self, data: bytes) -> None:
         """Answer what is whole."""
-        self._counters.received_bytes += len(data)
-        if not self._is_ending:
-            self._stream.receive_data(data)
-            self._serve()
+        self._endpoint.counters.received_bytes += len(data)
+        if self._is_ending:
+            return
+        self.heard_s = self._endpoint.connections.now_s
+        self._stream.receive_data(data)
+        self._serve()
 
     def eof_received(self) -> bool:
         """Write what is owed to a peer that only stopped sending, then close."""
         self._is_ending = True
         self._close_when_done()
-        is_secure = self._transport.get_extra_info("sslcontext") is not None
-        return not is_secure and not self._transport.is_closing()
+        return not self._transport.is_closing()
 
     def pause_writing(self) -> None:
         """Stop reading from a peer that does not read."""
         self._is_peer_reading = False
+        self._endpoint.connections.watch_reading(self)
         self._balance()
 
     def resume_writing(self) -> None:
         """Go on with a peer that reads again."""
         self._is_peer_reading = True
+        if not self._transport.is_closing():
+            self._endpoint.connections.end_reading(self)
         self._serve()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection and what it has made."""
+        if not self._is_admitted:
+            return
         if exc is not None:
             logger.debug("connection %d: %s", self._connection_id, type(exc).__name__)
         self._is_ending = True
-        self._counters.open_connections -= 1
-        self._handlers.forget(self._connection)
-        self._on_lost(self)
+        self._endpoint.counters.open_connections -= 1
+        self._endpoint.handlers.forget(self._connection)
+        self._endpoint.connections.forget(self)
 
     def drain(self) -> None:
         """Close as soon as nothing is owed to the peer and nothing half received."""
@@ -111,34 +165,59 @@ class BridgeConnection(asyncio.Protocol):
         if self._is_serving:
             return
         self._is_serving = True
+        served = 0
         try:
             while self._is_able_to_serve():
-                request = self._stream.next_request()
-                if request is None:
+                frame = self._stream.next_frame()
+                if frame is None:
                     break
-                reply = partial(self._fill, self._replies.open())
-                self._handlers.handle(request, self._connection, reply)
+                self._take_frame(frame)
+                served += 1
+                if served == MAX_REQUESTS_A_TURN:
+                    self._wait_for_turn()
+                elif not self._stream.waiting_bytes:
+                    break
         except MalformedRequest as error:
-            self._counters.malformed_requests += 1
+            self._endpoint.counters.malformed_requests += 1
             self._end("malformed_request", error)
         except UnsupportedRequest as error:
-            self._counters.unsupported_requests += 1
+            self._endpoint.counters.unsupported_requests += 1
             self._end("unsupported_request", error)
         finally:
             self._is_serving = False
+        held_bytes = self._stream.waiting_bytes
+        if held_bytes or self.held_bytes:
+            self._endpoint.connections.hold(self, held_bytes, has_advanced=served > 0)
         self._balance()
         self._close_when_done()
+
+    def _wait_for_turn(self) -> None:
+        """Go on, and read on, in the next turn of the loop."""
+        self._is_waiting = True
+        asyncio.get_running_loop().call_soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._is_waiting = False
+        if not self._transport.is_closing():
+            self._serve()
+
+    def _take_frame(self, frame: bytes) -> None:
+        endpoint = self._endpoint
+        request = parse_request(frame, endpoint.handlers.apis)
+        reply = partial(self._fill, self._replies.open())
+        endpoint.handlers.handle(request, self._connection, reply)
 
     def _is_able_to_serve(self) -> bool:
         return (
             not self._is_ending
+            and not self._is_waiting
             and self._is_peer_reading
             and len(self._replies) < MAX_OPEN_REQUESTS
         )
 
-    def _end(self, reason: str, error: WireError) -> None:
+    def _end(self, reason: str, detail: object) -> None:
         fields = {"reason": reason, "connection_id": self._connection_id}
-        logger.info("a connection is closed: %s", error, extra=fields)
+        logger.info("a connection is closed: %s", detail, extra=fields)
         self._is_ending = True
 
     def _fill(self, slot: ReplySlot, reply: bytes) -> None:
@@ -147,9 +226,15 @@ class BridgeConnection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         if ready:
-            self._counters.sent_bytes += len(ready)
-            self._transport.write(ready)
-        self._serve()
+            self._endpoint.counters.sent_bytes += len(ready)
+            self._write(ready)
+        # Mostly there is nothing more to do: a push came alone and is answered.
+        is_plain = self._is_reading and not (self._is_ending or self._is_draining)
+        if not is_plain or self._stream.waiting_bytes:
+            self._serve()
+
+    def _write(self, data: bytes) -> None:
+        self._transport.write(data)
 
     def _balance(self) -> None:
         """Read only while more could be served."""
@@ -163,6 +248,12 @@ class BridgeConnection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def _close_when_done(self) -> None:
-        is_idle = self._is_draining and not self._stream.has_bytes
+        is_idle = self._is_draining and not self._stream.waiting_bytes
         if (self._is_ending or is_idle) and not len(self._replies):
+            self._close()
+
+    def _close(self) -> None:
+        """Close once the peer has read everything, or may not wait any longer."""
+        if not self._transport.is_closing():
             self._transport.close()
+            self._endpoint.connections.watch_reading(self)

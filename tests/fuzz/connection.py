@@ -9,7 +9,7 @@ from functools import partial
 from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
 from pipelines.bridge.protocol.replies import ReplyOrder
-from pipelines.bridge.protocol.requests import RequestStream
+from pipelines.bridge.protocol.request_stream import RequestStream
 
 MAX_REQUEST_BYTES = 4_000
 

@@ -27,6 +27,9 @@ HASTE = (
 RUN_ELSEWHERE = {
     "./spark-submit.sh demo": "test_demo.py",
     "tests/run.sh": "what runs this",
+    "./spark-submit.sh scram-credential --name alice >> users.jsonl": (
+        "test_scram_credential.py"
+    ),
     "./spark-submit.sh client_telemetry_to_delta --env cluster "
     "--master spark://host:7077 --once": "test_cluster_submit.py",
 }

@@ -5,6 +5,7 @@ the answer must name the address that clients reach.
 Source: Kafka, KafkaApis.scala, handleTopicMetadataRequest; seen on a broker 4.3.1.
 """
 
+import functools
 import re
 import uuid
 from dataclasses import dataclass
@@ -19,6 +20,16 @@ from .api_keys import METADATA
 from .replies import NO_THROTTLE, encode_body, fill, fill_response
 
 _FIRST_VERSION_BY_TOPIC_ID = 12
+_FIRST_VERSION_WITH_IS_INTERNAL = 1
+_FIRST_VERSION_WITH_TOPIC_OPERATIONS = 8
+_FIRST_FLEXIBLE_VERSION = 9
+_FIRST_VERSION_WITH_TOPIC_IDS = 10
+_FIRST_VERSION_WITH_ERROR = 13
+_VERSIONS_WITH_CLUSTER_OPERATIONS = range(8, 11)
+# Broken bytes grow when they are read as text; this still fits a 16-bit length.
+_MAX_ECHOED_CHARACTERS = 8_191
+_VARINT_MORE = 0x80
+_VARINT_BITS = 0x7F
 _NO_AUTHORIZED_OPERATIONS = -(2**31)
 _NO_CONTROLLER = -1
 _MAX_TOPIC_NAME_LENGTH = 249
@@ -84,24 +95,31 @@ def _judge_name(name: str) -> ErrorCode:
 def _encode(
     api_version: int, node: AdvertisedNode | None, answers: list[_TopicAnswer]
 ) -> bytes:
-    module = load_payload_module(METADATA, api_version, EntityType.response)
-    topics = tuple(
-        fill(
-            module.MetadataResponseTopic,
-            error_code=answer.error_code,
-            name=answer.name,
-            topic_id=answer.topic_id,
-            is_internal=False,
-            partitions=(),
-            topic_authorized_operations=_NO_AUTHORIZED_OPERATIONS,
-        )
-        for answer in answers
+    """Put the topics into an answer without any.
+
+    They are written by hand: kio takes 30 microseconds for each, and who asks for
+    thousands must not keep the others waiting.
+    """
+    head, tail = _encode_frame(api_version, node)
+    is_flexible = api_version >= _FIRST_FLEXIBLE_VERSION
+    count = (
+        _encode_uvarint(len(answers) + 1)
+        if is_flexible
+        else len(answers).to_bytes(4, "big")
     )
+    topics = [_encode_topic(api_version, answer) for answer in answers]
+    return b"".join((head, count, *topics, tail))
+
+
+@functools.lru_cache(maxsize=256)
+def _encode_frame(api_version: int, node: AdvertisedNode | None) -> tuple[bytes, bytes]:
+    """Return what stands before the array of topics, and what stands behind it."""
+    module = load_payload_module(METADATA, api_version, EntityType.response)
     brokers: tuple[Entity, ...] = ()
     if node is not None:
         broker = module.MetadataResponseBroker
         brokers = (fill(broker, node_id=node.node_id, host=node.host, port=node.port),)
-    return encode_body(
+    body = encode_body(
         fill_response(
             METADATA,
             api_version,
@@ -109,8 +127,48 @@ def _encode(
             brokers=brokers,
             cluster_id=node.cluster_id if node else None,
             controller_id=node.node_id if node else _NO_CONTROLLER,
-            topics=topics,
+            topics=(),
             cluster_authorized_operations=_NO_AUTHORIZED_OPERATIONS,
             error_code=ErrorCode.none,
         )
     )
+    is_flexible = api_version >= _FIRST_FLEXIBLE_VERSION
+    behind = 4 if api_version in _VERSIONS_WITH_CLUSTER_OPERATIONS else 0
+    behind += 2 if api_version >= _FIRST_VERSION_WITH_ERROR else 0
+    behind += 1 if is_flexible else 0
+    end = len(body) - behind
+    return body[: end - (1 if is_flexible else 4)], body[end:]
+
+
+def _encode_topic(api_version: int, answer: _TopicAnswer) -> bytes:
+    """Write one topic that has no partitions."""
+    is_flexible = api_version >= _FIRST_FLEXIBLE_VERSION
+    name = (
+        None if answer.name is None else answer.name[:_MAX_ECHOED_CHARACTERS].encode()
+    )
+    parts = [answer.error_code.value.to_bytes(2, "big", signed=True)]
+    if is_flexible:
+        parts.append(b"\0" if name is None else _encode_uvarint(len(name) + 1))
+    else:
+        length = -1 if name is None else len(name)
+        parts.append(length.to_bytes(2, "big", signed=True))
+    parts.append(name or b"")
+    if api_version >= _FIRST_VERSION_WITH_TOPIC_IDS:
+        parts.append(answer.topic_id.bytes if answer.topic_id else bytes(16))
+    if api_version >= _FIRST_VERSION_WITH_IS_INTERNAL:
+        parts.append(b"\0")
+    parts.append(b"\x01" if is_flexible else bytes(4))
+    if api_version >= _FIRST_VERSION_WITH_TOPIC_OPERATIONS:
+        parts.append(_NO_AUTHORIZED_OPERATIONS.to_bytes(4, "big", signed=True))
+    if is_flexible:
+        parts.append(b"\0")
+    return b"".join(parts)
+
+
+def _encode_uvarint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > _VARINT_BITS:
+        encoded.append(value & _VARINT_BITS | _VARINT_MORE)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

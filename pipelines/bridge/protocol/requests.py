@@ -1,15 +1,14 @@
-"""Frames and requests out of a byte stream.
+"""Requests out of frames.
 
-Strategy: `RequestStream` splits frames, `parse_request` reads header and body by API
-key and version. Whole requests come back as kio's message types; None means that more
-bytes are needed. Bytes behind a request's last field are ignored, as Apache Kafka's
-brokers do (seen on 4.3.1). A bad request raises MalformedRequest, one that is not
-served raises UnsupportedRequest; both are the end of that connection only.
+Strategy: `parse_request` reads header and body by API key and version. Whole requests
+come back as kio's message types. Bytes behind a request's last field are ignored, as
+Apache Kafka's brokers do (seen on 4.3.1). A bad request raises MalformedRequest, one
+that is not served raises UnsupportedRequest; both are the end of that connection only.
 Source: Kafka protocol guide, "Request Header"; KIP-482; KIP-511; KIP-714.
 """
 
 import struct
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
@@ -30,8 +29,6 @@ from .errors import MalformedRequest, UnsupportedRequest
 from .push_telemetry import PUSH_TELEMETRY_API
 from .software import api_versions_api
 
-FRAME_SIZE_BYTES = 4
-_FRAME_SIZE = struct.Struct(">i")
 _HEADER = struct.Struct(">hhi")
 _FIRST_FLEXIBLE_METADATA = 9
 _FIRST_METADATA_WITH_NULL_TOPICS = 1
@@ -56,73 +53,6 @@ class Request(NamedTuple):
     """Whether this version has compact lengths and tagged fields."""
     body: object
     """None for ApiVersions below version 3 and for a version of it not served."""
-
-
-class RequestStream:
-    """Splits the bytes of one connection into requests.
-
-    Mostly a piece that arrives is one whole request: it is cut out of that piece. What
-    is left of a piece goes to a buffer, where the pieces behind it are added.
-    """
-
-    __slots__ = ("_apis", "_buffer", "_max_request_bytes", "_piece", "_position")
-
-    def __init__(self, apis: ServedApis, *, max_request_bytes: int) -> None:
-        self._apis = apis
-        self._max_request_bytes = max_request_bytes
-        self._piece = b""
-        self._position = 0
-        self._buffer: bytearray | None = None
-        """Holds everything that is left, once a request came in several pieces."""
-
-    @property
-    def has_bytes(self) -> bool:
-        """Whether anything received has not come out as a request yet."""
-        return bool(self._buffer) or self._position < len(self._piece)
-
-    def receive_data(self, data: bytes) -> None:
-        """Add bytes as they came from the peer."""
-        if not self.has_bytes:
-            self._piece, self._position, self._buffer = data, 0, None
-            return
-        if self._buffer is None:
-            self._buffer = bytearray(self._piece[self._position :])
-            self._piece, self._position = b"", 0
-        self._buffer += data
-
-    def next_frame(self) -> bytes | None:
-        """Return the next whole frame without its size, or None.
-
-        Raises: MalformedRequest as soon as the size is known to be unusable.
-        """
-        source: bytes | bytearray = (
-            self._piece if self._buffer is None else self._buffer
-        )
-        start = self._position + FRAME_SIZE_BYTES
-        if len(source) < start:
-            return None
-        size = _FRAME_SIZE.unpack_from(source, self._position)[0]
-        if not 0 <= size <= self._max_request_bytes:
-            raise MalformedRequest(
-                f"a request of {size} bytes; at most {self._max_request_bytes}"
-            )
-        end = start + size
-        if len(source) < end:
-            return None
-        frame = bytes(source[start:end])
-        if self._buffer is None:
-            self._position = end
-        else:
-            del self._buffer[:end]
-        return frame
-
-    def next_request(self) -> Request | None:
-        """Return the next whole request, or None.
-
-        Raises: MalformedRequest, UnsupportedRequest.
-        """
-        frame = self.next_frame()
-        return None if frame is None else parse_request(frame, self._apis)
 
 
 def parse_request(frame: bytes, apis: ServedApis) -> Request:
@@ -193,7 +123,9 @@ def _read_topic(cursor: Cursor, api_version: int) -> MetadataRequestTopic:
     if is_flexible:
         cursor.skip_tagged_fields()
     return MetadataRequestTopic(
-        topic_id=topic_id, name=None if name is None else TopicName(name)
+        # What TopicName checks at run time is that it is a text.
+        topic_id=topic_id,
+        name=None if name is None else cast("TopicName", name),
     )
 
 

@@ -9,7 +9,8 @@ import pytest
 from kio.serial.errors import SerialError
 
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
-from pipelines.bridge.protocol.requests import RequestStream, parse_request
+from pipelines.bridge.protocol.request_stream import RequestStream
+from pipelines.bridge.protocol.requests import parse_request
 from tests.fuzz.connection import Broken, FuzzedConnection
 from tests.fuzz.core import FuzzedCore
 from tests.fuzz.tokens import COMPACT_LENGTH, LENGTH, TAGS, TokenWriter, uvarint

@@ -171,3 +171,19 @@ def test_topic_ids_before_version_12_are_an_invalid_request(version):
     assert topic.error_code is ErrorCode.invalid_request
     assert (topic.name, topic.topic_id) == ("", TOPIC_ID)
     assert (response.brokers, response.controller_id) == ((), -1)
+
+
+@pytest.mark.parametrize("version", [0, 8, 9, 13])
+def test_a_name_of_broken_bytes_is_answered_whatever_its_length(version):
+    name = "\ufffd" * 32_767
+    (topic,) = ask_metadata(version, (None, name)).topics
+    assert topic.error_code is ErrorCode.invalid_topic_exception
+    assert topic.name == name[:8_191]
+
+
+@pytest.mark.parametrize("version", range(14))
+@pytest.mark.parametrize("count", [0, 1, 126, 127, 128, 5_000])
+def test_any_number_of_topics_is_answered(version, count):
+    names = [f"topic-{number}" for number in range(count)]
+    response = ask_metadata(version, *[(None, name) for name in names])
+    assert [topic.name for topic in response.topics] == names

@@ -13,8 +13,9 @@ from kio.static.constants import EntityType
 from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import PushRequest
+from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.protocol.requests import TELEMETRY_APIS as APIS
-from pipelines.bridge.protocol.requests import RequestStream, parse_request
+from pipelines.bridge.protocol.requests import parse_request
 from pipelines.bridge.protocol.software import ClientSoftware
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
@@ -95,7 +96,7 @@ def test_request_is_whole_wherever_the_bytes_are_cut(frame, cut):
     stream.receive_data(whole[cut:])
     assert stream.next_request().body == READ_PUSH
     assert stream.next_request() is None
-    assert not stream.has_bytes
+    assert not stream.waiting_bytes
 
 
 def test_requests_in_one_piece_come_out_one_by_one(frame):
@@ -104,7 +105,7 @@ def test_requests_in_one_piece_come_out_one_by_one(frame):
     assert stream.next_request().correlation_id == 1
     assert stream.next_request().correlation_id == 2
     assert stream.next_request() is None
-    assert stream.has_bytes
+    assert stream.waiting_bytes
 
 
 @pytest.mark.parametrize("size", range(42))

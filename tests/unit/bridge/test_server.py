@@ -1,11 +1,10 @@
 import asyncio
-import dataclasses
 import socket
 
 import pytest
 
 from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.listening import advertised_node
+from pipelines.bridge.listening import advertised_node, plan_listeners
 from pipelines.bridge.server import BridgeServer, run_bridge
 from pipelines.bridge.topics import ensure_topics
 from pipelines.errors import InvalidSetting, MissingService
@@ -15,23 +14,24 @@ from pipelines.settings import load_settings
 SECRETS = SecretReader(environ={})
 
 
-def make_bridge(**changes):
-    return dataclasses.replace(load_settings("local").bridge, **changes)
+def advertise(*words, port=77):
+    settings = load_settings("local", [f"bridge.{word}" for word in words])
+    (listener,) = plan_listeners(settings)
+    return advertised_node(settings.bridge, listener, port)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])  # noqa: S104 - refused
 def test_every_address_is_none_that_clients_could_be_told(host):
     with pytest.raises(InvalidSetting, match=r"bridge\.advertised_host"):
-        advertised_node(make_bridge(listen_host=host, advertised_host=""), 1)
+        advertise(f"listen_host={host}")
 
 
 def test_clients_are_told_the_address_listened_on_unless_another_is_set():
-    node = advertised_node(make_bridge(advertised_host="", advertised_port=0), 77)
+    node = advertise()
     assert (node.host, node.port) == ("127.0.0.1", 77)
-    changed = make_bridge(
-        listen_host="::", advertised_host="bridge.example", advertised_port=9
+    node = advertise(
+        "listen_host=::", "advertised_host=bridge.example", "advertised_port=9"
     )
-    node = advertised_node(changed, 77)
     assert (node.host, node.port) == ("bridge.example", 9)
 
 

@@ -17,10 +17,10 @@ from pipelines.bridge.protocol.replies import (
     encode_reply,
     read_error_code,
 )
+from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.protocol.requests import (
     TELEMETRY_APIS,
     Request,
-    RequestStream,
     parse_request,
 )
 

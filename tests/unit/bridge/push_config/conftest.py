@@ -50,15 +50,14 @@ class Bridge:
 async def serving_bridge(*overrides):
     bridge = Bridge(overrides)
     handlers = bridge.server.make_handlers(NODE, bridge.publish)
-    loop = asyncio.get_running_loop()
+    listening = bridge.server.make_clients()
+    (listener,) = bridge.server._listeners
     clients = []
-    with bind_listener("127.0.0.1", 0) as listener:
-        server = await loop.create_server(
-            bridge.server._connect_to(handlers), sock=listener
-        )
+    with bind_listener("127.0.0.1", 0) as bound:
+        await listening.listen(listener, handlers, bound)
 
         async def open_client(client_id="app-1"):
-            clients.append(await connect(*listener.getsockname()[:2], client_id))
+            clients.append(await connect(*bound.getsockname()[:2], client_id))
             return clients[-1]
 
         try:
@@ -66,8 +65,7 @@ async def serving_bridge(*overrides):
         finally:
             for client in clients:
                 client.close()
-            server.close()
-            await bridge.server._has_no_connection.wait()
+            await listening.drain(5, lambda: None)
             await bridge.part.close()
 
 

@@ -30,7 +30,8 @@ def answers(run, serving, test, *overrides):
 
 
 ALWAYS = {
-    3: (0, 13), 32: (1, 4), 44: (0, 1), 71: (0, 0), 72: (0, 0), 74: (0, 1)
+    3: (0, 13), 17: (0, 1), 32: (1, 4), 36: (0, 2), 44: (0, 1), 71: (0, 0),
+    72: (0, 0), 74: (0, 1),
 }  # fmt: skip
 """What every bridge serves beside ApiVersions."""
 

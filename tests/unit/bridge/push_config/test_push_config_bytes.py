@@ -15,7 +15,8 @@ from pipelines.bridge.protocol.push_config import (
     write_push_config,
     write_push_config_response,
 )
-from pipelines.bridge.protocol.requests import RequestStream, parse_request
+from pipelines.bridge.protocol.request_stream import RequestStream
+from pipelines.bridge.protocol.requests import parse_request
 from tests.unit.bridge.push_config.raw_client import entry, push_body
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "bridge" / "wire_bytes.tsv"

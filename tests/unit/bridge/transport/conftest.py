@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import struct
+import time
 import uuid
 
 import pytest
@@ -17,6 +18,7 @@ from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.serial import entity_reader
 
 from pipelines.bridge.client_instances import ClientInstances, TelemetryLimits
+from pipelines.bridge.connections import Connections
 from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.handlers import RequestHandlers, serve_metadata
 from pipelines.bridge.listening import bind_listener
@@ -25,11 +27,11 @@ from pipelines.bridge.records import PushIds
 from pipelines.bridge.selections import SubscriptionRegistry
 from pipelines.bridge.subscriptions import parse_subscription
 from pipelines.bridge.telemetry_handlers import TelemetryHandlers
-from pipelines.bridge.transport import (
-    BridgeConnection,
-)
+from pipelines.bridge.transport import BridgeConnection, Endpoint
+from pipelines.settings import load_settings
 
 MAX_REQUEST_BYTES = 2_000
+LIMITS = load_settings("local").limits
 GET = GetTelemetrySubscriptionsRequest(client_instance_id=None)
 SOFTWARE = ApiVersionsRequest(client_software_name="app", client_software_version="1.2")
 METADATA = MetadataRequest(
@@ -37,6 +39,14 @@ METADATA = MetadataRequest(
     include_topic_authorized_operations=False,
 )  # fmt: skip
 NONE = ErrorCode.none
+
+
+class WatchedEnd(BridgeConnection):
+    """A connection that also tells the test when it is lost."""
+
+    def connection_lost(self, exc):
+        super().connection_lost(exc)
+        self.lost.put_nowait(self)
 
 
 @pytest.fixture(scope="session")
@@ -87,20 +97,21 @@ class Bridge:
         self.handlers = RequestHandlers(
             [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
         )
+        self.endpoint = Endpoint(
+            listener="PLAINTEXT",
+            handlers=self.handlers,
+            connections=Connections(LIMITS, self.counters, time.monotonic),
+            counters=self.counters,
+            max_request_bytes=MAX_REQUEST_BYTES,
+        )
 
     def _tick(self):
         self.now_ms += 100
         return self.now_ms
 
     def connect(self):
-        connection = BridgeConnection(
-            len(self.connections) + 1,
-            handlers=self.handlers,
-            listener="PLAINTEXT",
-            max_request_bytes=MAX_REQUEST_BYTES,
-            counters=self.counters,
-            on_lost=self.lost.put_nowait,
-        )
+        connection = WatchedEnd(len(self.connections) + 1, self.endpoint)
+        connection.lost = self.lost
         self.connections.append(connection)
         return connection
 
