@@ -75,7 +75,7 @@ class BridgeServer:
         self.push_config = PushConfigPart(settings)
         self.watch = BridgeWatch(settings.bridge, self.counters)
         """Metrics and health; parts add their metrics to watch.state.groups."""
-        self._cluster = ClusterPart(settings, self._kafka)
+        self.cluster = ClusterPart(settings, self._kafka)
         self.endpoints: dict[str, tuple[str, int]] = {}
         """Host and port of each listener, by its name, once clients may connect."""
         self._listeners = plan_listeners(settings)
@@ -111,14 +111,14 @@ class BridgeServer:
             )
             if not await is_done_before(stop, found_topics):
                 return
-            if not await is_done_before(stop, self._cluster.start()):
+            if not await is_done_before(stop, self.cluster.start()):
                 return
             publisher = self._open_publisher(record_bytes)
             try:
                 await self._listen(sockets, nodes, publisher, stop, on_ready)
             finally:
                 await self.push_config.close()
-                await self._cluster.close()
+                await self.cluster.close()
                 await publisher.close(_FLUSH_S)
                 logger.info("bridge has stopped: %s", self.counters.as_text())
         if publisher.failure is not None:
@@ -142,7 +142,7 @@ class BridgeServer:
                 group.create_task(stop.wait()),
                 group.create_task(publisher.has_failed.wait()),
             }
-            others = [self.watch.follow(publisher), self._cluster.follow()]
+            others = [self.watch.follow(publisher), self.cluster.follow()]
             others.append(clients.keep_watch())
             tasks = {*endings, *(group.create_task(one) for one in others)}
             self._security.start()
@@ -217,7 +217,7 @@ class BridgeServer:
             max_client_instances=bridge.max_client_instances,
         )
         instances = ClientInstances(
-            limits=limits, registry=self._cluster.registry, make_uuid=uuid.uuid4
+            limits=limits, registry=self.cluster.registry, make_uuid=uuid.uuid4
         )
         # Seeded by the system; the ids are unique, not secret.
         push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
@@ -237,7 +237,7 @@ class BridgeServer:
                 serve_metadata(node, by_listener),
                 *serve_sasl(),
                 *telemetry.served(),
-                *self._cluster.served(),
+                *self.cluster.served(),
             ],
             forget=telemetry.forget,
             make_instance_id=instances.make_instance_id,

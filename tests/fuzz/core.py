@@ -5,7 +5,7 @@ import struct
 import time
 from collections import Counter
 
-from kio.index import load_response_schema
+from kio.index import UnknownAPIKey, UnknownEntity, load_response_schema
 from kio.serial import entity_reader
 
 from pipelines.bridge.protocol.metadata import AdvertisedNode
@@ -26,11 +26,14 @@ MAX_KNOWN_BODIES = 20_000
 MAX_FRAMES_PER_CONNECTION = 30
 FRAMES_AT_ONCE = (1, 1, 2, 5)
 API_VERSIONS, GET, PUSH = 18, 71, 72
+LAST_API_VERSIONS_LAYOUT = 4
 UNSUPPORTED_VERSION = b"\x00\x23"
 _SETTINGS = (
     "bridge.telemetry_max_bytes=500",
     "bridge.max_client_instances=2000",
     "bridge.max_request_bytes=4000",
+    "client_config.enabled=true",
+    "client_config.max_bytes=1500",
     'subscriptions=[{name="s",metrics=["*"],interval_ms=100,match=[]}]',
 )
 
@@ -139,7 +142,7 @@ class FuzzedCore:
             self._pending.pop(where)(self._chance.random() < 0.5)
 
     def _change_subscriptions(self):
-        registry, name = self._server.registry, f"s{self._chance.randrange(5)}"
+        registry, name = self._server.cluster.registry, f"s{self._chance.randrange(5)}"
         if self._chance.random() < 0.5:
             registry.remove(name)
         else:
@@ -165,8 +168,9 @@ class FuzzedCore:
             raise Broken("replies are not in the order of the requests")
         body = reply[4:]
         version = request.api_version
-        if request.api_key == API_VERSIONS and body.startswith(UNSUPPORTED_VERSION):
-            version = 0
+        if request.api_key == API_VERSIONS:
+            is_refused = body.startswith(UNSUPPORTED_VERSION)
+            version = 0 if is_refused else min(version, LAST_API_VERSIONS_LAYOUT)
         key = request.api_key, version, body
         if key in self._known_bodies:
             return
@@ -178,7 +182,7 @@ class FuzzedCore:
     def _decode(self, request, version, body):
         try:
             schema = load_response_schema(request.api_key, version)
-        except (KeyError, ValueError, ModuleNotFoundError):
+        except (UnknownAPIKey, UnknownEntity):
             return
         has_tags = schema.__header_schema__.__version__ == 1
         message, size = entity_reader(schema)(body, int(has_tags))

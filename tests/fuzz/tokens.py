@@ -8,7 +8,7 @@ import struct
 import typing
 import uuid
 
-from kio.index import load_request_schema
+from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema
 
 NUMBER, LENGTH, COMPACT_LENGTH, CONTENT, TAGS = range(5)
 _FIXED_SIZES = {
@@ -22,10 +22,6 @@ TEXTS = [
     b"client_id=a.*", b"interval.ms", b"metrics", b"match", b"..", b"-",
 ]  # fmt: skip
 KEY_AND_VERSION = struct.Struct(">hh")
-
-EXTRA_SEEDS = {}
-"""(API key, version) to a function of a random.Random that returns the tokens of a
-body; for APIs that kio has no schema of."""
 
 
 def uvarint(number):
@@ -57,12 +53,30 @@ class TokenWriter:
     def _body(self):
         extra = EXTRA_SEEDS.get((self._api.api_key, self._version))
         if extra is not None:
-            return extra(self._chance)
+            return extra(self)
         try:
             schema = load_request_schema(self._api.api_key, self._version)
-        except (KeyError, ValueError, ModuleNotFoundError):
+        except (UnknownAPIKey, UnknownEntity):
             return [self._fixed("int32"), *self._text(is_nullable=True), self._tags()]
         return self._entity(schema)
+
+    def software(self, *, has_cluster, has_instance_id):
+        """Return ApiVersions as a client sends it."""
+        tokens = self._text(is_nullable=False) + self._text(is_nullable=False)
+        if has_cluster:
+            tokens += [*self._text(is_nullable=True), self._fixed("int32")]
+        if has_instance_id:
+            tokens.append(self._fixed("uuid"))
+        return [*tokens, self._tags()]
+
+    def configs(self):
+        """Return PushConfig 0 with some entries."""
+        count = self._chance.choice([0, 1, 1, 2, 11])
+        tokens = [self._length(count, ">i")]
+        for _ in range(count):
+            tokens += self._text(is_nullable=False) + self._text(is_nullable=False)
+            tokens += [self._fixed("int8"), self._fixed("bool"), self._tags()]
+        return [*tokens, self._tags()]
 
     def _entity(self, schema):
         hints = typing.get_type_hints(schema)
@@ -132,3 +146,11 @@ def make_tags(chance):
         tag = uvarint(chance.choice([0, 1, 2, 9, 10_000]))
         fields += [tag, uvarint(len(content)), content]
     return uvarint(count) + b"".join(fields)
+
+
+EXTRA_SEEDS = {
+    (18, 5): lambda writer: writer.software(has_cluster=True, has_instance_id=False),
+    (18, 6): lambda writer: writer.software(has_cluster=True, has_instance_id=True),
+    (10_071, 0): TokenWriter.configs,
+}
+"""(API key, version) to what makes the tokens of a body, where kio has no schema."""

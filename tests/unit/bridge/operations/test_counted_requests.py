@@ -11,7 +11,7 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 
 from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.metadata import AdvertisedNode
-from pipelines.bridge.protocol.requests import RequestStream
+from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.server import BridgeServer
 from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
