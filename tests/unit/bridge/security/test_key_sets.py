@@ -1,9 +1,6 @@
 """Keys from a URL: a real HTTP server on loopback."""
 
-import http.server
 import ssl
-import threading
-from contextlib import contextmanager
 
 import pytest
 
@@ -14,34 +11,7 @@ from pipelines.bridge.key_sets import (
     load_key_set,
 )
 
-
-@contextmanager
-def issuer(answers, context=None):
-    """Serve a table of path to (status, body, headers); yield the port."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            status, body, headers = answers[self.path]
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_arguments):
-            return
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+from .issuer import issuer
 
 
 def test_a_file_is_read_as_it_is(tmp_path):
