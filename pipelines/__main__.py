@@ -200,15 +200,34 @@ def run_job(arguments: Namespace) -> int:
 def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
     """Serve clients until SIGINT or SIGTERM; the second one does not wait for them."""
     from pipelines.bridge.logs import make_handler
-    from pipelines.bridge.server import BridgeServer
+    from pipelines.bridge.workers import run_workers
 
     settings = read_settings(arguments)
     handler = make_handler(settings.bridge.log_format, sys.stderr)
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    server = BridgeServer(settings, make_secret_reader())
 
     def say_endpoint(host: str, port: int) -> None:
         print(f"bridge: {host}:{port}", flush=True)
+
+    if settings.bridge.workers > 1:
+        return run_workers(settings, run_bridge_worker, say_endpoint)
+    return run_one_bridge(settings, say_endpoint)
+
+
+def run_bridge_worker(settings: Settings, on_ready: Callable[[str, int], None]) -> int:
+    """Serve clients from a process that was forked; nobody catches what it raises."""
+    try:
+        return run_one_bridge(settings, on_ready)
+    except PipelineError as error:
+        print(f"kafka-clientele: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def run_one_bridge(settings: Settings, on_ready: Callable[[str, int], None]) -> int:
+    """Serve clients from this process until SIGINT or SIGTERM."""
+    from pipelines.bridge.server import BridgeServer
+
+    server = BridgeServer(settings, make_secret_reader())
 
     async def serve() -> None:
         stop = asyncio.Event()
@@ -221,7 +240,7 @@ def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
 
         loop.add_signal_handler(signal.SIGINT, end, EXIT_INTERRUPTED)
         loop.add_signal_handler(signal.SIGTERM, end, EXIT_TERMINATED)
-        await server.serve(stop, say_endpoint)
+        await server.serve(stop, on_ready)
 
     import uvloop
 

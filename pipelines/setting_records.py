@@ -107,6 +107,12 @@ class BridgeSettings:
         low=1024,
         high=MAX_UNACKNOWLEDGED_BYTES,
     )
+    workers: int = key(
+        "Processes that serve the same addresses, each with its own metrics: "
+        "http_port, and the ports behind it.",
+        low=1,
+        high=256,
+    )
     drain_timeout_ms: int = key(
         "Longest wait for pushes in flight when the bridge stops.", unit="ms"
     )

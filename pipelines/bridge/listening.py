@@ -93,15 +93,22 @@ def _check_sasl(listener: ListenerSettings, place: str, settings: Settings) -> N
             )
 
 
-def bind_all(listeners: Sequence[ListenerSettings]) -> list[socket.socket]:
+def bind_all(
+    listeners: Sequence[ListenerSettings], *, is_shared: bool = False
+) -> list[socket.socket]:
     """Take the address of every listener, or of none.
+
+    Args:
+        listeners: In the order of the sockets returned.
+        is_shared: Whether several processes listen there.
 
     Raises: MissingService when one cannot be had.
     """
     sockets: list[socket.socket] = []
     try:
         for listener in listeners:
-            sockets.append(bind_listener(listener.host, listener.port))  # noqa: PERF401 - those before a failure are closed
+            one = bind_listener(listener.host, listener.port, is_shared=is_shared)
+            sockets.append(one)
     except MissingService:
         for one in sockets:
             one.close()
@@ -109,13 +116,16 @@ def bind_all(listeners: Sequence[ListenerSettings]) -> list[socket.socket]:
     return sockets
 
 
-def bind_listener(host: str, port: int, *, keys: str = LISTENER_KEYS) -> socket.socket:
+def bind_listener(
+    host: str, port: int, *, keys: str = LISTENER_KEYS, is_shared: bool = False
+) -> socket.socket:
     """Take an address to listen on; nobody can connect yet.
 
     Args:
         host: Name or address; empty for every address.
         port: 0 takes a free one.
         keys: The settings that both come from.
+        is_shared: Whether several processes listen there.
     Raises: MissingService when it cannot be had.
     """
     try:
@@ -128,6 +138,8 @@ def bind_listener(host: str, port: int, *, keys: str = LISTENER_KEYS) -> socket.
     try:
         # A stopped bridge must be able to come back while old connections linger.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if is_shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         # Connections inherit it: a client whose machine is gone says nothing, for ever.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if family == socket.AF_INET6:
