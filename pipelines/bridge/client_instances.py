@@ -63,6 +63,8 @@ class ClientInstances:
         # Keyed by the bytes of an id, which take less than half of a UUID's memory.
         self._instances: OrderedDict[bytes, ClientInstance] = OrderedDict()
         self._made_by_connection: dict[int, bytes] = {}
+        self._looked_ms = 0
+        """When instances that have expired were last looked for."""
 
     def __len__(self) -> int:
         return len(self._instances)
@@ -155,7 +157,10 @@ class ClientInstances:
         connection_id: int,
         now_ms: int,
     ) -> ClientInstance:
-        self._drop_expired(now_ms)
+        # Many requests come in one millisecond.
+        if now_ms != self._looked_ms:
+            self._looked_ms = now_ms
+            self._drop_expired(now_ms)
         instance = self._instances.get(key)
         if instance is None or instance.expires_ms <= now_ms:
             instance = self._make_instance(key, identity)

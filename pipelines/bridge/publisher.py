@@ -139,17 +139,20 @@ class Publisher:
     def _poll(self) -> None:
         """Take the reports that are there; look again soon while some are missing."""
         self._polled_s = self._loop.time()
-        taken = self._producer.poll(0)
-        while self._waiting and self._waiting[0].acknowledge is None:
-            self._waiting.popleft()
-        if not self.held_bytes:
-            pause_s = IDLE_POLL_S
-        elif taken:
-            pause_s = POLL_S
-        else:
-            pause_s = min(2 * self._poll_pause_s, LONGEST_POLL_S)
         self._poll_timer = None
-        self._poll_later(pause_s)
+        taken = 1
+        try:
+            taken = self._producer.poll(0)
+        finally:
+            # Whatever an answer raised: the others must be heard.
+            while self._waiting and self._waiting[0].acknowledge is None:
+                self._waiting.popleft()
+            if not self.held_bytes:
+                self._poll_later(IDLE_POLL_S)
+            elif taken:
+                self._poll_later(POLL_S)
+            else:
+                self._poll_later(min(2 * self._poll_pause_s, LONGEST_POLL_S))
 
     def _report(
         self, waiting: Waiting, error: KafkaError | None, _message: Message

@@ -94,10 +94,8 @@ class BridgeServer:
     async def _serve(self, stop: asyncio.Event, on_ready: OnReady) -> None:
         bridge = self._bridge
         with ExitStack() as bound:
-            sockets = [
-                bound.enter_context(one)
-                for one in bind_all(self._listeners, is_shared=self._bridge.workers > 1)
-            ]
+            taken = bind_all(self._listeners, is_shared=bridge.workers > 1)
+            sockets = [bound.enter_context(one) for one in taken]
             nodes = {
                 listener.name: advertised_node(bridge, listener, one.getsockname()[1])
                 for listener, one in zip(self._listeners, sockets, strict=True)
