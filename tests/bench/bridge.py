@@ -9,13 +9,9 @@ runs here. Linux only. It prints and never fails on a figure.
 
 import argparse
 import os
-import platform
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import uvloop
@@ -23,8 +19,11 @@ import uvloop
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from tests.bench.push_load import Load  # noqa: E402 - path
+from tests.bench.running_bridge import (  # noqa: E402 - path
+    describe_machine,
+    running_bridge,
+)
 
 INTERVAL_MS = 100
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -50,43 +49,7 @@ def list_children(pid):
     return [int(child) for child in path.read_text().split()]
 
 
-def read_resident_bytes(pid):
-    """Return the resident memory of a process."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-@contextmanager
-def running_bridge(kafka, folder, *overrides):
-    """Start the bridge by its command; yields its process, host and port."""
-    settings = [
-        f"kafka.bootstrap_servers={kafka.bootstrap_servers}",
-        "bridge.listen_port=0",
-        f"subscriptions=[{SUBSCRIPTION}]",
-        *overrides,
-    ]
-    words = [word for one in settings for word in ("--set", one)]
-    with (Path(folder) / "bridge.log").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pipelines", "bridge", "--env", "local", *words],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
-    try:
-        line = next((one for one in process.stdout if one.startswith("bridge:")), None)
-        if line is None:
-            raise RuntimeError(Path(log.name).read_text(encoding="utf-8")[-2_000:])
-        host, _, port = line.split()[-1].rpartition(":")
-        yield process, host, int(port)
-    finally:
-        process.terminate()
-        process.wait()
-        process.stdout.close()
-
-
-async def measure(process, host, port, arguments):
+async def measure(bridge, arguments):
     """Run the rounds; yield (pushes per CPU-second, per second, latencies, errors)."""
     load = Load(
         connections=arguments.connections,
@@ -95,20 +58,20 @@ async def measure(process, host, port, arguments):
         interval_ms=INTERVAL_MS,
         pushes_per_s=arguments.pushes_per_s,
     )
-    await load.connect(host, port)
+    await load.connect("127.0.0.1", bridge.port)
     await load.run(arguments.seconds / 2)  # warm
     for _ in range(arguments.rounds):
-        cpu_s, began_s = read_cpu_s(process.pid), time.perf_counter()
+        cpu_s, began_s = read_cpu_s(bridge.pid), time.perf_counter()
         result = await load.run(arguments.seconds)
-        cpu_s = read_cpu_s(process.pid) - cpu_s
+        cpu_s = read_cpu_s(bridge.pid) - cpu_s
         yield result, cpu_s, time.perf_counter() - began_s
     load.close()
 
 
-async def print_rounds(process, host, port, arguments):
+async def print_rounds(bridge, arguments):
     """Print one line a round and the median."""
     figures = []
-    async for result, cpu_s, wall_s in measure(process, host, port, arguments):
+    async for result, cpu_s, wall_s in measure(bridge, arguments):
         accepted = result.errors.pop(0, 0)
         figures.append(accepted / cpu_s)
         cuts = statistics.quantiles(result.latencies_s, n=100)
@@ -120,7 +83,7 @@ async def print_rounds(process, host, port, arguments):
         )
     median, low, high = statistics.median(figures), min(figures), max(figures)
     print(f"median {median:,.0f} ({low:,.0f} to {high:,.0f}) pushes per CPU-second")
-    print(f"resident {read_resident_bytes(process.pid) / 1e6:,.0f} MB")
+    print(f"resident {bridge.resident_bytes / 1e6:,.0f} MB")
 
 
 def main():
@@ -135,16 +98,11 @@ def main():
     parser.add_argument("--set", action="append", default=[])
     arguments = parser.parse_args()
     print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python "
-        f"{platform.python_version()}; {arguments.connections} connections, pushes of "
+        f"{describe_machine()}; {arguments.connections} connections, pushes of "
         f"{arguments.metrics_bytes} bytes, acks=all, idempotent, one broker"
     )
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        EmbeddedKafka(java="java") as kafka,
-        running_bridge(kafka, folder, *arguments.set) as (process, host, port),
-    ):
-        uvloop.run(print_rounds(process, host, port, arguments))
+    with running_bridge(f"subscriptions=[{SUBSCRIPTION}]", *arguments.set) as bridge:
+        uvloop.run(print_rounds(bridge, arguments))
 
 
 if __name__ == "__main__":
