@@ -64,7 +64,7 @@ async def change_subscription(stage):
 
 def put_subscription(server, metrics):
     properties = {"metrics": metrics, "interval.ms": str(INTERVAL_MS)}
-    server.registry.put(parse_subscription("s", properties))
+    server.cluster.registry.put(parse_subscription("s", properties))
 
 
 async def alter_compression_type(stage):
@@ -110,7 +110,7 @@ async def ask_early(stage):
 
 def put_subscription_slowly(server):
     properties = {"metrics": "*", "interval.ms": "20000"}
-    server.registry.put(parse_subscription("s", properties))
+    server.cluster.registry.put(parse_subscription("s", properties))
 
 
 async def alter_version(stage):

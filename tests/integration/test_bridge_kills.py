@@ -24,7 +24,7 @@ def test_each_accepted_push_is_there_once_after_kills(tmp_path):
 
 
 def test_outage_under_load_is_refused_within_the_bound_and_nothing_is_lost(tmp_path):
-    bound = 1_048_576
+    bound = 1_200_000
     outcomes, comparison, samples = run_outage(
         5, 40, 65_536, bound, tmp_path, lambda _: None, phase_s=3
     )
