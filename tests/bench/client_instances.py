@@ -15,15 +15,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from kio.schema.push_telemetry.v0.request import (  # noqa: E402 - path
-    PushTelemetryRequest,
-)
-
 from pipelines.bridge.client_identity import ClientIdentity  # noqa: E402 - path
 from pipelines.bridge.client_instances import (  # noqa: E402 - path
     ClientInstances,
     TelemetryLimits,
 )
+from pipelines.bridge.protocol.push_telemetry import PushRequest  # noqa: E402 - path
 from pipelines.bridge.selections import SubscriptionRegistry  # noqa: E402 - path
 from pipelines.bridge.subscriptions import parse_subscription  # noqa: E402 - path
 
@@ -69,8 +66,8 @@ def main():
     for number in range(count):
         identity = make_identity(number)
         answer = instances.get(None, identity, connection_id=number, now_ms=NOW_MS)
-        push = PushTelemetryRequest(
-            client_instance_id=answer.client_instance_id,
+        push = PushRequest(
+            client_instance_id=answer.client_instance_id.bytes,
             subscription_id=answer.subscription_id,
             terminating=False,
             compression_type=4,
