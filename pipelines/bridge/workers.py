@@ -109,6 +109,9 @@ class _Workers:
         if process_id:
             os.close(writing)
             self._numbers[process_id] = number
+            # A signal that came meanwhile has not reached this one.
+            if self._is_stopping:
+                os.kill(process_id, signal.SIGTERM)
             return reading
         os.close(reading)
         os.close(self._end_of_life)
@@ -139,7 +142,8 @@ class _Workers:
                 continue
             logger.error("bridge worker %d has ended (%d)", number, exit_code)
             time.sleep(RESTART_PAUSE_S)
-            os.close(self._start(number))
+            if not self._is_stopping:
+                os.close(self._start(number))
         return result
 
     def _forward(self, number: int, _frame: object) -> None:
