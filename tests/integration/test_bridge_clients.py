@@ -6,12 +6,13 @@ import time
 import uuid
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from pipelines.bridge.server import BridgeServer
 from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from tests.integration.config_support import read_topic
 
 CLIENTS = ("producer-1", "consumer-1")
 PUSHES = 2
@@ -60,27 +61,6 @@ def use_clients(endpoint, server):
     producer.flush(1)
 
 
-def read_all(kafka, topic):
-    consumer = Consumer(
-        {
-            "bootstrap.servers": kafka.bootstrap_servers,
-            "group.id": "reader",
-            "enable.metrics.push": False,
-        }
-    )
-    records = []
-    try:
-        partitions = consumer.list_topics(topic).topics[topic].partitions
-        for number in partitions:
-            partition = TopicPartition(topic, number, 0)
-            _, end = consumer.get_watermark_offsets(partition)
-            consumer.assign([partition])
-            records += [consumer.poll(DEADLINE_S) for _ in range(end)]
-    finally:
-        consumer.close()
-    return records
-
-
 @pytest.fixture(scope="module")
 def topic():
     return f"telemetry-{uuid.uuid4()}"
@@ -103,7 +83,7 @@ def pushed(kafka, topic):
             stop.set()
         return server.counters
 
-    return asyncio.run(run()), read_all(kafka, topic)
+    return asyncio.run(run()), read_topic(kafka, topic)
 
 
 def test_accepted_pushes_are_the_records_of_the_topic(pushed):

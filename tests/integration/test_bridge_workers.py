@@ -12,7 +12,7 @@ import pytest
 
 from tests.bench.running_bridge import GET, make_push, read_reply
 from tests.integration.bridge_process import BridgeProcess
-from tests.integration.test_bridge_clients import read_all
+from tests.integration.config_support import read_topic
 
 PATIENCE_S = 60
 CONNECTIONS = 24
@@ -68,7 +68,7 @@ def test_any_worker_takes_a_push_that_another_has_answered_a_get_for(workers, ka
         with connect(bridge) as client:
             client.sendall(make_push(subscription))
             assert read_reply(client)[-3:-1] == b"\x00\x00"
-    written_by = {dict(one.headers())["bridge_id"] for one in read_all(kafka, topic)}
+    written_by = {dict(one.headers())["bridge_id"] for one in read_topic(kafka, topic)}
     assert written_by == {b"b-0", b"b-1"}
 
 
