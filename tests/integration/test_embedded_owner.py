@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 PATIENCE_S = 60
+# A shell lets what it starts in the background ignore SIGINT, and children inherit that.
 OWNER = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from pipelines.embedded import EmbeddedKafka, run_kafka
 {body}
 """
