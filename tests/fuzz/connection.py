@@ -10,6 +10,7 @@ from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
 from pipelines.bridge.protocol.replies import ReplyOrder
 from pipelines.bridge.protocol.request_stream import RequestStream
+from pipelines.bridge.protocol.requests import parse_request
 
 MAX_REQUEST_BYTES = 4_000
 
@@ -27,6 +28,8 @@ class Seen:
     connections: int = 0
     answers: Counter = field(default_factory=Counter)
     """By API key and version."""
+    plain_pushes: int = 0
+    """Pushes that were read at once."""
     unasked: Counter = field(default_factory=Counter)
     """Requests that ended their connection, by the kind of error."""
     counts: Counter = field(default_factory=Counter)
@@ -37,6 +40,7 @@ class Seen:
         self.frames += other.frames
         self.counts += other.counts
         self.connections += other.connections
+        self.plain_pushes += other.plain_pushes
         self.answers += other.answers
         self.unasked += other.unasked
         self.slowest_s = max(self.slowest_s, other.slowest_s)
@@ -50,9 +54,7 @@ class FuzzedConnection:
         self.connection = Connection(
             connection_id=connection_id, identity=make_identity("L", "127.0.0.1", 1)
         )
-        self._stream = RequestStream(
-            core.handlers.apis, max_request_bytes=MAX_REQUEST_BYTES
-        )
+        self._stream = RequestStream(max_request_bytes=MAX_REQUEST_BYTES)
         self._replies = ReplyOrder()
         self._asked = []
         self._answered = 0
@@ -71,23 +73,28 @@ class FuzzedConnection:
 
     def _serve_one(self):
         began = time.perf_counter()
-        request = self._stream.next_request()
-        if request is None:
+        frame = self._stream.next_frame()
+        if frame is None:
             return False
+        handlers = self._core.handlers
+        reader = self.connection.push_reader
+        plain = None if reader is None else reader.read(frame, 0)
+        request = parse_request(frame, handlers.apis)
         self._core.seen.frames += 1
         self._asked.append(request)
         reply = partial(self._fill, self._replies.open())
-        self._core.handlers.handle(request, self.connection, reply)
+        if plain is None:
+            handlers.handle(request, self.connection, reply)
+        else:
+            self._core.check_plain_push(request, self.connection, plain)
+            handlers.take_push(*plain, self.connection, reply)
         elapsed_s = time.perf_counter() - began
         if elapsed_s > self._core.seen.slowest_s:
             self._core.note_slow(elapsed_s)
         return True
 
-    def _fill(self, slot, reply):
-        if slot.reply is not None:
-            raise Broken("a request was answered twice")
-        slot.reply = reply
-        ready = self._replies.take_ready()
+    def _fill(self, place, reply):
+        ready = self._replies.fill(place, reply)
         while ready:
             size = 4 + struct.unpack_from(">i", ready)[0]
             if size > len(ready):
