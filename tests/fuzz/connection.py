@@ -8,11 +8,14 @@ from functools import partial
 
 from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.push_telemetry import plain_push_reader
 from pipelines.bridge.protocol.replies import ReplyOrder
 from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.protocol.requests import parse_request
 
 MAX_REQUEST_BYTES = 4_000
+CLIENT_IDS = (None, "app-1", "")
+"""Those of the requests that are mutated."""
 
 
 class Broken(Exception):
@@ -77,21 +80,39 @@ class FuzzedConnection:
         if frame is None:
             return False
         handlers = self._core.handlers
-        reader = self.connection.push_reader
-        plain = None if reader is None else reader.read(frame, 0)
-        request = parse_request(frame, handlers.apis)
+        try:
+            request = parse_request(frame, handlers.apis)
+        except (MalformedRequest, UnsupportedRequest):
+            self._check_is_not_plain(frame)
+            raise
+        plain = self._read_at_once(frame, request)
         self._core.seen.frames += 1
         self._asked.append(request)
         reply = partial(self._fill, self._replies.open())
         if plain is None:
             handlers.handle(request, self.connection, reply)
         else:
-            self._core.check_plain_push(request, self.connection, plain)
             handlers.take_push(*plain, self.connection, reply)
         elapsed_s = time.perf_counter() - began
         if elapsed_s > self._core.seen.slowest_s:
             self._core.note_slow(elapsed_s)
         return True
+
+    def _check_is_not_plain(self, frame):
+        for client_id in CLIENT_IDS:
+            if plain_push_reader(client_id).read(frame, 0) is not None:
+                raise Broken(f"read at once, and by the cursor not: {frame.hex()}")
+
+    def _read_at_once(self, frame, request):
+        """Read as the cursor does; None where the connection would not do so."""
+        reader = plain_push_reader(request.client_id)
+        plain = None if reader is None else reader.read(frame, 0)
+        if plain is None:
+            return None
+        if plain != (request.correlation_id, request.body):
+            raise Broken(f"read at once: {plain}; by the cursor: {request}")
+        self._core.seen.plain_pushes += 1
+        return plain if reader is self.connection.push_reader else None
 
     def _fill(self, place, reply):
         ready = self._replies.fill(place, reply)

@@ -161,16 +161,6 @@ class FuzzedCore:
         if self.seen.slowest_s > MAX_FRAME_S:
             raise Broken(f"a frame took {self.seen.slowest_s * 1_000:.0f} ms")
 
-    def check_plain_push(self, request, connection, plain):
-        """Check that what was read at once is what the cursor has read."""
-        self.seen.plain_pushes += 1
-        known = connection.identity.client_id
-        if (
-            plain != (request.correlation_id, request.body)
-            or known != request.client_id
-        ):
-            raise Broken(f"read at once: {plain}; by the cursor: {request}")
-
     def check_reply(self, request, reply):
         """Check that a reply is the one of this request, and whole."""
         self.seen.answers[request.api_key, request.api_version] += 1
