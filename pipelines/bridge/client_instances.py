@@ -27,6 +27,7 @@ from .subscription_ids import subscription_id
 from .telemetry import (
     RESERVED_INSTANCE_IDS,
     ClientInstance,
+    expires_after_ms,
     judge_get,
     judge_push,
     take_back_push,
@@ -128,12 +129,11 @@ class ClientInstances:
         )
         return error, instance
 
-    def take_back(self, request: PushRequest) -> None:
+    def take_back(self, instance_id: bytes, *, was_terminating: bool) -> None:
         """Note that a push judged well was refused after all."""
-        instance_id = request.client_instance_id
         instance = self._instances.get(instance_id)
         if instance is not None:
-            take_back_push(request, instance)
+            take_back_push(instance, was_terminating=was_terminating)
 
     def forget_connection(self, connection_id: int) -> None:
         """Forget the instance that a closed connection has made."""
@@ -161,7 +161,8 @@ class ClientInstances:
         if now_ms != self._looked_ms:
             self._looked_ms = now_ms
             self._drop_expired(now_ms)
-        instance = self._instances.get(key)
+        instances = self._instances
+        instance = instances.get(key)
         if instance is None or instance.expires_ms <= now_ms:
             instance = self._make_instance(key, identity)
             self._instances[key] = instance
@@ -171,10 +172,10 @@ class ClientInstances:
             instance = self._make_instance(key, instance.identity)
             self._instances[key] = instance
             self._made_by_connection[connection_id] = key
-        self._instances.move_to_end(key)
+        instances.move_to_end(key)
         instance.expires_ms = now_ms + instance.expires_after_ms
-        if len(self._instances) > self._limits.max_client_instances:
-            self._instances.popitem(last=False)
+        if len(instances) > self._limits.max_client_instances:
+            instances.popitem(last=False)
         return instance
 
     def _drop_expired(self, now_ms: int) -> None:
@@ -192,6 +193,7 @@ class ClientInstances:
             selection=selection,
             subscription_id=subscription_id(selection.checksum, instance_id),
             subscription_version=self._registry.version,
+            expires_after_ms=expires_after_ms(selection.push_interval_ms),
         )
 
 

@@ -25,7 +25,7 @@ def make_config_record(
     topic: str,
     client_instance_id: uuid.UUID,
     connection_headers: ConnectionHeaders,
-    push_id: str,
+    push_id: bytes,
     received_at_ms: int,
 ) -> TelemetryRecord:
     """Make the record of one accepted push.
@@ -46,7 +46,7 @@ def make_config_record(
             ("client_instance_id", key),
             *connection_headers.headers,
             ("received_at_ms", b"%d" % received_at_ms),
-            ("push_id", push_id.encode()),
+            ("push_id", push_id),
             ("redacted_keys", redacted),
         ],
         timestamp_ms=received_at_ms,

@@ -22,6 +22,7 @@ from .protocol.api_versions import (
     is_valid_software,
 )
 from .protocol.metadata import AdvertisedNode, answer_metadata
+from .protocol.push_telemetry import PlainPushReader, PushRequest
 from .protocol.replies import encode_reply, read_error_code
 from .protocol.requests import API_VERSIONS_API, METADATA_API, Request
 from .protocol.software import ClientSoftware, split_software_version
@@ -43,6 +44,9 @@ class Connection:
     identity: ClientIdentity
     headers: ConnectionHeaders | None = None
     """identity as headers; made when first needed, None when out of date."""
+    push_reader: PlainPushReader | None = None
+    """Reads its pushes at once; None where that must not be: before the first one was
+    accepted, when headers are out of date, and while it must authenticate."""
     named_instance_id: uuid.UUID | None = None
     """The client instance id that the client goes by: in ApiVersions, or made for a
     configuration that came without any."""
@@ -58,10 +62,18 @@ class Connection:
     def change_identity(self, identity: ClientIdentity) -> None:
         """Take an identity that is better known."""
         self.identity = identity
-        self.headers = None
+        self.headers = self.push_reader = None
 
 
 Handler = Callable[[Request, Connection, WriteReply], None]
+TakePush = Callable[[int, PushRequest, Connection, WriteReply], None]
+"""Takes a push that a connection's push_reader has read, and its correlation id."""
+
+
+def _take_no_push(
+    _correlation_id: int, _push: PushRequest, _connection: Connection, _: WriteReply
+) -> None:
+    raise ValueError("a push where none are served")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +86,8 @@ class ServedRequest:
     """Byte of the answer's body where its error code stands; None where it has none."""
     is_counted: bool = False
     """Whether its part counts the answers itself."""
+    take_push: TakePush | None = None
+    """Takes what push_reader has read; None for whoever sets no such reader."""
 
 
 def make_identity(listener: str, address: str, port: int) -> ClientIdentity:
@@ -114,6 +128,8 @@ class RequestHandlers:
         everything = [own, *served]
         self.apis: ServedApis = index_apis(*(one.api for one in everything))
         self.forget = forget
+        takers = (one.take_push for one in everything)
+        self.take_push: TakePush = next(filter(None, takers), _take_no_push)
         counts = answers or AnswerCounts()
         self._handlers: Mapping[int, Handler] = {
             one.api.api_key: one.handle if one.is_counted else _counting(one, counts)

@@ -9,8 +9,8 @@ is refused at once. Kafka may take a refused record after all; that is counted.
 """
 
 import asyncio
+import itertools
 import logging
-from collections import deque
 from collections.abc import Mapping
 from functools import partial
 
@@ -22,7 +22,6 @@ from .counters import BridgeCounters
 from .records import TelemetryRecord
 from .telemetry_handlers import Acknowledge
 from .topics import unusable_settings
-from .waiting import Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +60,11 @@ class Publisher:
         """Time of the loop at Kafka's last acknowledgement."""
         self.refused_s: float | None = None
         """Time of the loop when Kafka last did not acknowledge in time, or refused."""
-        self._waiting: deque[Waiting] = deque()
+        self._latency = counters.publish_latency
+        self._last_ticket = 0
+        self._waiting: dict[int, tuple[Acknowledge, float]] = {}
+        """Whom to tell of each record, by its ticket, and when it was sent. The oldest
+        is the first."""
         self._timer: asyncio.TimerHandle | None = None
         self._poll_pause_s = IDLE_POLL_S
         self._poll_timer: asyncio.TimerHandle | None = None
@@ -82,37 +85,38 @@ class Publisher:
             self._counters.publish_overflows += 1
             acknowledge(False)
             return
-        deadline_s = self._loop.time() + self._publish_timeout_s
-        waiting = Waiting(acknowledge, deadline_s, size_bytes)
+        now_s = self._loop.time()
+        ticket = self._last_ticket = self._last_ticket + 1
         try:
             self._producer.produce(
                 record.topic or self._topic,
-                key=record.key,
-                value=record.value,
-                headers=list(record.headers),
+                record.value,
+                record.key,
+                on_delivery=partial(self._report, ticket, size_bytes, now_s),
                 timestamp=record.timestamp_ms,
-                on_delivery=partial(self._report, waiting),
+                headers=record.headers,
             )
         except BufferError:
             self._counters.publish_overflows += 1
-            waiting.answer(is_stored=False)
+            acknowledge(False)
             return
         except KafkaException as error:
             self._count_failure(error.args[0])
-            waiting.answer(is_stored=False)
+            acknowledge(False)
             return
         self.held_bytes += size_bytes
-        self._waiting.append(waiting)
-        self._set_timer()
+        self._waiting[ticket] = acknowledge, now_s
+        if self._timer is None:
+            self._set_timer()
         if self._poll_pause_s > LONGEST_POLL_S:
             self._poll_later(POLL_S)
 
     def refuse_waiting(self) -> None:
         """Answer everything that still waits for Kafka as refused."""
-        for waiting in list(self._waiting):
-            if waiting.answer(is_stored=False):
-                self._counters.publish_timeouts += 1
-        self._waiting.clear()
+        waiting, self._waiting = self._waiting, {}
+        self._counters.publish_timeouts += len(waiting)
+        for acknowledge, _ in waiting.values():
+            acknowledge(False)
 
     async def close(self, timeout_s: float) -> None:
         """Give Kafka what is left, for so long."""
@@ -145,8 +149,6 @@ class Publisher:
             taken = self._producer.poll(0)
         finally:
             # Whatever an answer raised: the others must be heard.
-            while self._waiting and self._waiting[0].acknowledge is None:
-                self._waiting.popleft()
             if not self.held_bytes:
                 self._poll_later(IDLE_POLL_S)
             elif taken:
@@ -155,36 +157,50 @@ class Publisher:
                 self._poll_later(min(2 * self._poll_pause_s, LONGEST_POLL_S))
 
     def _report(
-        self, waiting: Waiting, error: KafkaError | None, _message: Message
+        self,
+        ticket: int,
+        size_bytes: int,
+        sent_s: float,
+        error: KafkaError | None,
+        _message: Message,
     ) -> None:
         """Answer one record; runs in the event loop, within a poll."""
-        self.held_bytes -= waiting.size_bytes
+        self.held_bytes -= size_bytes
+        waiting = self._waiting.pop(ticket, None)
         if error is None:
-            self.acknowledged_s = self._polled_s
-            waited_s = self._polled_s - waiting.deadline_s + self._publish_timeout_s
-            self._counters.publish_latency.add(waited_s)
-        is_in_time = waiting.answer(is_stored=error is None)
-        if error is not None and is_in_time:
+            self.acknowledged_s = polled_s = self._polled_s
+            self._latency.add(polled_s - sent_s)
+            if waiting is None:
+                self._counters.late_acknowledgements += 1
+            else:
+                waiting[0](True)
+        elif waiting is not None:
+            waiting[0](False)
             self._count_failure(error)
-        elif error is None and not is_in_time:
-            self._counters.late_acknowledgements += 1
 
     def _set_timer(self) -> None:
         if self._timer is None and self._waiting:
+            _, sent_s = next(iter(self._waiting.values()))
             self._timer = self._loop.call_at(
-                self._waiting[0].deadline_s, self._refuse_overdue
+                sent_s + self._publish_timeout_s, self._refuse_overdue
             )
 
     def _refuse_overdue(self) -> None:
         """Refuse what is overdue; all wait equally long, so the oldest is first."""
         self._timer = None
         now_s = self._loop.time()
-        while self._waiting and (
-            self._waiting[0].acknowledge is None or self._waiting[0].deadline_s <= now_s
-        ):
-            if self._waiting.popleft().answer(is_stored=False):
+        latest_s = now_s - self._publish_timeout_s
+        overdue = list(
+            itertools.takewhile(
+                lambda one: one[1][1] <= latest_s, self._waiting.items()
+            )
+        )
+        for ticket, (acknowledge, _) in overdue:
+            # An answer may have made others refuse all that wait.
+            if self._waiting.pop(ticket, None) is not None:
                 self._counters.publish_timeouts += 1
                 self.refused_s = now_s
+                acknowledge(False)
         self._set_timer()
 
     async def is_answered(self, timeout_s: float) -> bool:

@@ -102,8 +102,7 @@ class SecureConnection(TlsConnection):
         if self._is_authenticated or authentication is None:
             super()._take_frame(frame)
             return
-        step = authentication.receive_frame(frame)
-        self._take_step(step, partial(self._fill, self._replies.open()))
+        self._take_step(authentication.receive_frame(frame), self._open_reply())
 
     def _begin_again(self, request: Request, reply: WriteReply) -> bool:
         """Authenticate again, where the session has an end."""
@@ -112,7 +111,7 @@ class SecureConnection(TlsConnection):
         step = self._authentication.begin_again(request)
         if step is None:
             return False
-        self._is_authenticated = False
+        self._shut()
         self._endpoint.connections.begin_handshake(self)
         self._take_step(step, reply)
         return True
@@ -161,6 +160,12 @@ class SecureConnection(TlsConnection):
         self._stream.max_request_bytes = self._endpoint.max_request_bytes
         self._endpoint.connections.end_handshake(self)
 
+    def _shut(self) -> None:
+        """Serve nothing but authentication from here on."""
+        self._is_authenticated = False
+        # Pushes are taken without asking, as long as there is a reader of them.
+        self._connection.push_reader = None
+
     def _refuse(self, step: Refused, reply: WriteReply) -> None:
         if step.is_failed_authentication:
             self._endpoint.counters.failed_authentications += 1
@@ -174,7 +179,7 @@ class SecureConnection(TlsConnection):
         self._expiry = None
         if self._is_authenticated and self._authentication is not None:
             self._authentication.expire()
-            self._is_authenticated = False
+            self._shut()
             self._endpoint.counters.expired_sessions += 1
 
     def _stop_expiry(self) -> None:

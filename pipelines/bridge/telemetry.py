@@ -10,6 +10,7 @@ hear it fall silent until they restart.
 Source: KIP-714; Kafka, ClientMetricsManager.java, ClientMetricsInstance.java.
 """
 
+import functools
 from dataclasses import dataclass
 
 from kio.schema.errors import ErrorCode
@@ -52,12 +53,14 @@ class ClientInstance:
     is_terminating: bool = False
     expires_ms: int = 0
     """When it is forgotten, if nothing is heard of it."""
+    expires_after_ms: int = 0
+    """Milliseconds without a request after which it is forgotten."""
 
-    @property
-    def expires_after_ms(self) -> int:
-        """Milliseconds without a request after which the instance is forgotten."""
-        intervals_ms = _INTERVALS_UNTIL_EXPIRY * self.selection.push_interval_ms
-        return max(_SHORTEST_EXPIRY_MS, intervals_ms)
+
+@functools.lru_cache(maxsize=1_024)
+def expires_after_ms(push_interval_ms: int) -> int:
+    """Return how long a silent client instance is kept; instances share the number."""
+    return max(_SHORTEST_EXPIRY_MS, _INTERVALS_UNTIL_EXPIRY * push_interval_ms)
 
 
 def judge_get(instance: ClientInstance, *, now_ms: int) -> ErrorCode:
@@ -96,37 +99,31 @@ def judge_push(
         instance.is_terminating = request.terminating
         instance.last_error = ErrorCode.invalid_request
         return ErrorCode.invalid_request
-    interval_ms = instance.selection.push_interval_ms
-    is_first_since_get = instance.last_get_ms > instance.last_push_ms
-    is_due = now_ms - instance.last_push_ms >= interval_ms
-    if is_first_since_get or is_due:
+    last_ms = instance.last_push_ms
+    is_first_since_get = instance.last_get_ms > last_ms
+    if is_first_since_get or now_ms - last_ms >= instance.selection.push_interval_ms:
         instance.last_push_ms = now_ms
     elif not request.terminating:
         instance.last_error = ErrorCode.throttling_quota_exceeded
         return ErrorCode.throttling_quota_exceeded
-    error = _judge_content(request, instance, telemetry_max_bytes)
+    error = ErrorCode.none
+    if request.subscription_id != instance.subscription_id:
+        error = ErrorCode.unknown_subscription_id
+    elif request.compression_type not in COMPRESSION_TYPES:
+        error = ErrorCode.unsupported_compression_type
+    elif len(request.metrics) > telemetry_max_bytes:
+        error = ErrorCode.telemetry_too_large
+    else:
+        instance.is_terminating = request.terminating
     instance.last_error = error
-    instance.is_terminating = request.terminating and error is ErrorCode.none
     return error
 
 
-def take_back_push(request: PushRequest, instance: ClientInstance) -> None:
+def take_back_push(instance: ClientInstance, *, was_terminating: bool) -> None:
     """Take back the acceptance of a push that Kafka did not take.
 
     Its slot stays used: the client comes back after its interval.
     """
-    if request.terminating:
+    if was_terminating:
         instance.is_terminating = False
     instance.last_error = ErrorCode.throttling_quota_exceeded
-
-
-def _judge_content(
-    request: PushRequest, instance: ClientInstance, telemetry_max_bytes: int
-) -> ErrorCode:
-    if request.subscription_id != instance.subscription_id:
-        return ErrorCode.unknown_subscription_id
-    if request.compression_type not in COMPRESSION_TYPES:
-        return ErrorCode.unsupported_compression_type
-    if len(request.metrics) > telemetry_max_bytes:
-        return ErrorCode.telemetry_too_large
-    return ErrorCode.none

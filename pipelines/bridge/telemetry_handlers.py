@@ -16,10 +16,20 @@ from .client_instances import ClientInstances
 from .counters import BridgeCounters
 from .handlers import Connection, ServedRequest, WriteReply, expect
 from .instance_metrics import TopInstances
-from .protocol.push_telemetry import PUSH_TELEMETRY_API, PushRequest
-from .protocol.replies import encode_body, encode_push_body, encode_reply
+from .protocol.push_telemetry import (
+    PUSH_TELEMETRY_API,
+    PushRequest,
+    plain_push_reader,
+)
+from .protocol.replies import encode_body, encode_push_reply, encode_reply
 from .protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API, Request
-from .records import PushIds, TelemetryRecord, identity_headers, make_record
+from .records import (
+    ConnectionHeaders,
+    PushIds,
+    TelemetryRecord,
+    identity_headers,
+    make_record,
+)
 
 Acknowledge = Callable[[bool], None]
 Publish = Callable[[TelemetryRecord, Acknowledge], None]
@@ -72,7 +82,10 @@ class TelemetryHandlers:
                 is_counted=True,
             ),
             ServedRequest(
-                api=PUSH_TELEMETRY_API, handle=self._answer_push, is_counted=True
+                api=PUSH_TELEMETRY_API,
+                handle=self._answer_push,
+                is_counted=True,
+                take_push=self._take_push,
             ),
         ]
 
@@ -103,6 +116,15 @@ class TelemetryHandlers:
         self, request: Request, connection: Connection, reply: WriteReply
     ) -> None:
         body = expect(PushRequest, request)
+        self._take_push(request.correlation_id, body, connection, reply)
+
+    def _take_push(
+        self,
+        correlation_id: int,
+        body: PushRequest,
+        connection: Connection,
+        reply: WriteReply,
+    ) -> None:
         now_ms = self._now_ms()
         error, instance = self._instances.push(
             body,
@@ -113,59 +135,64 @@ class TelemetryHandlers:
         if error is not ErrorCode.none or instance is None:
             self._counters.count_refused_push(error)
             self._note_refused(connection, _as_uuid(body), error)
-            reply(encode_reply(request, encode_push_body(error)))
+            reply(encode_push_reply(correlation_id, error))
             return
-        if connection.headers is None:
-            connection.headers = identity_headers(connection.identity, self._bridge_id)
-            self._top.seat(connection, uuid.UUID(bytes=body.client_instance_id))
+        headers = connection.headers
+        if headers is None or connection.push_reader is None:
+            headers = self._get_ready(connection, body.client_instance_id)
         record = make_record(
             body,
             instance,
-            connection_headers=connection.headers,
+            connection_headers=headers,
             push_id=self._push_ids.make(now_ms),
             received_at_ms=now_ms,
         )
-        finish: Acknowledge = partial(
-            self._finish_push, request, body, connection, reply
+        # What is kept while Kafka has the record: all of the push but its metrics.
+        finish = partial(
+            self._finish_push,
+            *(correlation_id, body.client_instance_id, body.terminating, now_ms),
+            *(connection, reply),
         )
-        # Most connections have no seat, and their pushes cost nothing here.
-        if connection.seat is not None:
-            finish = partial(self._finish_shown_push, finish, body, connection, now_ms)
         self._publish(record, finish)
 
-    def _finish_push(
+    def _get_ready(
+        self, connection: Connection, client_instance_id: bytes
+    ) -> ConnectionHeaders:
+        """Make what all pushes of a connection have in common."""
+        identity = connection.identity
+        connection.push_reader = plain_push_reader(identity.client_id)
+        if connection.headers is None:
+            connection.headers = identity_headers(identity, self._bridge_id)
+            self._top.seat(connection, uuid.UUID(bytes=client_instance_id))
+        return connection.headers
+
+    def _finish_push(  # noqa: PLR0917 - bound by position, which is cheaper
         self,
-        request: Request,
-        body: PushRequest,
+        correlation_id: int,
+        client_instance_id: bytes,
+        was_terminating: bool,  # noqa: FBT001 - see above
+        received_at_ms: int,
         connection: Connection,
         reply: WriteReply,
         is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
     ) -> None:
-        error = ErrorCode.none
-        if is_stored:
-            self._counters.accepted_pushes += 1
-        else:
-            error = ErrorCode.throttling_quota_exceeded
-            self._instances.take_back(body)
-            instance_id = uuid.UUID(bytes=body.client_instance_id)
+        if not is_stored:
+            self._instances.take_back(
+                client_instance_id, was_terminating=was_terminating
+            )
+            instance_id = uuid.UUID(bytes=client_instance_id)
             self._top.count_export_error(connection, instance_id)
-        reply(encode_reply(request, encode_push_body(error)))
-
-    def _finish_shown_push(
-        self,
-        finish: Acknowledge,
-        body: PushRequest,
-        connection: Connection,
-        received_at_ms: int,
-        is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
-    ) -> None:
-        """Count an export of one of the few client instances that have a seat."""
-        if is_stored:
+            error = ErrorCode.throttling_quota_exceeded
+            reply(encode_push_reply(correlation_id, error))
+            return
+        self._counters.accepted_pushes += 1
+        # Most connections have no seat, and their pushes cost nothing here.
+        if connection.seat is not None:
             # A clock that steps back must not take time away from the sum.
             took_ms = max(self._now_ms() - received_at_ms, 0)
-            instance_id = uuid.UUID(bytes=body.client_instance_id)
+            instance_id = uuid.UUID(bytes=client_instance_id)
             self._top.count_export(connection, instance_id, took_ms)
-        finish(is_stored)
+        reply(encode_push_reply(correlation_id, ErrorCode.none))
 
     def _note_refused(
         self,

@@ -1,5 +1,6 @@
 """Connections over TLS: handshakes in turns, then plain bytes to transport.py."""
 
+from collections.abc import Callable
 from functools import partial
 
 from .handshake_queue import HandshakeQueue
@@ -33,6 +34,10 @@ class TlsConnection(BridgeConnection):
         Raises: BrokenTls when the client is not wanted.
         """
         raise NotImplementedError
+
+    def _make_send(self) -> Callable[[bytes], None]:
+        tls = self._tls
+        return super()._make_send() if tls is None else partial(self._send_tls, tls)
 
     def data_received(self, data: bytes) -> None:
         """Answer what is whole; before that, go on with the handshake."""
@@ -74,8 +79,7 @@ class TlsConnection(BridgeConnection):
             return
         self._flush(tls)
         if data:
-            self._stream.receive_data(data)
-            self._serve()
+            self._receive(data)
         if is_over:
             self._is_ending = True
             self._close_when_done()
@@ -94,11 +98,7 @@ class TlsConnection(BridgeConnection):
         if outgoing:
             self._transport.write(outgoing)
 
-    def _write(self, data: bytes) -> None:
-        tls = self._tls
-        if tls is None:
-            self._transport.write(data)
-            return
+    def _send_tls(self, tls: TlsStream, data: bytes) -> None:
         try:
             tls.write(data)
         except BrokenTls as error:

@@ -10,6 +10,7 @@ for how long, is kept in connections.py.
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -17,10 +18,10 @@ from typing import cast
 from .client_identity import address_text
 from .connections import Connections
 from .counters import BridgeCounters
-from .handlers import Connection, RequestHandlers, make_identity
+from .handlers import Connection, RequestHandlers, WriteReply, make_identity
 from .protocol.errors import MalformedRequest, UnsupportedRequest
-from .protocol.replies import ReplyOrder, ReplySlot
-from .protocol.request_stream import RequestStream
+from .protocol.replies import ReplyOrder
+from .protocol.request_stream import FRAME_SIZE_BYTES, RequestStream
 from .protocol.requests import parse_request
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class BridgeConnection(asyncio.Protocol):
         "_is_serving",
         "_is_waiting",
         "_replies",
+        "_send",
         "_stream",
         "_transport",
         "address",
@@ -71,9 +73,7 @@ class BridgeConnection(asyncio.Protocol):
     def __init__(self, connection_id: int, endpoint: Endpoint) -> None:
         self._connection_id = connection_id
         self._endpoint = endpoint
-        self._stream = RequestStream(
-            endpoint.handlers.apis, max_request_bytes=endpoint.max_request_bytes
-        )
+        self._stream = RequestStream(max_request_bytes=endpoint.max_request_bytes)
         self._replies = ReplyOrder()
         self._is_admitted = False
         self._is_peer_reading = True
@@ -83,6 +83,8 @@ class BridgeConnection(asyncio.Protocol):
         self._is_ending = False
         self._is_draining = False
         self._transport: asyncio.Transport
+        # Where replies go; a method that calls another would cost each of them.
+        self._send: Callable[[bytes], None]
         self._connection: Connection
         self.address = ""
         self.heard_s = 0.0
@@ -105,6 +107,7 @@ class BridgeConnection(asyncio.Protocol):
             self._is_ending = True
             self.abort()
             return
+        self._send = self._make_send()
         self._transport.set_write_buffer_limits(high=MAX_UNREAD_BYTES)
         self._connection = Connection(
             connection_id=self._connection_id,
@@ -115,12 +118,12 @@ class BridgeConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer what is whole."""
-        self._endpoint.counters.received_bytes += len(data)
+        endpoint = self._endpoint
+        endpoint.counters.received_bytes += len(data)
         if self._is_ending:
             return
-        self.heard_s = self._endpoint.connections.now_s
-        self._stream.receive_data(data)
-        self._serve()
+        self.heard_s = endpoint.connections.now_s
+        self._receive(data)
 
     def eof_received(self) -> bool:
         """Write what is owed to a peer that only stopped sending, then close."""
@@ -160,6 +163,24 @@ class BridgeConnection(asyncio.Protocol):
     def abort(self) -> None:
         """Close without waiting for the peer to read."""
         self._transport.abort()
+
+    def _make_send(self) -> Callable[[bytes], None]:
+        """Return what takes the bytes of replies."""
+        return self._transport.write
+
+    def _receive(self, data: bytes) -> None:
+        """Serve bytes as the client wrote them; mostly they are one push, and whole."""
+        size = len(data) - FRAME_SIZE_BYTES
+        is_one_frame = (
+            self._is_reading
+            and not self.held_bytes
+            and int.from_bytes(data[:FRAME_SIZE_BYTES]) == size
+            and size <= self._stream.max_request_bytes
+        )
+        if is_one_frame and self._take_push(data, FRAME_SIZE_BYTES):
+            return
+        self._stream.receive_data(data)
+        self._serve()
 
     def _serve(self) -> None:
         if self._is_serving:
@@ -202,10 +223,30 @@ class BridgeConnection(asyncio.Protocol):
             self._serve()
 
     def _take_frame(self, frame: bytes) -> None:
-        endpoint = self._endpoint
-        request = parse_request(frame, endpoint.handlers.apis)
-        reply = partial(self._fill, self._replies.open())
-        endpoint.handlers.handle(request, self._connection, reply)
+        if not self._take_push(frame, 0):
+            handlers = self._endpoint.handlers
+            request = parse_request(frame, handlers.apis)
+            handlers.handle(request, self._connection, self._open_reply())
+
+    def _take_push(self, data: bytes, start: int) -> bool:
+        """Take a frame if it is one more push of a client known to push."""
+        connection = self._connection
+        reader = connection.push_reader
+        if reader is None:
+            return False
+        plain = reader.read(data, start)
+        if plain is None:
+            return False
+        replies = self._replies
+        place = replies.open()
+        reply = partial(self._fill, place)
+        self._endpoint.handlers.take_push(plain[0], plain[1], connection, reply)
+        if place - replies.first >= MAX_OPEN_REQUESTS - 1:
+            self._balance()
+        return True
+
+    def _open_reply(self) -> WriteReply:
+        return partial(self._fill, self._replies.open())
 
     def _is_able_to_serve(self) -> bool:
         return (
@@ -220,21 +261,17 @@ class BridgeConnection(asyncio.Protocol):
         logger.info("a connection is closed: %s", detail, extra=fields)
         self._is_ending = True
 
-    def _fill(self, slot: ReplySlot, reply: bytes) -> None:
-        slot.reply = reply
-        ready = self._replies.take_ready()
+    def _fill(self, place: int, reply: bytes) -> None:
+        ready = self._replies.fill(place, reply)
         if self._transport.is_closing():
             return
         if ready:
             self._endpoint.counters.sent_bytes += len(ready)
-            self._write(ready)
+            self._send(ready)
         # Mostly there is nothing more to do: a push came alone and is answered.
         is_plain = self._is_reading and not (self._is_ending or self._is_draining)
-        if not is_plain or self._stream.waiting_bytes:
+        if not is_plain or self.held_bytes:
             self._serve()
-
-    def _write(self, data: bytes) -> None:
-        self._transport.write(data)
 
     def _balance(self) -> None:
         """Read only while more could be served."""

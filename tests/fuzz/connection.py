@@ -8,10 +8,14 @@ from functools import partial
 
 from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.push_telemetry import plain_push_reader
 from pipelines.bridge.protocol.replies import ReplyOrder
 from pipelines.bridge.protocol.request_stream import RequestStream
+from pipelines.bridge.protocol.requests import parse_request
 
 MAX_REQUEST_BYTES = 4_000
+CLIENT_IDS = (None, "app-1", "")
+"""Those of the requests that are mutated."""
 
 
 class Broken(Exception):
@@ -27,6 +31,8 @@ class Seen:
     connections: int = 0
     answers: Counter = field(default_factory=Counter)
     """By API key and version."""
+    plain_pushes: int = 0
+    """Pushes that were read at once."""
     unasked: Counter = field(default_factory=Counter)
     """Requests that ended their connection, by the kind of error."""
     counts: Counter = field(default_factory=Counter)
@@ -37,6 +43,7 @@ class Seen:
         self.frames += other.frames
         self.counts += other.counts
         self.connections += other.connections
+        self.plain_pushes += other.plain_pushes
         self.answers += other.answers
         self.unasked += other.unasked
         self.slowest_s = max(self.slowest_s, other.slowest_s)
@@ -50,9 +57,7 @@ class FuzzedConnection:
         self.connection = Connection(
             connection_id=connection_id, identity=make_identity("L", "127.0.0.1", 1)
         )
-        self._stream = RequestStream(
-            core.handlers.apis, max_request_bytes=MAX_REQUEST_BYTES
-        )
+        self._stream = RequestStream(max_request_bytes=MAX_REQUEST_BYTES)
         self._replies = ReplyOrder()
         self._asked = []
         self._answered = 0
@@ -71,23 +76,46 @@ class FuzzedConnection:
 
     def _serve_one(self):
         began = time.perf_counter()
-        request = self._stream.next_request()
-        if request is None:
+        frame = self._stream.next_frame()
+        if frame is None:
             return False
+        handlers = self._core.handlers
+        try:
+            request = parse_request(frame, handlers.apis)
+        except (MalformedRequest, UnsupportedRequest):
+            self._check_is_not_plain(frame)
+            raise
+        plain = self._read_at_once(frame, request)
         self._core.seen.frames += 1
         self._asked.append(request)
         reply = partial(self._fill, self._replies.open())
-        self._core.handlers.handle(request, self.connection, reply)
+        if plain is None:
+            handlers.handle(request, self.connection, reply)
+        else:
+            handlers.take_push(*plain, self.connection, reply)
         elapsed_s = time.perf_counter() - began
         if elapsed_s > self._core.seen.slowest_s:
             self._core.note_slow(elapsed_s)
         return True
 
-    def _fill(self, slot, reply):
-        if slot.reply is not None:
-            raise Broken("a request was answered twice")
-        slot.reply = reply
-        ready = self._replies.take_ready()
+    def _check_is_not_plain(self, frame):
+        for client_id in CLIENT_IDS:
+            if plain_push_reader(client_id).read(frame, 0) is not None:
+                raise Broken(f"read at once, and by the cursor not: {frame.hex()}")
+
+    def _read_at_once(self, frame, request):
+        """Read as the cursor does; None where the connection would not do so."""
+        reader = plain_push_reader(request.client_id)
+        plain = None if reader is None else reader.read(frame, 0)
+        if plain is None:
+            return None
+        if plain != (request.correlation_id, request.body):
+            raise Broken(f"read at once: {plain}; by the cursor: {request}")
+        self._core.seen.plain_pushes += 1
+        return plain if reader is self.connection.push_reader else None
+
+    def _fill(self, place, reply):
+        ready = self._replies.fill(place, reply)
         while ready:
             size = 4 + struct.unpack_from(">i", ready)[0]
             if size > len(ready):

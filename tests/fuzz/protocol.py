@@ -65,6 +65,7 @@ def fuzz(frames, seed):
 
 def print_report(seen, memories, seconds):
     print(f"frames       {seen.frames:>12,} on {seen.connections:,} connections")
+    print(f"pushes       {seen.plain_pushes:>12,} read at once")
     print(f"speed        {seen.frames / seconds:>12,.0f} frames/s, {seconds:.0f} s")
     print(f"slowest      {seen.slowest_s * 1_000:>12.1f} ms of CPU time")
     for memory in memories:

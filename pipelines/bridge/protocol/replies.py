@@ -26,50 +26,62 @@ _SIZE_AND_CORRELATION_ID = struct.Struct(">ii")
 _ERROR_CODE = struct.Struct(">h")
 _CORRELATION_ID_BYTES = 4
 _NO_TAGGED_FIELDS = b"\x00"
+# Size, correlation id, no tagged fields, throttle time, error code, no tagged fields.
+_PUSH_REPLY = struct.Struct(">iiBihB")
+_PUSH_REPLY_SIZE = _PUSH_REPLY.size - 4
 
 NO_THROTTLE = i32Timedelta.parse(timedelta(0))
-
-
-class ReplySlot:
-    """The place of one reply among those of its connection."""
-
-    __slots__ = ("reply",)
-
-    def __init__(self) -> None:
-        self.reply: bytes | None = None
 
 
 class ReplyOrder:
     """Holds replies back until those before them are there.
 
     Clients match replies by their order: a push that waits for its record must not be
-    overtaken by the request behind it.
+    overtaken by the request behind it. Places are numbers, and most replies come in
+    order, so that nothing is made for them.
     """
 
-    __slots__ = ("_slots",)
+    __slots__ = ("_held", "_next", "first")
 
     def __init__(self) -> None:
-        # Few are ever open, and an empty deque takes ten times as much.
-        self._slots: list[ReplySlot] = []
+        self.first = 0
+        """The place whose reply is the next to be written."""
+        self._next = 0
+        # An empty dict takes more than all the rest, and few connections need one.
+        self._held: dict[int, bytes] | None = None
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return self._next - self.first
 
-    def open(self) -> ReplySlot:
+    def open(self) -> int:
         """Reserve the place behind all that are open."""
-        slot = ReplySlot()
-        self._slots.append(slot)
-        return slot
+        place = self._next
+        self._next = place + 1
+        return place
 
-    def take_ready(self) -> bytes:
-        """Return the replies that may be written now, and forget them."""
-        ready = []
-        for slot in self._slots:
-            if slot.reply is None:
-                break
-            ready.append(slot.reply)
-        del self._slots[: len(ready)]
-        return ready[0] if len(ready) == 1 else b"".join(ready)
+    def fill(self, place: int, reply: bytes) -> bytes:
+        """Take a reply; return what may be written now, and forget it.
+
+        Raises: ValueError for a place that has its reply.
+        """
+        if place == self.first:
+            self.first = place + 1
+            return reply if self._held is None else self._join(reply, self._held)
+        if self._held is None:
+            self._held = {}
+        if place < self.first or place in self._held:
+            raise ValueError(f"a second reply in place {place}")
+        self._held[place] = reply
+        return b""
+
+    def _join(self, reply: bytes, held: dict[int, bytes]) -> bytes:
+        ready = [reply]
+        while self.first in held:
+            ready.append(held.pop(self.first))
+            self.first += 1
+        if not held:
+            self._held = None
+        return b"".join(ready)
 
 
 def encode_reply(request: Request, body: bytes) -> bytes:
@@ -106,6 +118,11 @@ def encode_body(message: Entity) -> bytes:
     buffer = io.BytesIO()
     entity_writer(type(message))(buffer, message)
     return buffer.getvalue()
+
+
+def encode_push_reply(correlation_id: int, error_code: ErrorCode) -> bytes:
+    """Write the whole reply to a push: in one step, for many are sent."""
+    return _PUSH_REPLY.pack(_PUSH_REPLY_SIZE, correlation_id, 0, 0, error_code, 0)
 
 
 @functools.cache

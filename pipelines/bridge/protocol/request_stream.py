@@ -1,4 +1,4 @@
-"""Frames and requests out of a byte stream.
+"""Frames out of a byte stream.
 
 Strategy: a frame's size is checked before anything is kept for it, and what is kept
 are bytes that have come. None means that more bytes are needed. A bad size raises
@@ -8,31 +8,28 @@ Source: Kafka protocol guide, "Protocol Primitive Types".
 
 import struct
 
-from .api_keys import ServedApis
 from .errors import MalformedRequest
-from .requests import Request, parse_request
 
 FRAME_SIZE_BYTES = 4
 _FRAME_SIZE = struct.Struct(">i")
 
 
 class RequestStream:
-    """Splits the bytes of one connection into requests.
+    """Splits the bytes of one connection into frames.
 
-    Bytes that come as whole requests are never copied as a whole, and a connection
+    Bytes that come as whole frames are never copied as a whole, and a connection
     that waits for nothing holds no buffer.
     """
 
-    __slots__ = ("_apis", "_buffer", "max_request_bytes")
+    __slots__ = ("_buffer", "max_request_bytes")
 
-    def __init__(self, apis: ServedApis, *, max_request_bytes: int) -> None:
-        self._apis = apis
+    def __init__(self, *, max_request_bytes: int) -> None:
         self._buffer: bytes | bytearray = b""
         self.max_request_bytes = max_request_bytes
 
     @property
     def waiting_bytes(self) -> int:
-        """How many bytes received have not come out as a request yet."""
+        """How many bytes received have not come out as a frame yet."""
         return len(self._buffer)
 
     def receive_data(self, data: bytes) -> None:
@@ -69,11 +66,3 @@ class RequestStream:
             # From here on each request is cut off without moving those behind it.
             self._buffer = bytearray(memoryview(buffer)[end:])
         return frame
-
-    def next_request(self) -> Request | None:
-        """Return the next whole request, or None.
-
-        Raises: MalformedRequest, UnsupportedRequest.
-        """
-        frame = self.next_frame()
-        return None if frame is None else parse_request(frame, self._apis)

@@ -20,14 +20,13 @@ from .api_keys import (
     API_VERSIONS,
     GET_TELEMETRY_SUBSCRIPTIONS,
     METADATA,
-    PUSH_TELEMETRY,
     ServedApi,
     ServedApis,
     index_apis,
 )
 from .cursor import Cursor
 from .errors import MalformedRequest, UnsupportedRequest
-from .push_telemetry import PUSH_TELEMETRY_API, read_plain_push
+from .push_telemetry import PUSH_TELEMETRY_API
 from .software import api_versions_api
 
 _HEADER = struct.Struct(">hhi")
@@ -69,12 +68,6 @@ def parse_request(frame: bytes, apis: ServedApis) -> Request:
     is_readable = api is not None and api_version in api.versions
     if api is None or not (is_readable or api_key == API_VERSIONS):
         raise UnsupportedRequest(f"API key {api_key} version {api_version}")
-    if api_key == PUSH_TELEMETRY:
-        plain = read_plain_push(frame)
-        if plain is not None:
-            return Request(
-                api_key, api_version, correlation_id, plain[0], True, plain[1]
-            )
     cursor = Cursor(frame, _HEADER.size)
     client_id = cursor.read_legacy_string()
     is_flexible = api_version >= api.first_flexible_version

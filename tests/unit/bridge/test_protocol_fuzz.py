@@ -91,11 +91,11 @@ def test_claimed_length_or_count_never_reserves_more_than_the_frame_holds(fuzzed
 
 
 def test_size_of_a_frame_reserves_nothing():
-    stream = RequestStream({}, max_request_bytes=2**31 - 1)
+    stream = RequestStream(max_request_bytes=2**31 - 1)
     tracemalloc.start()
     try:
         stream.receive_data(struct.pack(">i", 2**31 - 1) + b"few")
-        assert stream.next_request() is None
+        assert stream.next_frame() is None
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

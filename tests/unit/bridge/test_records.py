@@ -30,7 +30,7 @@ def test_record_has_every_header_as_text(identity, instance, instance_id, push_r
         push_request(instance_id, -9, compression_type=4, terminating=True),
         instance,
         connection_headers=identity_headers(identity, "bridge-1"),
-        push_id="push-1",
+        push_id=b"push-1",
         received_at_ms=NOW,
     )
     assert record.key == b"tpzDWnpUR5Cqacwr1O5FOA"
@@ -75,7 +75,7 @@ def test_codec_has_kafkas_name(instance, instance_id, push_request, number, name
         push_request(instance_id, compression_type=number, metrics=b""),
         instance,
         connection_headers=ConnectionHeaders((), 0),
-        push_id="",
+        push_id=b"",
         received_at_ms=NOW,
     )
     assert dict(record.headers)["compression_type"] == name
@@ -86,13 +86,13 @@ def test_codec_has_kafkas_name(instance, instance_id, push_request, number, name
 def test_size_covers_the_record_and_leaves_room(instance, instance_id, push_request):
     record = make_record(
         push_request(instance_id, metrics=bytes(1_000)), instance,
-        connection_headers=ConnectionHeaders((("name", bytes(50)),), 54), push_id="", received_at_ms=NOW,
+        connection_headers=ConnectionHeaders((("name", bytes(50)),), 54), push_id=b"", received_at_ms=NOW,
     )  # fmt: skip
     assert 1_000 + 22 + 54 < record.size_bytes < max_record_bytes(1_000)
 
 
 def test_push_ids_are_uuids_of_version_7():
-    made = uuid.UUID(PushIds(lambda bits: 2**bits - 1).make(NOW))
+    made = uuid.UUID(PushIds(lambda bits: 2**bits - 1).make(NOW).decode())
     assert (made.version, made.variant) == (7, uuid.RFC_4122)
     assert made.int >> 80 == NOW
 

@@ -18,6 +18,7 @@ from pipelines.bridge.protocol.replies import (
     ReplyOrder,
     encode_body,
     encode_push_body,
+    encode_push_reply,
     encode_reply,
 )
 from pipelines.bridge.protocol.requests import TELEMETRY_APIS, Request, parse_request
@@ -25,6 +26,13 @@ from pipelines.bridge.protocol.requests import TELEMETRY_APIS, Request, parse_re
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
 SERVED = [(3, 0, 13), (18, 0, 5), (71, 0, 0), (72, 0, 0)]
 NODE = AdvertisedNode(node_id=5, host="bridge.example", port=9192, cluster_id="c1")
+PUSH_ERRORS = (
+    ErrorCode.invalid_request,
+    ErrorCode.throttling_quota_exceeded,
+    ErrorCode.unknown_subscription_id,
+    ErrorCode.unsupported_compression_type,
+    ErrorCode.telemetry_too_large,
+)
 TOPIC_ID = uuid.UUID(int=7)
 
 
@@ -70,15 +78,26 @@ def ask_metadata(version, *topics):
 
 def test_replies_are_kept_behind_those_before_them():
     order = ReplyOrder()
-    first, second, third = order.open(), order.open(), order.open()
-    second.reply = b"2"
-    assert order.take_ready() == b""
-    first.reply = b"1"
-    assert order.take_ready() == b"12"
-    assert len(order) == 1
-    third.reply = b"3"
-    assert order.take_ready() == b"3"
-    assert order.take_ready() == b""
+    places = [order.open() for _ in range(5)]
+    assert order.fill(places[1], b"2") == b""
+    assert order.fill(places[3], b"4") == b""
+    assert order.fill(places[0], b"1") == b"12"
+    assert len(order) == 3
+    assert order.fill(places[2], b"3") == b"34"
+    assert order.fill(places[4], b"5") == b"5"
+    assert len(order) == 0
+    assert order.fill(order.open(), b"6") == b"6"
+
+
+def test_a_place_takes_one_reply():
+    order = ReplyOrder()
+    first, second = order.open(), order.open()
+    order.fill(second, b"2")
+    with pytest.raises(ValueError, match="place 1"):
+        order.fill(second, b"again")
+    assert order.fill(first, b"1") == b"12"
+    with pytest.raises(ValueError, match="place 0"):
+        order.fill(first, b"again")
 
 
 def test_get_telemetry_answer_is_kafkas_bytes():
@@ -101,6 +120,12 @@ def test_get_telemetry_answer_is_kafkas_bytes():
 def test_push_answer_is_kafkas_bytes():
     expected = golden("PushTelemetryResponse v0 body err 117")
     assert encode_push_body(ErrorCode.unknown_subscription_id) == expected
+
+
+@pytest.mark.parametrize("error_code", [ErrorCode.none, *PUSH_ERRORS])
+def test_push_answer_made_in_one_step_is_the_same(error_code):
+    expected = encode(72, 0, -7, encode_push_body(error_code))
+    assert encode_push_reply(-7, error_code) == expected
 
 
 def test_api_versions_has_the_old_header_and_telemetry_the_new_one():

@@ -22,7 +22,7 @@ def take_all(stream):
 def test_frames_come_out_as_they_went_in_wherever_the_bytes_are_cut(frames, data):
     sent = b"".join(struct.pack(">i", len(frame)) + frame for frame in frames)
     places = data.draw(st.lists(st.integers(0, len(sent)), max_size=6))
-    stream, taken = RequestStream({}, max_request_bytes=30), []
+    stream, taken = RequestStream(max_request_bytes=30), []
     edges = [0, *sorted(places), len(sent)]
     for start, end in itertools.pairwise(edges):
         stream.receive_data(sent[start:end])
@@ -38,7 +38,7 @@ def test_frames_come_out_as_they_went_in_wherever_the_bytes_are_cut(frames, data
 
 @pytest.mark.parametrize("size", [-(2**31), -1, 31, 2**31 - 1])
 def test_a_size_that_cannot_be_is_refused_before_its_bytes_come(size):
-    stream = RequestStream({}, max_request_bytes=30)
+    stream = RequestStream(max_request_bytes=30)
     head = struct.pack(">i", size)
     for byte in head[:3]:
         stream.receive_data(bytes([byte]))
@@ -50,7 +50,7 @@ def test_a_size_that_cannot_be_is_refused_before_its_bytes_come(size):
 
 
 def test_the_largest_size_may_change():
-    stream = RequestStream({}, max_request_bytes=1)
+    stream = RequestStream(max_request_bytes=1)
     stream.max_request_bytes = 2
     stream.receive_data(b"\0\0\0\x02ab")
     assert stream.next_frame() == b"ab"

@@ -13,10 +13,10 @@ from kio.static.constants import EntityType
 from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import PushRequest
-from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.protocol.requests import TELEMETRY_APIS as APIS
 from pipelines.bridge.protocol.requests import parse_request
 from pipelines.bridge.protocol.software import ClientSoftware
+from tests.unit.bridge.request_reader import RequestReader
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
 INSTANCE_ID = uuid.UUID("b69cc35a-7a54-4790-aa69-cc2bd4ee4538")
@@ -40,7 +40,7 @@ def read_golden(name):
 
 
 def parse(frame_bytes):
-    stream = RequestStream(APIS, max_request_bytes=MAX_BYTES)
+    stream = RequestReader(APIS, max_request_bytes=MAX_BYTES)
     stream.receive_data(frame_bytes)
     request = stream.next_request()
     assert stream.next_request() is None
@@ -90,7 +90,7 @@ def test_golden_bodies_read_as_kafka_wrote_them():
 def test_request_is_whole_wherever_the_bytes_are_cut(frame, cut):
     whole = frame(PUSH)
     assert len(whole) == 46
-    stream = RequestStream(APIS, max_request_bytes=MAX_BYTES)
+    stream = RequestReader(APIS, max_request_bytes=MAX_BYTES)
     stream.receive_data(whole[:cut])
     assert stream.next_request() is None
     stream.receive_data(whole[cut:])
@@ -100,7 +100,7 @@ def test_request_is_whole_wherever_the_bytes_are_cut(frame, cut):
 
 
 def test_requests_in_one_piece_come_out_one_by_one(frame):
-    stream = RequestStream(APIS, max_request_bytes=MAX_BYTES)
+    stream = RequestReader(APIS, max_request_bytes=MAX_BYTES)
     stream.receive_data(frame(PUSH, 1) + frame(PUSH, 2) + frame(PUSH, 3)[:-1])
     assert stream.next_request().correlation_id == 1
     assert stream.next_request().correlation_id == 2
@@ -122,7 +122,7 @@ def test_bytes_behind_the_last_field_are_ignored_as_brokers_do(frame):
 
 @pytest.mark.parametrize("size", [-1, -(2**31), MAX_BYTES + 1, 2**31 - 1])
 def test_unusable_size_is_refused_before_the_body_comes(size):
-    stream = RequestStream(APIS, max_request_bytes=MAX_BYTES)
+    stream = RequestReader(APIS, max_request_bytes=MAX_BYTES)
     stream.receive_data(struct.pack(">i", size))
     with pytest.raises(MalformedRequest):
         stream.next_request()
@@ -130,7 +130,7 @@ def test_unusable_size_is_refused_before_the_body_comes(size):
 
 def test_request_of_exactly_the_limit_is_read(frame):
     whole = frame(PUSH)
-    stream = RequestStream(APIS, max_request_bytes=len(whole) - 4)
+    stream = RequestReader(APIS, max_request_bytes=len(whole) - 4)
     stream.receive_data(whole)
     assert stream.next_request().body == READ_PUSH
 

@@ -11,10 +11,10 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 
 from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.metadata import AdvertisedNode
-from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.server import BridgeServer
 from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from tests.unit.bridge.request_reader import RequestReader
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
 INSTANCE_ID = uuid.UUID(int=2**127 + 5)
@@ -46,7 +46,7 @@ class Bridge:
         self.acknowledge.append(acknowledge)
 
     def ask(self, body):
-        stream = RequestStream(self.handlers.apis, max_request_bytes=10_000)
+        stream = RequestReader(self.handlers.apis, max_request_bytes=10_000)
         stream.receive_data(self._frame(body))
         replies = []
         request = stream.next_request()

@@ -17,12 +17,12 @@ from pipelines.bridge.protocol.replies import (
     encode_reply,
     read_error_code,
 )
-from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.protocol.requests import (
     TELEMETRY_APIS,
     Request,
     parse_request,
 )
+from tests.unit.bridge.request_reader import RequestReader
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
 METADATA = MetadataRequest(
@@ -87,7 +87,7 @@ def test_answers_are_counted_by_api_key_and_error_code(frame, request_schema):
     answers = AnswerCounts()
     handlers = RequestHandlers([serve_metadata(NODE)], answers=answers)
     connection = Connection(connection_id=1, identity=make_identity("L", "h", 1))
-    stream = RequestStream(handlers.apis, max_request_bytes=1_000)
+    stream = RequestReader(handlers.apis, max_request_bytes=1_000)
     bad = request_schema(18, 3)(client_software_name="", client_software_version="1")
     stream.receive_data(frame(METADATA) * 2 + frame(bad))
     replies = []

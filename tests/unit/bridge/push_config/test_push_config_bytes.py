@@ -15,9 +15,9 @@ from pipelines.bridge.protocol.push_config import (
     write_push_config,
     write_push_config_response,
 )
-from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.protocol.requests import parse_request
 from tests.unit.bridge.push_config.raw_client import entry, push_body
+from tests.unit.bridge.request_reader import RequestReader
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "bridge" / "wire_bytes.tsv"
 HEADER = struct.pack(">hhih", 10_071, 0, 7, -1) + b"\0"
@@ -79,7 +79,7 @@ def test_a_request_is_whole_wherever_its_bytes_are_cut(cut):
     frame = HEADER + BODY
     whole = struct.pack(">i", len(frame)) + frame
     apis = index_apis(push_config_api(10_071, 100))
-    stream = RequestStream(apis, max_request_bytes=1_000)
+    stream = RequestReader(apis, max_request_bytes=1_000)
     stream.receive_data(whole[:cut])
     assert stream.next_request() is None
     stream.receive_data(whole[cut:])

@@ -102,6 +102,10 @@ class Client:
 
     async def push(self):
         """Push once; return the answer's error."""
+        return (await self.ask(72, 0, **await self.subscribe())).error_code
+
+    async def subscribe(self):
+        """Return the fields of a push that fits what is asked for."""
         got = await self.ask(
             71, 0, client_instance_id=GetTelemetrySubscriptionsRequest(
                 client_instance_id=None
@@ -114,8 +118,7 @@ class Client:
             compression_type=0,
             metrics=b"m",
         )
-        fields = {name: getattr(body, name) for name in body.__slots__}
-        return (await self.ask(72, 0, **fields)).error_code
+        return {name: getattr(body, name) for name in body.__slots__}
 
     async def is_closed(self):
         """Wait for the end; whatever comes before it is passed over."""

@@ -189,6 +189,23 @@ def test_a_session_ends_and_begins_again_on_the_same_connection(
     run(test)
 
 
+def test_a_session_that_has_ended_takes_no_push_either(run, serving, words, until):
+    short = "authentication.max_reauth_ms=1100"
+
+    async def test():
+        async with serving([*words, short]) as (bridge, connect):
+            client = await connect("SASL_PLAINTEXT")
+            await client.log_in()
+            fields = await client.subscribe()
+            assert (await client.ask(72, 0, **fields)).error_code is NONE
+            await until(lambda: bridge.counters.expired_sessions == 1)
+            with pytest.raises((OSError, asyncio.IncompleteReadError)):
+                await client.ask(72, 0, **fields)
+            assert bridge.counters.accepted_pushes == 1
+
+    run(test)
+
+
 def test_a_stop_closes_every_kind_in_order(run, serving, words, authority, trust):
     async def test():
         async with serving(words) as (bridge, connect):

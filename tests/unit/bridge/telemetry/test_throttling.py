@@ -95,19 +95,19 @@ def test_failed_terminating_push_does_not_lock_the_client_out(broker):
 def test_terminating_push_that_kafka_did_not_take_may_be_repeated(broker):
     broker.get(0)
     assert broker.push(0, terminating=True) is NONE
-    broker.instances.take_back(broker.request(terminating=True))
+    broker.instances.take_back(broker.id.bytes, was_terminating=True)
     assert broker.push(1, terminating=True) is NONE
 
 
 def test_taking_back_another_push_leaves_the_terminating_one(broker):
     broker.get(0)
     assert broker.push(0, terminating=True) is NONE
-    broker.instances.take_back(broker.request())
+    broker.instances.take_back(broker.id.bytes, was_terminating=False)
     assert broker.push(1, terminating=True) is INVALID
 
 
 def test_taking_back_a_push_of_a_forgotten_instance_is_nothing(broker):
     broker.get(0)
     broker.instances.forget_connection(1)
-    broker.instances.take_back(broker.request())
+    broker.instances.take_back(broker.id.bytes, was_terminating=False)
     assert len(broker.instances) == 0

@@ -2,8 +2,14 @@
 
 import asyncio
 import struct
+import uuid
 
-from pipelines.bridge.transport import MAX_REQUESTS_A_TURN, BridgeConnection
+from pipelines.bridge.transport import (
+    MAX_OPEN_REQUESTS,
+    MAX_REQUESTS_A_TURN,
+    BridgeConnection,
+)
+from tests.bench.push_load import get_frame, push_frame, read_subscription_id
 
 OLD_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
@@ -14,9 +20,11 @@ class Wire(asyncio.Transport):
     def __init__(self):
         super().__init__({"peername": ("127.0.0.1", 1)})
         self.replies, self.is_read, self.closing = 0, True, False
+        self.last = b""
 
-    def write(self, _data):
+    def write(self, data):
         self.replies += 1
+        self.last = data
 
     def set_write_buffer_limits(self, **_limits):
         return
@@ -64,5 +72,45 @@ def test_a_turn_after_the_end_serves_and_holds_nothing(run, serving):
             await turn
             assert wire.replies == MAX_REQUESTS_A_TURN
             assert bridge.endpoint.connections.held_bytes == 0
+
+    run(test)
+
+
+def test_pushes_that_come_one_by_one_are_read_up_to_the_bound(run, serving):
+    async def test():
+        async with serving() as (bridge, _):
+            connection, wire = BridgeConnection(99, bridge.endpoint), Wire()
+            connection.connection_made(wire)
+            connection.data_received(get_frame(uuid.UUID(int=99).bytes))
+            subscription_id = read_subscription_id(wire.last[4:])
+            push = push_frame(uuid.UUID(int=99).bytes, subscription_id, b"m")
+            for _ in range(MAX_OPEN_REQUESTS - 1):
+                connection.data_received(push)
+            assert wire.is_read
+            connection.data_received(push)
+            assert not wire.is_read
+            assert bridge.published.qsize() == MAX_OPEN_REQUESTS
+            while not bridge.published.empty():
+                bridge.published.get_nowait()[1](True)
+            assert (wire.is_read, wire.replies) == (True, MAX_OPEN_REQUESTS + 1)
+            assert bridge.counters.accepted_pushes == MAX_OPEN_REQUESTS
+            connection.connection_lost(None)
+
+    run(test)
+
+
+def test_push_that_is_too_long_is_no_push_though_it_comes_whole(run, serving):
+    async def test():
+        async with serving() as (bridge, _):
+            connection, wire = BridgeConnection(99, bridge.endpoint), Wire()
+            connection.connection_made(wire)
+            connection.data_received(get_frame(uuid.UUID(int=99).bytes))
+            subscription_id = read_subscription_id(wire.last[4:])
+            for size in (5, 4_000):
+                push = push_frame(uuid.UUID(int=99).bytes, subscription_id, bytes(size))
+                connection.data_received(push)
+            assert bridge.published.qsize() == 1
+            assert bridge.counters.malformed_requests == 1
+            connection.connection_lost(None)
 
     run(test)
