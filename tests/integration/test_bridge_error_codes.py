@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from tests.integration.error_code_cases import CASES, LIBRDKAFKA
+from tests.integration.error_code_cases import CASES, JAVA, LIBRDKAFKA
 from tests.integration.error_code_run import run
 
 
@@ -15,5 +15,13 @@ from tests.integration.error_code_run import run
 def test_client_pushes_again_after_the_error(name):
     assert name in {case.name for case in CASES}
     (result,) = asyncio.run(run([LIBRDKAFKA], name, lambda _: None))
+    assert result.is_right
+    assert result.next_request == "GetTelemetrySubscriptions"
+
+
+@pytest.mark.parametrize("client", [LIBRDKAFKA, JAVA])
+def test_client_whose_connections_begin_with_version_5_pushes(client):
+    """As those of Java 4.4 and franz-go do; here a relay raises the version."""
+    (result,) = asyncio.run(run([client], "ApiVersions 0", lambda _: None))
     assert result.is_right
     assert result.next_request == "GetTelemetrySubscriptions"
