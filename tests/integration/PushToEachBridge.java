@@ -1,3 +1,5 @@
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -29,7 +31,9 @@ public class PushToEachBridge {
         for (int at = 1; at < arguments.length; at += 2) {
             makeClients(arguments[at], arguments[at + 1]);
         }
-        while (System.in.available() == 0) {
+        Thread waiting = new Thread(PushToEachBridge::awaitInput);
+        waiting.start();
+        while (waiting.isAlive()) {
             pollInTurn();
         }
         while (arguments[0].equals("waiting") && !areAllWaiting()) {
@@ -54,6 +58,15 @@ public class PushToEachBridge {
             CONSUMERS.get(CONSUMERS.size() - 1)
                     .assign(List.of(new TopicPartition("nothing", 0)));
             CONSUMERS.get(CONSUMERS.size() - 1).seekToBeginning(List.of());
+        }
+    }
+
+    /** Returns at the end of input, too: whoever started this may be gone. */
+    private static void awaitInput() {
+        try {
+            System.in.read();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
         }
     }
 
