@@ -24,6 +24,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 public class PushToEachBridge {
     private static final List<String> PROTOCOLS = List.of("classic", "consumer");
+    /** Before a bridge answers that Kafka has not taken a push. */
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final List<Producer<byte[], byte[]>> PRODUCERS = new ArrayList<>();
     private static final List<Consumer<byte[], byte[]>> CONSUMERS = new ArrayList<>();
 
@@ -36,7 +38,10 @@ public class PushToEachBridge {
         while (waiting.isAlive()) {
             pollInTurn();
         }
-        while (arguments[0].equals("waiting") && !areAllWaiting()) {
+        long patienceEnds = System.nanoTime() + PATIENCE.toNanos();
+        while (arguments[0].equals("waiting")
+                && !areAllWaiting()
+                && System.nanoTime() < patienceEnds) {
             pollInTurn();
         }
         closeAll();

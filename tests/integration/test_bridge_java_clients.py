@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from tests.integration import java_clients
-from tests.integration.java_clients import BY_ID, CHANGED, CODECS, NEW, OLD, PREFIX
+from tests.integration.java_clients import BY_ID, CHANGED, NEW, OLD, PREFIX
+from tests.integration.push_reader import CODECS
 
 
 @pytest.fixture(scope="module")
