@@ -3,14 +3,16 @@
 Delta's own statements that delete (DELETE, MERGE, replaceWhere) read whole partitions,
 and open-source Delta fails their commit where anything was appended to those meanwhile:
 beside a stream that commits every two seconds they hardly ever come through. A
-`Replacement` names the files that it removes, and reads nothing else. So appends do not
-concern it, whoever removed one of its files makes it fail, and it makes no append fail.
+`Replacement` names the files that it removes, and reads nothing else. So appends to a
+table with partitions do not concern it, whoever removed one of its files makes it fail,
+and it makes no append fail.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from delta.exceptions import (
+    ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
     ConcurrentDeleteReadException,
     MetadataChangedException,
@@ -28,6 +30,8 @@ from .transforms.row_digests import FILE_NAME, PUSH
 BYTES_PER_FILE = 32 * 2**20
 """Of files that are written anew."""
 CONFLICTS = (
+    # Of a table without partitions Delta takes any removal for a read of all of it.
+    ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
     ConcurrentDeleteReadException,
     MetadataChangedException,

@@ -1,11 +1,13 @@
 """Rows of single pushes are replaced in one commit, and appends go on beside it."""
 
+from datetime import date
+
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
 from pipelines.row_replacement import CONFLICTS, Replacement
-from pipelines.table_columns import COORDINATES, Column
+from pipelines.table_columns import COORDINATES, EVENT_DATE, Column
 from pipelines.tables import TableContract, create_statement
 from pipelines.transforms.row_digests import (
     FILE_NAME,
@@ -23,17 +25,20 @@ VALUES = (
 CONTRACT = TableContract(
     name="things",
     comment="Things.",
-    columns=(*COORDINATES, *VALUES),
+    columns=(*COORDINATES, EVENT_DATE, *VALUES),
     merge_key=("offset",),
     contract_version=1,
+    partition_by=("event_date",),
 )
 SCHEMA = ", ".join(f"`{c.name}` {c.sql_type}" for c in CONTRACT.columns)
+DAY = date(2026, 3, 1)
 NOTHING = (None, None, None, None)
 
 
 def rows_of(spark, *rows):
     """Return rows of pushes, each (offset, number, whole, named, nested)."""
-    return spark.createDataFrame([("t", 0, *row) for row in rows], SCHEMA)
+    made = [("t", 0, offset, DAY, *values) for offset, *values in rows]
+    return spark.createDataFrame(made, SCHEMA)
 
 
 @pytest.fixture
