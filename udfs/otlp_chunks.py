@@ -10,15 +10,16 @@ from . import compression
 from . import otlp_walk as w
 from .otlp_schema import NULL_VALUE
 
-# Decompressed bytes that are alive at once, twice for a moment while they are joined.
-MAX_CHUNK_BYTES = 32 << 20
+# Decompressed bytes after which a chunk ends. Small enough for the caches, and for the
+# tables, to hold what a chunk needs; a larger one costs more than it saves.
+MAX_CHUNK_BYTES = 4 << 20
 
 
 @dataclass(slots=True)
 class Chunk:
     """Pushes that are decoded together."""
 
-    payloads: list[bytes] = field(default_factory=list)
+    payloads: list[bytes | bytearray] = field(default_factory=list)
     """Uncompressed; empty for a refused push."""
     refusals: list[tuple[str, str | None] | None] = field(default_factory=list)
     """Reason code and detail; None for a good push."""
@@ -52,8 +53,10 @@ def read_chunks(
     Errors: Reason codes of `compression`, beside the push.
     """
     chunk = Chunk()
-    for body, codec_id in zip(bodies, compression_types, strict=True):
-        sent, stated = body.as_py(), codec_id.as_py()
+    stated_types = compression_types.to_pylist()
+    # Bodies one by one: as a list they would all be alive twice.
+    for body, stated in zip(bodies, stated_types, strict=True):
+        sent = body.as_py()
         if sent is None:
             read = compression.Decompressed(b"", NULL_VALUE, "the push has no body")
         else:
@@ -70,16 +73,27 @@ def read_chunks(
         yield chunk
 
 
-def join_payloads(chunk: Chunk) -> Payload:
+def join_payloads(chunk: Chunk, room: w.Bytes) -> Payload:
     """Join the payloads of a chunk and let go of the pieces.
 
     Args:
         chunk: Loses its payloads.
+        room: Where they are put, if they fit; fresh memory costs more than the copy.
     Returns: Their bytes, and a span for each.
     """
     ends = np.cumsum([len(payload) for payload in chunk.payloads], dtype=np.int64)
     spans = np.zeros((len(ends), 3), np.int64)
     spans[1:, 0], spans[:, 1] = ends[:-1], ends
-    data = np.frombuffer(b"".join(chunk.payloads), np.uint8)
+    if len(ends) == 1:
+        data = np.frombuffer(chunk.payloads[0], np.uint8)
+    elif chunk.payload_bytes > len(room):
+        data = np.frombuffer(b"".join(chunk.payloads), np.uint8)
+    else:
+        target = room.data
+        at = 0
+        for payload in chunk.payloads:
+            target[at : at + len(payload)] = payload
+            at += len(payload)
+        data = room[:at]
     chunk.payloads.clear()
     return Payload(data, spans)

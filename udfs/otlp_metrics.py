@@ -4,6 +4,7 @@ A batch goes through four steps: decompression, the walk (`otlp_walk`), the exac
 decoder for what the walk does not find plain (`otlp_exact`), Arrow (`otlp_flatten`).
 """
 
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from . import compression, otlp_exact
 from . import otlp_walk as w
-from .otlp_chunks import Chunk, Payload, join_payloads, read_chunks
+from .otlp_chunks import MAX_CHUNK_BYTES, Chunk, Payload, join_payloads, read_chunks
 from .otlp_columns import offsets
 from .otlp_fields import field_table, reset_table
 from .otlp_flatten import arrow_points
@@ -45,6 +46,8 @@ __all__ = [
 FIELDS = field_table()
 RESETS = reset_table()
 EXACT = 1
+# A chunk ends with the push that fills it, which is seldom larger than this.
+ROOM_BYTES = MAX_CHUNK_BYTES + (1 << 20)
 
 
 def _settle(chunk: Chunk, payload: Payload, push: int, found: w.Table) -> bytes:
@@ -103,12 +106,36 @@ def _walk(payload: Payload, tables: Tables, first: int, results: w.Table) -> int
     )
 
 
-def _decode_chunk(chunk: Chunk) -> Iterator[DecodedPushes]:
+class _Workspace:
+    """Memory that one decode after another uses; fresh memory is slow."""
+
+    def __init__(self) -> None:
+        """Take it, without touching it."""
+        self.room = np.empty(ROOM_BYTES, np.uint8)
+        self.tables = make_tables(ROOM_BYTES, USUAL_ROWS)
+
+
+# What ended decodes have left, at most one: decodes at the same time have their own.
+_SPARE: deque[_Workspace] = deque(maxlen=1)
+
+
+def _take_workspace() -> _Workspace:
+    """Return the workspace that is left, or a new one."""
+    try:
+        return _SPARE.pop()
+    except IndexError:
+        return _Workspace()
+
+
+def _decode_chunk(chunk: Chunk, workspace: _Workspace) -> Iterator[DecodedPushes]:
     """Decode a chunk, in as many parts as its tables fill."""
-    payload = join_payloads(chunk)
+    payload = join_payloads(chunk, workspace.room)
     results = np.zeros((len(payload.spans), 4), np.int64)
-    tables = make_tables(len(payload.data), USUAL_ROWS)
-    is_usual = True
+    # A push that is larger than the room may hold more text than the usual tables.
+    is_usual = len(payload.data) <= ROOM_BYTES
+    tables = workspace.tables
+    if not is_usual:
+        tables = make_tables(len(payload.data), MAX_ROWS)
     first = 0
     while first < len(payload.spans):
         following = _walk(payload, tables, first, results)
@@ -153,8 +180,12 @@ def iter_decoded(
         Never raises for data.
     Source: KIP-714; opentelemetry-proto metrics/v1/metrics.proto.
     """
-    for chunk in read_chunks(bodies, compression_types, max_decompressed_bytes):
-        yield from _decode_chunk(chunk)
+    workspace = _take_workspace()
+    try:
+        for chunk in read_chunks(bodies, compression_types, max_decompressed_bytes):
+            yield from _decode_chunk(chunk, workspace)
+    finally:
+        _SPARE.append(workspace)
 
 
 def decode_pushes(
