@@ -5,7 +5,8 @@
 #
 # What comes back is data or a reason, never an exception: the bytes are the peer's.
 # What follows a frame is treated as the JVM's readers do. gzip: another member is read
-# on, other bytes are ignored. zstd: other frames are read on, other bytes are corrupt.
+# on, other bytes are ignored. zstd: other frames are read on, a last one may be cut,
+# other bytes are corrupt.
 # lz4: Kafka's reader ends with the first frame, whatever follows.
 #
 # Source: RFC 1952 (gzip), RFC 8878 (zstd), lz4_Frame_format.md; GZIPInputStream of the
@@ -255,6 +256,14 @@ def _zstd_block_end(body: bytes, at: int) -> int:
     return at + 4 * (descriptor >> 2 & 1) if is_last else len(body) + 1
 
 
+def _zstd_cut(at: int, text: str) -> Decompressed | None:
+    """Return the refusal of a frame that ends early, unless another came before it.
+
+    The reader of zstd-jni asks only whether some frame was whole, and so do we.
+    """
+    return refuse(TRUNCATED_FRAME, "zstd", text) if at == 0 else None
+
+
 def _zstd_fault(body: bytes) -> Decompressed | None:
     """Return what is wrong with the frame structure, if anything.
 
@@ -270,9 +279,13 @@ def _zstd_fault(body: bytes) -> Decompressed | None:
             try:
                 frame = zstandard.get_frame_parameters(start)
             except zstandard.ZstdError:
+                text = "the frame header is not whole"
                 is_cut = len(start) < MAX_ZSTD_HEADER_BYTES
-                reason = TRUNCATED_FRAME if is_cut else CORRUPT_FRAME
-                return refuse(reason, "zstd", "the frame header is not whole")
+                return (
+                    _zstd_cut(at, text)
+                    if is_cut
+                    else refuse(CORRUPT_FRAME, "zstd", text)
+                )
             if frame.window_size > MAX_ZSTD_WINDOW_BYTES:
                 return refuse(TOO_LARGE, "zstd", "the frame wants too large a window")
             end = _zstd_block_end(body, at)
@@ -281,7 +294,7 @@ def _zstd_fault(body: bytes) -> Decompressed | None:
         else:
             return refuse(CORRUPT_FRAME, "zstd", "other bytes follow the frame")
         if end > len(body):
-            return refuse(TRUNCATED_FRAME, "zstd", "the frame ends early")
+            return _zstd_cut(at, "the frame ends early")
         at = end
     return None
 

@@ -95,11 +95,14 @@ def _xerial_blocks(body: bytes) -> list[Block] | Decompressed:
         if stated == XERIAL_NEXT_STREAM:
             at += XERIAL_HEADER_BYTES
             continue
+        if len(stated) < XERIAL_LENGTH_BYTES:
+            # SnappyInputStream ends where no length is left to read.
+            break
         at += XERIAL_LENGTH_BYTES
         length = int.from_bytes(stated, "big", signed=True)
-        if len(stated) == XERIAL_LENGTH_BYTES and length <= 0:
+        if length <= 0:
             return refuse(CORRUPT_FRAME, "snappy", "a block has no length")
-        if at + length > len(body) or len(stated) < XERIAL_LENGTH_BYTES:
+        if at + length > len(body):
             return refuse(TRUNCATED_FRAME, "snappy", "the last block ends early")
         blocks.append(content[at : at + length])
         at += length
