@@ -14,11 +14,11 @@ from .compression_frames import (
     Decompressed,
     read_gzip,
     read_lz4,
-    read_zstd,
     refuse,
     refuse_large,
 )
 from .compression_snappy import XERIAL_MAGIC, read_snappy
+from .compression_zstd import read_zstd
 
 __all__ = [
     "COMPRESSION_NAMES",
