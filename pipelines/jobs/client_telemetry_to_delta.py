@@ -13,16 +13,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines import sinks
 from pipelines.batch_files import BatchFiles, read_batch_files, select_pushes
+from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
 from pipelines.job_starts import JobStart, decide_start
 from pipelines.kafka_connection import spark_source_options
 from pipelines.kafka_positions import read_topic_bounds
 from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
 from pipelines.sources import read_kafka
+from pipelines.table_columns import BODY, names
 from pipelines.table_files import append_files
 from pipelines.table_locations import identify_table, locate_table, qualify_path
 from pipelines.table_setup import ensure_tables
-from pipelines.table_columns import BODY, names
 from pipelines.tables import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -53,6 +54,7 @@ def run(
     *,
     is_once: bool,
     observer: sinks.Observer = sinks.log_progress,
+    on_batch: ProgressObserver = log_batch,
 ) -> StreamingQuery:
     """Start the job.
 
@@ -63,6 +65,7 @@ def run(
         is_once: Read what the topic holds now and end, instead of going on.
         observer: Told each point of each micro-batch, `before` and `after` each table
             and `before commit`, with the number of rows.
+        on_batch: Told of each micro-batch that is written, and how far behind it is.
     Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
         UnresolvedSecret; nothing has been read then.
     """
@@ -86,11 +89,14 @@ def run(
         starting_offsets=start.starting_offsets_json,
         max_offsets_per_trigger=job.max_offsets_per_trigger,
     )
+    listener = BatchListener(JOB_NAME, on_batch)
+    spark.streams.addListener(listener)
     writer = _BatchWriter(
         tables={c.name: identify_table(spark, settings.tables, c) for c in CONTRACTS},
         locations={c.name: locate_table(spark, settings.tables, c) for c in CONTRACTS},
         layouts=_layouts(start, job.max_decompressed_bytes),
         observer=observer,
+        listener=listener,
     )
     return sinks.start_batches(
         records,
@@ -111,6 +117,7 @@ class _BatchWriter:
     """Contract name to folder."""
     layouts: PushTables
     observer: sinks.Observer
+    listener: BatchListener
 
     def write(self, records: DataFrame, batch_id: int) -> None:
         """Write one micro-batch to every table, the ledger last."""
@@ -134,6 +141,11 @@ class _BatchWriter:
         self._append(batch, QUARANTINE, transaction)
         self._merge_instances(encoded.transform(select_pushes), transaction)
         self._append(batch, CLIENT_PUSHES, transaction)
+        self.listener.note_counts(
+            transaction.batch_id,
+            points=batch.count_rows(CLIENT_METRICS.name),
+            quarantined=batch.count_rows(QUARANTINE.name),
+        )
         self.observer("before commit", batch.records)
 
     def _append(
