@@ -21,6 +21,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,8 +57,19 @@ class Timing:
     cpu_s: float
 
 
+STEPS = Counter()
+"""CPU-seconds of the job up to each point of a micro-batch, over all rounds shown."""
+
+
 def run_job(spark, settings, _folder):
-    run_once(spark, settings)
+    last = [cpu_seconds(os.getpid())]
+
+    def observe(point, _rows):
+        now = cpu_seconds(os.getpid())
+        STEPS[point] += now - last[0]
+        last[0] = now
+
+    run_once(spark, settings, observe)
 
 
 def run_naive(spark, settings, folder):
@@ -183,6 +195,7 @@ def main():
         with own_session("bench", words) as spark:
             # The first round is for the compilers of Java and of Python, and not shown.
             for number in range(1 + arguments.rounds):
+                STEPS.clear() if number == 1 else None
                 for name in arguments.paths:
                     timing, sizes[name] = time_path(
                         name, spark, servers, points, arguments.batch_pushes
@@ -195,6 +208,10 @@ def main():
                         flush=True,
                     )
         print("median (range)")
+        if STEPS:
+            print("CPU-seconds of the job by step, of all rounds shown")
+        for point, cpu_s in STEPS.items():
+            print(f"  up to {point:24} {cpu_s:6.1f}")
         for name in arguments.paths:
             print_path(name, timings[name], sizes[name])
 
