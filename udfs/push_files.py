@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .envelopes import read_envelopes
 from .otlp_metrics import DecodedPushes, iter_decoded
 from .otlp_schema import OK, PUSH_SCHEMA
 from .table_files import FileWriter, TableFile, TableLayout
@@ -86,7 +87,7 @@ def write_pushes(
     """Decode pushes and write the rows of three tables into files.
 
     Args:
-        batches: Envelopes of records, as `transforms.envelopes` has them.
+        batches: Records, as `envelopes.read_envelopes` wants them.
         tables: What to write.
     Returns: Parts in the order of the records; the last one has only files.
     Shape: Each record is counted once, each usable one is a row of `pushes`.
@@ -96,7 +97,8 @@ def write_pushes(
     """
     points, pushes = _Writers(tables.points), _Writers(tables.pushes)
     quarantine = _Writers(tables.quarantine)
-    for batch in batches:
+    for records in batches:
+        batch = read_envelopes(records)
         is_usable = pc.is_null(batch.column("envelope_fault"))
         faulty = batch.filter(pc.invert(is_usable))
         files = list(_write_rejected(faulty, None, quarantine, tables))

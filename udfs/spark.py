@@ -21,6 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from .envelopes import RECORD_SCHEMA, read_envelopes
 from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 from .push_files import PushTables, write_pushes
 from .table_files import TableFile, TableLayout
@@ -35,6 +36,7 @@ __all__ = [
 _COORDINATES = ("topic", "partition", "offset")
 _INPUT = (*_COORDINATES, "compression_type_id", "body")
 _PRIMITIVES: dict[pa.DataType, DataType] = {
+    pa.binary(): BinaryType(),
     pa.bool_(): BooleanType(),
     pa.int32(): IntegerType(),
     pa.int64(): LongType(),
@@ -137,12 +139,12 @@ FILE_TYPE = StructType(
 
 
 def encode_push_files(
-    envelopes: DataFrame, tables: PushTables, push_columns: Sequence[str]
+    records: DataFrame, tables: PushTables, push_columns: Sequence[str]
 ) -> DataFrame:
     """Decode pushes into files of three tables; use with transform.
 
     Args:
-        envelopes: Columns of `transforms.envelopes`, all of which go to Python.
+        records: Columns of Spark's Kafka source, headers included.
         tables: What to write.
         push_columns: What comes back of each usable push.
     Returns: records long, push struct of push_columns, file FILE_TYPE.
@@ -150,8 +152,9 @@ def encode_push_files(
         `push` is a usable push, `file` is a file. The other columns are null there.
     Errors: As in `push_files.write_pushes`; never raises for data.
     """
-    kinds = {field.name: field.dataType for field in envelopes.schema}
-    kinds |= {field.name: field.dataType for field in _spark_fields(PUSH_SCHEMA)}
+    envelope = read_envelopes(pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA))
+    fields = [*_spark_fields(envelope.schema), *_spark_fields(PUSH_SCHEMA)]
+    kinds = {field.name: field.dataType for field in fields}
     push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
     output = StructType(
         [
@@ -172,7 +175,7 @@ def encode_push_files(
             for file in part.files:
                 yield _single_column("file", _file_row(file, schema), schema)
 
-    return envelopes.mapInArrow(encode, output)
+    return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, output)
 
 
 def _single_column(name: str, column: pa.Array, schema: pa.Schema) -> pa.RecordBatch:

@@ -41,7 +41,6 @@ from pipelines.transforms.client_instances import (
     select_instance_facts,
     select_instances,
 )
-from pipelines.transforms.envelopes import with_envelope
 from udfs.spark import PushTables, TableLayout, encode_push_files
 
 JOB_NAME = "client_telemetry_to_delta"
@@ -126,10 +125,8 @@ class _BatchWriter:
         )
         # A task makes at least one file a table, so there are no more than cores.
         tasks = records.sparkSession.sparkContext.defaultParallelism
-        encoded = (
-            records.coalesce(tasks)
-            .transform(with_envelope)
-            .transform(encode_push_files, self.layouts, PUSH_COLUMNS)
+        encoded = records.coalesce(tasks).transform(
+            encode_push_files, self.layouts, PUSH_COLUMNS
         )
         # Kafka is read and bodies are decoded once; each write takes what it needs.
         with sinks.persisted(encoded):

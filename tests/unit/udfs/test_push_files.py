@@ -8,26 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.bench.generated_pushes import java_push
-from udfs.compression import NONE
+from tests.spark.telemetry_records import make_headers
+from udfs.envelopes import RECORD_SCHEMA
 from udfs.push_files import PushTables, write_pushes
 from udfs.table_files import TableLayout
 
 BEFORE_MIDNIGHT = datetime(2026, 3, 1, 23, 59, 59, 999000, UTC)
 AFTER_MIDNIGHT = datetime(2026, 3, 2, 0, 0, 0, 0, UTC)
-SCHEMA = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("kafka_timestamp", pa.timestamp("us", "UTC")),
-        ("body", pa.binary()),
-        ("push_id", pa.string()),
-        ("received_at", pa.timestamp("us", "UTC")),
-        ("compression_type_id", pa.int32()),
-        ("envelope_fault", pa.string()),
-        ("envelope_detail", pa.string()),
-    ]
-)
 
 
 def make_layout(table, *columns):
@@ -61,26 +48,32 @@ TABLES = PushTables(
 
 
 def make_batch(*records):
-    known = {
-        "topic": "t",
-        "partition": 0,
-        "kafka_timestamp": BEFORE_MIDNIGHT,
-        "received_at": BEFORE_MIDNIGHT,
-        "compression_type_id": NONE,
-    }
-    rows = [
-        dict.fromkeys(SCHEMA.names) | known | {"offset": offset} | record
-        for offset, record in enumerate(records)
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+    known = {"topic": "t", "partition": 0, "timestamp": BEFORE_MIDNIGHT}
+    rows = []
+    for offset, record in enumerate(records):
+        push = {"received_at": BEFORE_MIDNIGHT, "push_id": None, **record}
+        headers = make_headers(
+            push_id=push["push_id"],
+            received_at_ms=str(round(push["received_at"].timestamp() * 1000)),
+            compression_type="none",
+        )
+        rows.append(
+            known
+            | {
+                "offset": offset,
+                "value": record["body"],
+                "headers": [{"key": k, "value": v} for k, v in headers],
+            }
+        )
+    return pa.RecordBatch.from_pylist(rows, schema=RECORD_SCHEMA)
 
 
 BODIES = [java_push(1, 2), b"", java_push(2, 2)[:-1], java_push(3, 1)]
-FAULTY = {"envelope_fault": "missing_header", "envelope_detail": "push_id"}
+FAULTY = {"body": b"x"}
 BATCH = make_batch(
     {"push_id": "two", "body": BODIES[0]},
     {"push_id": "none", "body": BODIES[1]},
-    {"body": b"x", **FAULTY},
+    FAULTY,
     {"push_id": "cut", "body": BODIES[2]},
     {"push_id": "next", "body": BODIES[3], "received_at": AFTER_MIDNIGHT},
 )
@@ -165,11 +158,9 @@ def test_no_records_make_no_files():
 def test_a_record_timestamp_out_of_the_calendar_still_has_a_date():
     """Producers choose timestamps; a partition folder must be a date."""
     micros = pa.array([-1, 300_000_000_000_000_000], pa.int64())
-    batch = make_batch({**FAULTY}, {**FAULTY})
-    place = SCHEMA.get_field_index("kafka_timestamp")
-    far = batch.set_column(
-        place, SCHEMA.field(place), micros.cast(SCHEMA.field(place).type)
-    )
+    place = RECORD_SCHEMA.get_field_index("timestamp")
+    field = RECORD_SCHEMA.field(place)
+    far = make_batch(FAULTY, FAULTY).set_column(place, field, micros.cast(field.type))
     _, _, written = run(TABLES, far)
     days = {day for _, day in written}
     assert days == {date(1970, 1, 1), date(9999, 12, 31)}
