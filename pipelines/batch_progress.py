@@ -101,7 +101,8 @@ def _read_lag(source: SourceProgress) -> int | None:
     """Return the records between the end of a micro-batch and that of the topic."""
     if not source.latestOffset or not source.endOffset:
         return None
-    end, latest = json.loads(source.endOffset), json.loads(source.latestOffset)
+    end: dict[str, dict[str, int]] = json.loads(source.endOffset)
+    latest: dict[str, dict[str, int]] = json.loads(source.latestOffset)
     return sum(
         offset - end.get(topic, {}).get(partition, 0)
         for topic, partitions in latest.items()
