@@ -1,11 +1,6 @@
-"""Codecs of a push by name, and which records are pushes.
-
-Source: Kafka's CompressionType; the columns of `udfs.envelopes`.
-"""
+"""Codecs of a push, by the names that the ledger has them by."""
 
 from collections.abc import Mapping
-
-from pyspark.sql import DataFrame
 
 COMPRESSION_IDS: Mapping[str, int] = {
     "none": 0,
@@ -17,8 +12,3 @@ COMPRESSION_IDS: Mapping[str, int] = {
 """Kafka's CompressionType: name to id on the wire."""
 UNKNOWN_COMPRESSION_ID = -1
 """No codec has it; the decoder reports such a push as unknown_codec."""
-
-
-def filter_usable(envelopes: DataFrame) -> DataFrame:
-    """Keep the records whose envelope can be used."""
-    return envelopes.where("envelope_fault IS NULL")
