@@ -45,8 +45,11 @@ class Transaction:
 
 
 def log_progress(point: str, rows: int) -> None:
-    """Log how far a micro-batch is; the default observer."""
-    _logger.info("%s: %d rows", point, rows)
+    """Log how far a micro-batch is; the default observer.
+
+    For debugging only: people read one line a micro-batch, see `batch_progress`.
+    """
+    _logger.debug("%s: %d rows", point, rows)
 
 
 def read_query_id(micro_batch: DataFrame) -> str:
