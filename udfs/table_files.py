@@ -5,15 +5,14 @@ by itself; its own statistics of each row group are the file's. Nothing here kno
 a file will stand.
 """
 
-import json
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from .file_statistics import FloatingBounds, file_statistics
 
 ROW_GROUP_ROWS = 250_000
 ROW_GROUP_BYTES = 64 << 20
@@ -21,12 +20,6 @@ ROW_GROUP_BYTES = 64 << 20
 FILE_BYTES = 32 << 20
 """A file that has grown to this is ended, and the next one begun."""
 ZSTD_LEVEL = 1
-PREFIX_CHARACTERS = 32
-"""Of texts in statistics, as Delta's own writer keeps them."""
-LAST_CHARACTER = "\U0010ffff"
-MILLISECOND = timedelta(milliseconds=1)
-
-Statistic = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +64,7 @@ class FileWriter:
         self._waiting_bytes = 0
         self._sink: pa.BufferOutputStream | None = None
         self._writer: pq.ParquetWriter | None = None
-        self._has_nan: set[str] = set()
+        self._numbers: dict[str, FloatingBounds] = {}
 
     def write(self, rows: pa.RecordBatch) -> Iterator[TableFile]:
         """Take rows; return the file that they have filled, if they have.
@@ -107,10 +100,13 @@ class FileWriter:
         # A row group has one dictionary a column, or Arrow writes the values plainly.
         rows = pa.Table.from_batches(self._waiting).unify_dictionaries()
         self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
-        for name in self._layout.statistics:
-            column = rows.column(name)
-            if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
-                self._has_nan.add(name)
+        floating = [
+            name
+            for name in self._layout.statistics
+            if pa.types.is_floating(rows.schema.field(name).type)
+        ]
+        for name in floating:
+            self._numbers.setdefault(name, FloatingBounds()).add(rows.column(name))
         if self._writer is None:
             self._sink = pa.BufferOutputStream()
             self._writer = pq.ParquetWriter(
@@ -118,7 +114,11 @@ class FileWriter:
                 rows.schema,
                 version="2.6",
                 store_schema=False,
-                write_statistics=list(self._layout.statistics),
+                # Those of numbers pass over NaN, which Spark takes for the greatest:
+                # it would skip row groups that have one.
+                write_statistics=[
+                    name for name in self._layout.statistics if name not in floating
+                ],
                 compression={
                     name: "none" if name in self._layout.uncompressed else "zstd"
                     for name in _leaf_paths(rows.schema)
@@ -138,8 +138,8 @@ class FileWriter:
         self._writer.close()
         content = self._sink.getvalue().to_pybytes()
         metadata = pq.read_metadata(pa.BufferReader(content))
-        statistics = file_statistics(metadata, self._layout.statistics, self._has_nan)
-        self._writer, self._sink, self._has_nan = None, None, set()
+        statistics = file_statistics(metadata, self._layout.statistics, self._numbers)
+        self._writer, self._sink, self._numbers = None, None, {}
         return TableFile(
             table=self._layout.table,
             event_date=self._event_date,
@@ -165,75 +165,3 @@ def _paths_of(arrow_type: pa.DataType, path: str) -> list[str]:
     if pa.types.is_struct(arrow_type):
         return [p for f in arrow_type for p in _paths_of(f.type, f"{path}.{f.name}")]
     return [path]
-
-
-def file_statistics(
-    metadata: pq.FileMetaData, names: Sequence[str], has_nan: set[str]
-) -> str:
-    """Return Delta's statistics of a file, as JSON.
-
-    Args:
-        metadata: Of the file.
-        names: Top-level columns that have statistics.
-        has_nan: Those with a NaN, which Parquet passes over and Spark takes for the
-            greatest number: they get no bounds.
-    Units: Timestamps are ISO 8601 in UTC; cut to milliseconds, the greatest rounded up.
-    Nulls: A column of nulls only has no bounds.
-    Source: Delta protocol, Per-file Statistics.
-    """
-    lowest: dict[str, Statistic] = {}
-    greatest: dict[str, Statistic] = {}
-    nulls: dict[str, int] = {}
-    places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    for name in names:
-        found = [group.column(places[name]).statistics for group in groups]
-        if any(each is None for each in found):
-            continue
-        nulls[name] = sum(each.null_count for each in found)
-        known = [each for each in found if each.has_min_max]
-        is_complete = all(
-            each.has_min_max or each.null_count == group.num_rows
-            for each, group in zip(found, groups, strict=True)
-        )
-        if not known or not is_complete or name in has_nan:
-            continue
-        bounds = min(each.min for each in known), max(each.max for each in known)
-        # JSON has no infinity.
-        if any(isinstance(bound, float) and math.isinf(bound) for bound in bounds):
-            continue
-        lowest[name], greatest[name] = _as_lowest(bounds[0]), _as_greatest(bounds[1])
-    return json.dumps(
-        {
-            "numRecords": metadata.num_rows,
-            "minValues": lowest,
-            "maxValues": greatest,
-            "nullCount": nulls,
-        },
-        ensure_ascii=False,
-        separators=(",", ":"),
-    )
-
-
-def _as_lowest(value: str | float | datetime) -> Statistic:
-    if isinstance(value, str):
-        return value[:PREFIX_CHARACTERS]
-    if isinstance(value, datetime):
-        return _format_time(value)
-    return value
-
-
-def _as_greatest(value: str | float | datetime) -> Statistic:
-    if isinstance(value, str):
-        is_cut = len(value) > PREFIX_CHARACTERS
-        return value[:PREFIX_CHARACTERS] + (LAST_CHARACTER if is_cut else "")
-    if isinstance(value, datetime):
-        is_whole = value.microsecond % 1000 == 0
-        return _format_time(value if is_whole else value + MILLISECOND)
-    return value
-
-
-def _format_time(value: datetime) -> str:
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + (
-        f"{value.microsecond // 1000:03}Z"
-    )
