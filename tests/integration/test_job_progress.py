@@ -20,7 +20,7 @@ from tests.spark.telemetry_records import make_headers
 LIMIT = 40
 PUSHES = 100
 POINTS = 3
-PATIENCE_S = 300
+PATIENCE_S = 600
 
 
 @pytest.fixture(scope="module")
