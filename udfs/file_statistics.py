@@ -38,7 +38,9 @@ class FloatingBounds:
         """Return the least and the greatest, if every value is finite."""
         if not self._bounds or not self._is_bounded:
             return None
-        return min(self._bounds), max(self._bounds)
+        # The two zeros are equal, but some readers order them.
+        lowest, greatest = min(self._bounds), max(self._bounds)
+        return (lowest or -0.0), (greatest or 0.0)
 
 
 def _bounds(
