@@ -78,6 +78,7 @@ def file_statistics(
     nulls: dict[str, int] = {}
     places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    bounds: tuple[Bound, Bound] | None
     for name in names:
         if name in numbers:
             bounds, nulls[name] = numbers[name].bounds(), numbers[name].null_count
