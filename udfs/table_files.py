@@ -114,6 +114,11 @@ class FileWriter:
                 rows.schema,
                 version="2.6",
                 store_schema=False,
+                # Readers compare dictionaries of numbers with the two zeros in order,
+                # and pass over a row group whose only zero is the other one.
+                use_dictionary=[
+                    path for path in _leaf_paths(rows.schema) if path not in floating
+                ],
                 # Those of numbers pass over NaN, which Spark takes for the greatest:
                 # it would skip row groups that have one.
                 write_statistics=[
