@@ -179,7 +179,9 @@ def main():
     arguments = parser.parse_args()
     points = arguments.pushes * POINTS_PER_PUSH
     home = os.environ.get("JAVA_HOME")
-    words = ["--master", "local[2]"]
+    # A job has all of Java's compilers; own_session is for programs that end soon.
+    java = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
+    words = ["--master", "local[2]", "--conf", java]
     words += [w for conf in arguments.spark_conf for w in ("--conf", conf)]
     with (
         EmbeddedKafka(java=f"{home}/bin/java" if home else "java") as kafka,
