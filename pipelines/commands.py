@@ -9,6 +9,7 @@ from .command_parser import CommandParser
 from .listener_records import SCRAM_MECHANISMS
 from .settings import list_environments
 
+CLIENT_TYPES = ("producer", "consumer", "share-consumer", "admin")
 JOBS = ("client_telemetry_to_delta",)
 USAGE_EXAMPLES = """\
 examples:
@@ -198,6 +199,30 @@ COMMANDS = (
             for name, value, text in client_metrics_options.OPTIONS
         ),
         is_kafka_tool=True,
+    ),
+    Command(
+        name="push-config",
+        help="push a file of properties as a Java client would",
+        options=(
+            option(
+                "--properties",
+                "the client's properties, with its bootstrap.servers",
+                required=True,
+                metavar="FILE",
+            ),
+            option(
+                "--client-type",
+                f"what the client is: {', '.join(CLIENT_TYPES)}",
+                required=True,
+                choices=CLIENT_TYPES,
+                metavar="TYPE",
+            ),
+            option(
+                "--command-config",
+                "properties of the connection, where it is not the client's own",
+                metavar="FILE",
+            ),
+        ),
     ),
     Command(
         name="settings",

@@ -7,8 +7,10 @@ of confluent_kafka is here by the same name. Installed alone it is called
 
 from confluent_kafka import *  # noqa: F403 - one import line is all that changes
 
-from . import admin as admin
-from . import aio as aio
+# The stars have brought confluent_kafka's own modules; these put ours in their place.
+from .admin import AdminClient as AdminClient
+from .aio import AIOConsumer as AIOConsumer
+from .aio import AIOProducer as AIOProducer
 from .consumers import Consumer as Consumer
 from .consumers import DeserializingConsumer as DeserializingConsumer
 from .consumers import DeserializingShareConsumer as DeserializingShareConsumer
