@@ -75,7 +75,9 @@ def run(
         version=JAVA_VERSION,
         client_instance_id=make_instance_id(),
     )
-    plan = _plan(place, connection, properties, own, software, entries)
+    plan = _plan(
+        place, connection, properties, own=own, software=software, entries=entries
+    )
     handshake = Handshake(plan)
     handshake.run()
     _report(handshake, client_type, say)
@@ -116,6 +118,7 @@ def _plan(
     place: str,
     connection: Properties,
     properties: Properties,
+    *,
     own: OwnConfigs,
     software: Software,
     entries: list[ConfigEntry],

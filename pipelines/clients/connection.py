@@ -115,7 +115,8 @@ class Connection:
         """Tell a node that serves PushConfig which client instance this is."""
         software, api_version = self._software, API_VERSIONS_VERSION
         body = write_api_versions(software.name, software.naming_version)
-        if self._served.get(API_VERSIONS, (0, 0))[1] >= NAMING_API_VERSIONS_VERSION:
+        # The field's version is a setting of the bridge; the text is always understood.
+        if self._served.get(API_VERSIONS, (0, 0))[1] == NAMING_API_VERSIONS_VERSION:
             api_version = NAMING_API_VERSIONS_VERSION
             body = write_naming_api_versions(
                 software.name, software.version, software.client_instance_id

@@ -140,11 +140,14 @@ class Handshake:
         return connection if is_serving else None
 
     def _prove(self, connection: Connection, deadline: Deadline) -> None:
-        """Say which client instance this is, and log in."""
-        connection.name_instance(deadline)
+        """Log in, and say which client instance this is.
+
+        In this order: before a login, a broker takes one ApiVersions and no more.
+        """
         access = self.plan.access
         if access.mechanism and access.start_login:
             connection.log_in(access.mechanism, access.start_login(), deadline)
+        connection.name_instance(deadline)
 
     def _choose_node(self, known: Connection, deadline: Deadline) -> Connection:
         """Return a connection to a random node that serves PushConfig."""

@@ -1,12 +1,6 @@
 """The client library against the bridge's own process and a real Kafka."""
 
 import asyncio
-import logging
-import multiprocessing
-import os
-import signal
-import threading
-import time
 import uuid
 
 import confluent_kafka
@@ -23,7 +17,7 @@ from pipelines.clients.key_lists import (
     PRODUCER,
     SHARE_CONSUMER,
 )
-from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
+from tests.integration.config_support import read_topic, running_bridge
 from tests.unit.bridge.push_config.raw_client import read_record
 
 KINDS = {
@@ -64,12 +58,8 @@ MISSING = {"share.acquire.mode"}
 @pytest.fixture
 def topics():
     name = uuid.uuid4()
-    return [f"topics.telemetry=t-{name}", f"topics.configs=c-{name}"]
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    logging.getLogger("test.clients").setLevel(logging.CRITICAL)
+    names = [f"topics.telemetry=t-{name}", f"topics.configs=c-{name}"]
+    return [*names, "bridge.http_port=0"]
 
 
 def topic_of(topics, place):

@@ -134,7 +134,10 @@ def test_the_backoff_grows_with_jitter_up_to_its_longest():
     assert len(waits) == 8
     for waited_s, expected_s in zip(waits, grown_s, strict=True):
         assert 0.8 * expected_s <= waited_s <= 1.2 * expected_s
-    assert len({waited_s / grown for waited_s, grown in zip(waits, grown_s, strict=True)}) > 1
+    assert (
+        len({waited_s / grown for waited_s, grown in zip(waits, grown_s, strict=True)})
+        > 1
+    )
 
 
 def test_the_throttle_time_is_waited_for():
