@@ -58,7 +58,7 @@ class Handshake:
     """Not seeded, so that processes forked from one do not all pick the same node."""
 
     def run(self) -> None:
-        """Push, or note why not; raises nothing that a peer can cause."""
+        """Push, or note why not."""
         deadline = Deadline(self.plan.timeout_ms / _MS)
         attempt, fault = 0, ""
         try:
@@ -79,6 +79,9 @@ class Handshake:
             took = f"not done in {self.plan.timeout_ms} ms"
             last = self.fault or fault
             self.fault = f"{took}; last: {last}" if last else took
+        except Exception as error:  # noqa: BLE001 - the top of a thread
+            # A host name that cannot be one, a client id longer than a request has.
+            self.fault = type(error).__name__
 
     def _try_once(self, deadline: Deadline) -> None:
         found = self._find_server(deadline)

@@ -70,7 +70,8 @@ class Counterpart:
 
 
 def _kilobytes_to_bytes(text: str) -> str:
-    return str(int(text) * 1_024)
+    # What is no number is refused by librdkafka itself, in its own words.
+    return str(int(text) * 1_024) if text.isascii() and text.isdecimal() else text
 
 
 def _offset_reset(text: str) -> str:

@@ -37,7 +37,7 @@ _UNSUPPORTED = (
     "ssl_key",
 )
 _SERVER = re.compile(
-    r"(?:[A-Za-z_]+://)?(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<port>[0-9]+))?"
+    r"(?:[A-Za-z_]+://)?(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?"
 )
 
 Address = tuple[str, int]

@@ -68,34 +68,44 @@ def prepare(client_type: str, *given: Any, **more: Any) -> Prepared:  # noqa: AN
     if not own.is_enabled:
         return Prepared(conf=handle_conf, client_instance_id=None)
     log = conf.get("logger") or logger
+    known = None
+    try:
+        known = _push(client_type, own, conf, log)
+    except UnusableConfig as error:
+        log.warning("configuration push: not done, since %s", error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the client is made
+        log.warning("configuration push: failed: %s", type(error).__name__)
+    if known is None:
+        return Prepared(conf=handle_conf, client_instance_id=None)
+    named = {SOFTWARE_VERSION: known.naming_version}
+    return Prepared(
+        conf=handle_conf | named, client_instance_id=known.client_instance_id
+    )
+
+
+def _push(
+    client_type: str, own: OwnConfigs, conf: dict[str, Any], log: logging.Logger
+) -> Software | None:
+    """Push; return who the client is where a node serves PushConfig."""
     configs = LibrdkafkaConfigs(client_type, conf, OWN_CONFIGS)
-    software = _name_software(configs, handle_conf)
+    software = _name_software(configs, conf)
     chosen = _choose(client_type, own, configs, software)
     for warning in chosen.warnings:
         log.warning("configuration push: %s", warning)
     if not chosen.entries:
-        return Prepared(conf=handle_conf, client_instance_id=None)
-    try:
-        plan = PushPlan(
-            access=make_access(configs.find, conf),
-            software=software,
-            entries=list(chosen.entries),
-            api_key=own.api_key,
-            timeout_ms=int(own.timeout_ms * _SHARE_OF_THREAD),
-            retry_backoff_ms=_read_int(configs, "retry.backoff.ms"),
-            retry_backoff_max_ms=_read_int(configs, "retry.backoff.max.ms"),
-        )
-    except UnusableConfig as error:
-        log.warning("configuration push: not done, since %s", error)
-        return Prepared(conf=handle_conf, client_instance_id=None)
+        return None
+    plan = PushPlan(
+        access=make_access(configs.find, conf),
+        software=software,
+        entries=list(chosen.entries),
+        api_key=own.api_key,
+        timeout_ms=int(own.timeout_ms * _SHARE_OF_THREAD),
+        retry_backoff_ms=_read_int(configs, "retry.backoff.ms"),
+        retry_backoff_max_ms=_read_int(configs, "retry.backoff.max.ms"),
+    )
     handshake = run_bounded(plan, own.timeout_ms)
     _report(handshake, log)
-    if not handshake.is_advertised:
-        return Prepared(conf=handle_conf, client_instance_id=None)
-    named = {SOFTWARE_VERSION: software.naming_version}
-    return Prepared(
-        conf=handle_conf | named, client_instance_id=software.client_instance_id
-    )
+    return software if handshake.is_advertised else None
 
 
 def run_bounded(plan: PushPlan, timeout_ms: int) -> Handshake:

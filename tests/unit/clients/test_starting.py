@@ -168,6 +168,23 @@ def test_what_cannot_be_used_is_told_and_nobody_is_asked(more, log):
     assert warning.startswith("configuration push: not done, since ")
 
 
+ODD = {
+    "a host that cannot be one": {"bootstrap.servers": f"{'a' * 70}:1"},
+    "a client id that fits no request": {"client.id": "a" * 40_000},
+    "a text that is no path": {"security.protocol": "ssl", "ssl.ca.location": "\0"},
+    "a number that is none": {"queue.buffering.max.kbytes": "many"},
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_no_config_breaks_the_client_by_its_push(odd, log):
+    """What librdkafka does not take, it refuses itself."""
+    with ScriptedNode() as node:
+        conf = {"bootstrap.servers": node.server, "default.api.timeout.ms": 500}
+        prepare(PRODUCER, conf | odd, logger=log.logger)
+    assert len(log.warnings) == ("queue.buffering.max.kbytes" not in odd)
+
+
 def test_a_config_of_the_push_that_cannot_be_is_an_error_of_the_client():
     with pytest.raises(confluent_kafka.KafkaException) as raised:
         clients.Producer({"enable.config.push": "maybe"})
