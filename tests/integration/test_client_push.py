@@ -1,6 +1,7 @@
 """The client library against the bridge's own process and a real Kafka."""
 
 import asyncio
+import re
 import uuid
 
 import confluent_kafka
@@ -17,6 +18,7 @@ from pipelines.clients.key_lists import (
     PRODUCER,
     SHARE_CONSUMER,
 )
+from pipelines.settings import CONF_PATH
 from tests.integration.config_support import read_topic, running_bridge
 from tests.unit.bridge.push_config.raw_client import read_record
 
@@ -109,6 +111,18 @@ def test_each_type_of_client_pushes_its_keys_before_it_is_there(
             key for key in DEFAULT_KEYS[client_type] if key not in MISSING
         ]
         assert pushed["client.id"] == ("app-7", False)
+
+
+def test_the_example_of_the_readme_pushes(kafka, topics, tmp_path, capsys):
+    readme = (CONF_PATH.parent / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    example = example.replace("kafka_clientele", "pipelines.clients")
+    with running_bridge(kafka, tmp_path / "log", *topics) as (_, host, port):
+        exec(example.replace("127.0.0.1:9192", f"{host}:{port}"), {})  # noqa: S102 - the README's
+        pushes = read_pushes(kafka, topics)
+    (pushed,) = pushes.values()
+    assert pushes.keys() == {capsys.readouterr().out.strip()}
+    assert pushed["acks"] == ("all", False)
 
 
 def test_each_asyncio_client_pushes_its_keys_before_it_is_there(
