@@ -5,15 +5,14 @@ Strategy: everything on it shares one deadline; each wait is bounded by what is 
 
 import itertools
 import socket
-import ssl
 import struct
-import time
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from .deadlines import Deadline
 from .sasl import Frames, LoginRefused
 from .security import Access, Address
+from .sockets import open_socket
 from .wire import (
     API_VERSIONS,
     API_VERSIONS_VERSION,
@@ -47,30 +46,6 @@ from .wire import (
 MAX_ANSWER_BYTES = 1 << 20
 INSTANCE_ID_SEPARATOR = "-cid-"
 """Between a software version and the client instance id that it carries."""
-
-
-class DeadlinePassed(TimeoutError):
-    """Raised when the time for the whole handshake is over."""
-
-
-class Deadline:
-    """An end that many waits share."""
-
-    def __init__(
-        self, timeout_s: float, now_s: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._now_s = now_s
-        self._end_s = now_s() + timeout_s
-
-    def remaining_s(self) -> float:
-        """Return the seconds left.
-
-        Raises: DeadlinePassed when there are none.
-        """
-        remaining = self._end_s - self._now_s()
-        if remaining <= 0:
-            raise DeadlinePassed("the time for it is over")
-        return remaining
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,40 +190,7 @@ def open_connection(
 ) -> Connection:
     """Connect and, where the protocol says so, encrypt.
 
-    Args:
-        address: Host and port; all addresses of the host are tried.
-        access: Says whether there is TLS.
-        software: Who connects.
-        deadline: Of this.
-    Raises: OSError, DeadlinePassed among them; LoginRefused where TLS finds no trust.
+    Raises: as open_socket.
     """
-    found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
-    fault: OSError = ConnectionError(f"{address[0]} has no address")
-    for place, (family, kind, protocol, _, sockaddr) in enumerate(found):
-        connecting = socket.socket(family, kind, protocol)
-        connected = None
-        try:
-            connecting.settimeout(deadline.remaining_s() / (len(found) - place))
-            connecting.connect(sockaddr)
-            connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connecting.settimeout(deadline.remaining_s())
-            connected = _encrypt(connecting, address[0], access.tls)
-        except OSError as error:
-            fault = error
-            continue
-        finally:
-            if connected is None:
-                connecting.close()
-        return Connection(address, connected, software)
-    raise fault
-
-
-def _encrypt(
-    connected: socket.socket, host: str, tls: ssl.SSLContext | None
-) -> socket.socket:
-    if tls is None:
-        return connected
-    try:
-        return tls.wrap_socket(connected, server_hostname=host)
-    except ssl.SSLError as error:
-        raise LoginRefused(f"TLS: {error.reason or 'it failed'}") from None
+    connected = open_socket(address, access.tls, deadline)
+    return Connection(address, connected, software)

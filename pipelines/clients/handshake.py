@@ -13,7 +13,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .connection import Connection, Deadline, DeadlinePassed, Software, open_connection
+from .connection import Connection, Software, open_connection
+from .deadlines import Deadline, DeadlinePassed
 from .retriable_errors import RETRIABLE_ERROR_CODES, THROTTLING_QUOTA_EXCEEDED
 from .sasl import LoginRefused
 from .security import Access, Address

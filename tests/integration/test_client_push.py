@@ -2,12 +2,10 @@
 
 import asyncio
 import re
-import uuid
 
 import confluent_kafka
 import confluent_kafka.admin
 import confluent_kafka.aio
-import pytest
 
 from pipelines import clients
 from pipelines.clients import admin, aio
@@ -57,15 +55,8 @@ ASYNC_KINDS = {
 MISSING = {"share.acquire.mode"}
 
 
-@pytest.fixture
-def topics():
-    name = uuid.uuid4()
-    names = [f"topics.telemetry=t-{name}", f"topics.configs=c-{name}"]
-    return [*names, "bridge.http_port=0"]
-
-
-def topic_of(topics, place):
-    return topics[place].partition("=")[2]
+def topic_of(push_topics, place):
+    return push_topics[place].partition("=")[2]
 
 
 def conf_for(client_type, host, port, **more):
@@ -81,21 +72,21 @@ def conf_for(client_type, host, port, **more):
     return conf
 
 
-def read_pushes(kafka, topics):
+def read_pushes(kafka, push_topics):
     """Return client instance id to what it pushed."""
     return {
         record.key().decode(): {
             key: (value, is_default)
             for key, value, _, is_default in read_record(record.value())
         }
-        for record in read_topic(kafka, topic_of(topics, 1))
+        for record in read_topic(kafka, topic_of(push_topics, 1))
     }
 
 
 def test_each_type_of_client_pushes_its_keys_before_it_is_there(
-    kafka, topics, tmp_path
+    kafka, push_topics, tmp_path
 ):
-    with running_bridge(kafka, tmp_path / "log", *topics) as (_, host, port):
+    with running_bridge(kafka, tmp_path / "log", *push_topics) as (_, host, port):
         made = {}
         for name, (kind, upstream, client_type) in KINDS.items():
             client = kind(conf_for(client_type, host, port))
@@ -103,7 +94,7 @@ def test_each_type_of_client_pushes_its_keys_before_it_is_there(
             made[name] = client.client_instance_id()
             if hasattr(client, "close"):
                 client.close()
-        pushes = read_pushes(kafka, topics)
+        pushes = read_pushes(kafka, push_topics)
     assert pushes.keys() == set(made.values())
     for name, (_, _, client_type) in KINDS.items():
         pushed = pushes[made[name]]
@@ -113,20 +104,20 @@ def test_each_type_of_client_pushes_its_keys_before_it_is_there(
         assert pushed["client.id"] == ("app-7", False)
 
 
-def test_the_example_of_the_readme_pushes(kafka, topics, tmp_path, capsys):
+def test_the_example_of_the_readme_pushes(kafka, push_topics, tmp_path, capsys):
     readme = (CONF_PATH.parent / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     example = example.replace("kafka_clientele", "pipelines.clients")
-    with running_bridge(kafka, tmp_path / "log", *topics) as (_, host, port):
+    with running_bridge(kafka, tmp_path / "log", *push_topics) as (_, host, port):
         exec(example.replace("127.0.0.1:9192", f"{host}:{port}"), {})  # noqa: S102 - the README's
-        pushes = read_pushes(kafka, topics)
+        pushes = read_pushes(kafka, push_topics)
     (pushed,) = pushes.values()
     assert pushes.keys() == {capsys.readouterr().out.strip()}
     assert pushed["acks"] == ("all", False)
 
 
 def test_each_asyncio_client_pushes_its_keys_before_it_is_there(
-    kafka, topics, tmp_path
+    kafka, push_topics, tmp_path
 ):
     made = {}
 
@@ -144,9 +135,9 @@ def test_each_asyncio_client_pushes_its_keys_before_it_is_there(
         made["created"] = created.client_instance_id()
         await created.close()
 
-    with running_bridge(kafka, tmp_path / "log", *topics) as (_, host, port):
+    with running_bridge(kafka, tmp_path / "log", *push_topics) as (_, host, port):
         asyncio.run(run(host, port))
-        pushes = read_pushes(kafka, topics)
+        pushes = read_pushes(kafka, push_topics)
     assert pushes.keys() == set(made.values())
     for name, (_, _, client_type) in ASYNC_KINDS.items():
         assert set(pushes[made[name]]) == set(DEFAULT_KEYS[client_type]) - MISSING

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import uuid
 
 import pytest
 
@@ -14,13 +13,6 @@ from tests.integration.config_support import (
     running_bridge,
 )
 from tests.unit.bridge.push_config.raw_client import read_record
-
-
-@pytest.fixture
-def topics():
-    name = uuid.uuid4()
-    names = [f"topics.telemetry=t-{name}", f"topics.configs=c-{name}"]
-    return [*names, "bridge.http_port=0"]
 
 
 def run_command(folder, properties, client_type="producer", connection=None):
@@ -41,9 +33,9 @@ def run_command(folder, properties, client_type="producer", connection=None):
     )
 
 
-def test_a_file_is_pushed_as_a_java_client_would(kafka, topics, tmp_path):
-    topic = topics[1].partition("=")[2]
-    with running_bridge(kafka, tmp_path / "log", *topics) as (_, host, port):
+def test_a_file_is_pushed_as_a_java_client_would(kafka, push_topics, tmp_path):
+    topic = push_topics[1].partition("=")[2]
+    with running_bridge(kafka, tmp_path / "log", *push_topics) as (_, host, port):
         servers = f"bootstrap.servers={host}:{port}\n"
         text = (
             "client.id=java-7\nacks: 1\nlinger.ms = 20\nssl.keystore.password=geheim\n"
