@@ -1,10 +1,8 @@
 """The configuration that a client of librdkafka really runs with.
 
 Strategy: what the application gave, by librdkafka's own names, over librdkafka's
-defaults; then what librdkafka itself changes for idempotent and transactional
-producers.
-Source: librdkafka 2.15, CONFIGURATION.md; src/rdkafka_conf.c, rd_kafka_conf_finalize
-and rd_kafka_topic_conf_finalize.
+defaults; then what librdkafka itself changes, such as for idempotent producers.
+Source: librdkafka 2.15, CONFIGURATION.md.
 """
 
 from collections.abc import Mapping
@@ -12,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .catalogs import Config, load_java_catalog, load_librdkafka_catalog
+from .derived_configs import PRODUCER_DEFAULTS, derive
 from .key_lists import ADMIN, COUNTERPARTS, PRODUCER, RENAMED_KEYS, Counterpart
 
 _TOPIC_CONFIG = "default.topic.config"
 _TRUE, _FALSE = ("true", "t", "1"), ("false", "f", "0")
-_MAX_IN_FLIGHT = "max.in.flight.requests.per.connection"
-_MAX_IN_FLIGHT_IDEMPOTENT = 5
 _WHOLE = {"INT", "SHORT", "LONG"}
 
 
@@ -57,7 +54,8 @@ class LibrdkafkaConfigs:
         for name, value in _flatten(given).items():
             if value is not None and not callable(value):
                 self._given[self._name_of(name)] = _as_text(value)
-        self._changed = self._derive() if client_type == PRODUCER else {}
+        self._changed: dict[str, str] = {}
+        self._changed = derive(self.find, self._given, is_producer=own == "P")
 
     def find(self, name: str) -> str:
         """Return the value in force by librdkafka's name; empty where there is none."""
@@ -91,33 +89,20 @@ class LibrdkafkaConfigs:
         if known is None or known.client_types not in self._client_types:
             return None
         own = self._changed.get(name, self._given.get(name))
-        value = known.default if own is None else own
+        value = self._default_of(known) if own is None else own
         return ConfigInForce(
             config_value=_normalise(value, known.type_name),
             type_name=known.type_name,
             is_default=own is None,
         )
 
+    def _default_of(self, known: Config) -> str:
+        if "P" in self._client_types:
+            return PRODUCER_DEFAULTS.get(known.name, known.default)
+        return known.default
+
     def _name_of(self, name: str) -> str:
         return self._catalog.aliases.get(name, name)
-
-    def _derive(self) -> dict[str, str]:
-        """Return what librdkafka changes by itself."""
-        changed: dict[str, str] = {}
-        given = self._given
-        is_transactional = bool(given.get("transactional.id"))
-        if is_transactional and "enable.idempotence" not in given:
-            changed["enable.idempotence"] = "true"
-        asked = changed.get("enable.idempotence", given.get("enable.idempotence", ""))
-        if _normalise(asked, "BOOLEAN") != "true":
-            return changed
-        if _MAX_IN_FLIGHT not in given:
-            changed[_MAX_IN_FLIGHT] = str(_MAX_IN_FLIGHT_IDEMPOTENT)
-        if is_transactional and "message.timeout.ms" not in given:
-            timeout = given.get("transaction.timeout.ms")
-            known = self._catalog.configs["transaction.timeout.ms"]
-            changed["message.timeout.ms"] = timeout or known.default
-        return changed
 
 
 def _flatten(given: Mapping[str, Any]) -> dict[str, Any]:
