@@ -3,6 +3,7 @@
 import asyncio
 import time
 import uuid
+from contextlib import ExitStack
 
 import pytest
 
@@ -17,14 +18,20 @@ SUBSCRIPTION = 'subscriptions=[{name="s",metrics=["*"],interval_ms=500,match=[]}
 QUIET = {"error_cb": lambda _error: None, "log_level": 0}
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_configuration_and_telemetry_join_by_the_id(kafka, tmp_path, workers):
-    """Whichever worker takes which connection."""
+@pytest.mark.parametrize(("bridges", "workers"), [(1, 1), (1, 4), (2, 1)])
+def test_configuration_and_telemetry_join_by_the_id(kafka, tmp_path, bridges, workers):
+    """Whichever worker of whichever bridge takes which connection."""
     name = uuid.uuid4()
     topics = [f"topics.telemetry=t-{name}", f"topics.configs=c-{name}"]
     more = [SUBSCRIPTION, f"bridge.workers={workers}", "bridge.http_port=0"]
-    with running_bridge(kafka, tmp_path / "log", *topics, *more) as (_, host, port):
-        conf = {"bootstrap.servers": f"{host}:{port}"} | QUIET
+    with ExitStack() as stack:
+        servers = []
+        for node_id in range(bridges):
+            words = [*topics, *more, f"bridge.node_id={node_id}"]
+            log = tmp_path / f"log-{node_id}"
+            _, host, port = stack.enter_context(running_bridge(kafka, log, *words))
+            servers.append(f"{host}:{port}")
+        conf = {"bootstrap.servers": ",".join(servers)} | QUIET
         producers = [clients.Producer(conf | {"client.id": f"a-{i}"}) for i in range(4)]
         ids = {one.client_instance_id() for one in producers}
         deadline = time.monotonic() + DEADLINE_S

@@ -19,13 +19,17 @@ APPLICATION = """
 import importlib.util, json, sys
 sys.path.append(sys.argv[1])
 import confluent_kafka
-from kafka_clientele import Producer
+from kafka_clientele import KafkaError, Producer, TopicPartition
+from kafka_clientele.admin import AdminClient, NewTopic
+from kafka_clientele.aio import AIOConsumer, AIOProducer
 quiet = {"error_cb": lambda _error: None, "log_level": 0, "enable.metrics.push": False}
 producer = Producer({"bootstrap.servers": sys.argv[2]} | quiet)
 rooms = ("pipelines", "udfs", "pyspark", "pyarrow", "kio", "re2", "numpy")
 print(json.dumps({
     "id": producer.client_instance_id(),
-    "is_upstreams": isinstance(producer, confluent_kafka.Producer),
+    "is_upstreams": isinstance(producer, confluent_kafka.Producer)
+    and issubclass(AdminClient, confluent_kafka.admin.AdminClient)
+    and KafkaError is confluent_kafka.KafkaError,
     "found": [room for room in rooms if importlib.util.find_spec(room)],
 }))
 """

@@ -1,8 +1,11 @@
+import contextlib
 import struct
 import uuid
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
 from pipelines.bridge.protocol.cursor import Cursor
@@ -90,6 +93,14 @@ def test_an_answer_is_read_whole_and_refused_when_cut(read, body, expected, need
     for cut in range(needed or len(body)):
         with pytest.raises(MalformedAnswer):
             read(body[:cut])
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(sorted(CASES)), st.binary(max_size=60), st.integers(0, 30))
+def test_noise_is_an_answer_or_is_malformed(case, noise, start):
+    read, body, *_ = CASES[case]
+    with contextlib.suppress(MalformedAnswer):
+        read(body[:start] + noise)
 
 
 def test_a_version_that_is_not_known_serves_nothing():
