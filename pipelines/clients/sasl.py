@@ -83,16 +83,7 @@ def log_in_by_scram(
     first_bare = f"n={name},r={own_nonce}"
     answer = yield (_NO_CHANNEL_BINDING + first_bare).encode()
     server_first = answer.decode(errors="replace")
-    fields = _parse(server_first)
-    try:
-        server_nonce, salt = fields["r"], base64.b64decode(fields["s"], validate=True)
-        iterations = int(fields["i"])
-    except (KeyError, ValueError, binascii.Error):
-        raise LoginRefused(f"{mechanism}: the server's answer is malformed") from None
-    if not server_nonce.startswith(own_nonce) or server_nonce == own_nonce:
-        raise LoginRefused(f"{mechanism}: the server's nonce is not ours")
-    if not 0 < iterations <= MAX_ITERATIONS:
-        raise LoginRefused(f"{mechanism}: the server asks for {iterations} iterations")
+    server_nonce, salt, iterations = _read_challenge(mechanism, own_nonce, server_first)
     salted = hashlib.pbkdf2_hmac(
         hash_name, _prepare(password).encode(), salt, iterations
     )
@@ -109,6 +100,23 @@ def log_in_by_scram(
     expected = base64.b64encode(hmac.digest(server_key, signed, hash_name)).decode()
     if not hmac.compare_digest(server_final.get("v", "").encode(), expected.encode()):
         raise LoginRefused(f"{mechanism}: the server does not know the password")
+
+
+def _read_challenge(
+    mechanism: str, own_nonce: str, server_first: str
+) -> tuple[str, bytes, int]:
+    """Return nonce, salt and iterations. Raises: LoginRefused."""
+    fields = _parse(server_first)
+    try:
+        server_nonce, salt = fields["r"], base64.b64decode(fields["s"], validate=True)
+        iterations = int(fields["i"])
+    except (KeyError, ValueError, binascii.Error):
+        raise LoginRefused(f"{mechanism}: the server's answer is malformed") from None
+    if not server_nonce.startswith(own_nonce) or server_nonce == own_nonce:
+        raise LoginRefused(f"{mechanism}: the server's nonce is not ours")
+    if not 0 < iterations <= MAX_ITERATIONS:
+        raise LoginRefused(f"{mechanism}: the server asks for {iterations} iterations")
+    return server_nonce, salt, iterations
 
 
 def _parse(text: str) -> dict[str, str]:
