@@ -69,15 +69,7 @@ def run(
         return
     place = connection_path or properties_path
     connection = properties if connection_path is None else _load(connection_path)
-    software = Software(
-        client_id=properties.get("client.id", "").strip(),
-        name=SOFTWARE_NAME,
-        version=JAVA_VERSION,
-        client_instance_id=make_instance_id(),
-    )
-    plan = _plan(
-        place, connection, properties, own=own, software=software, entries=entries
-    )
+    plan = _plan(place, connection, properties, own=own, entries=entries)
     handshake = Handshake(plan)
     handshake.run()
     _report(handshake, client_type, say)
@@ -120,12 +112,17 @@ def _plan(
     properties: Properties,
     *,
     own: OwnConfigs,
-    software: Software,
     entries: list[ConfigEntry],
 ) -> PushPlan:
     servers = connection.get(_SERVERS) or properties.get(_SERVERS)
     if not servers:
         raise InvalidSetting(f"{place}: {_SERVERS} is missing")
+    software = Software(
+        client_id=properties.get("client.id", "").strip(),
+        name=SOFTWARE_NAME,
+        version=JAVA_VERSION,
+        client_instance_id=make_instance_id(),
+    )
     try:
         found = LibrdkafkaConfigs(ADMIN, read_connection(servers, connection), {})
         return PushPlan(
