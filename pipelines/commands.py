@@ -1,5 +1,7 @@
 """The commands and their options, as data; `__main__.py` makes one parser of them."""
 
+# Longer than 250 lines: the table of all commands is one.
+
 import argparse
 
 from .admin import client_metrics_options
@@ -7,6 +9,11 @@ from .command_options import DATE, ENV, MOMENT, SET, Command, flag, option
 from .command_parser import CommandParser
 from .listener_records import SCRAM_MECHANISMS
 
+<<<<<<< HEAD
+=======
+CLIENT_TYPES = ("producer", "consumer", "share-consumer", "admin")
+JOBS = ("client_telemetry_to_delta",)
+>>>>>>> h-clients
 USAGE_EXAMPLES = """\
 examples:
   ./spark-submit.sh demo
@@ -188,6 +195,30 @@ COMMANDS = (
             for name, value, text in client_metrics_options.OPTIONS
         ),
         is_kafka_tool=True,
+    ),
+    Command(
+        name="push-config",
+        help="push a file of properties as a Java client would",
+        options=(
+            option(
+                "--properties",
+                "the client's properties, with its bootstrap.servers",
+                required=True,
+                metavar="FILE",
+            ),
+            option(
+                "--client-type",
+                f"what the client is: {', '.join(CLIENT_TYPES)}",
+                required=True,
+                choices=CLIENT_TYPES,
+                metavar="TYPE",
+            ),
+            option(
+                "--command-config",
+                "properties of the connection, where it is not the client's own",
+                metavar="FILE",
+            ),
+        ),
     ),
     Command(
         name="settings",
