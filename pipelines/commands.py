@@ -9,11 +9,7 @@ from .command_options import DATE, ENV, MOMENT, SET, Command, flag, option
 from .command_parser import CommandParser
 from .listener_records import SCRAM_MECHANISMS
 
-<<<<<<< HEAD
-=======
 CLIENT_TYPES = ("producer", "consumer", "share-consumer", "admin")
-JOBS = ("client_telemetry_to_delta",)
->>>>>>> h-clients
 USAGE_EXAMPLES = """\
 examples:
   ./spark-submit.sh demo
