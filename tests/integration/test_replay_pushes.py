@@ -45,7 +45,7 @@ def test_a_day_is_put_right_beside_a_stream_and_after_a_kill(spark, kafka, tmp_p
         kafka.bootstrap_servers,
         tmp_path,
         700,
-        limit=400,
+        limit=1_000,
         feed_count=3,
         say=told.append,
     )
