@@ -30,6 +30,7 @@ def compile_pattern(pattern: str, *, max_mem: int = _MAX_PATTERN_MEMORY) -> Any:
     Args:
         pattern: In RE2's syntax.
         max_mem: Bytes that its program may take.
+    Returns: What can match and search.
     Raises: InvalidPattern.
     """
     options = re2.Options()
@@ -44,6 +45,9 @@ def compile_pattern(pattern: str, *, max_mem: int = _MAX_PATTERN_MEMORY) -> Any:
 def compile_value_pattern(pattern: str) -> Any:  # noqa: ANN401 - RE2 has no types
     """Return RE2's pattern for values, to be searched for.
 
+    Args:
+        pattern: In RE2's syntax.
+    Returns: What can search.
     Raises: InvalidPattern.
     """
     if refused := _NOT_IN_VALUES.search(pattern):
@@ -52,10 +56,11 @@ def compile_value_pattern(pattern: str) -> Any:  # noqa: ANN401 - RE2 has no typ
 
 
 def join_value_patterns(patterns: Iterable[str]) -> str:
-    """Return the pattern that is found where one of these is; empty for none.
+    """Return the pattern that is found where one of these is.
 
     Args:
         patterns: Such as compile_value_pattern takes.
+    Returns: The pattern as text; empty for none.
     """
     joined = "|".join(f"(?:{one})" for one in patterns)
     return f"{ANY_LINE}(?:{joined})" if joined else ""
@@ -64,6 +69,9 @@ def join_value_patterns(patterns: Iterable[str]) -> str:
 def compile_joined(pattern: str) -> Any:  # noqa: ANN401 - RE2 has no types
     """Return RE2's pattern of what join_value_patterns made.
 
+    Args:
+        pattern: As many patterns as all rules have.
+    Returns: What can search.
     Raises: InvalidPattern.
     """
     return compile_pattern(pattern, max_mem=_MAX_JOINED_MEMORY)

@@ -92,7 +92,7 @@ class CompiledRule:
         """Return the first condition that `takes` finds true, in words; or nothing."""
         reasons = [f"config_types has {one}" for one in sorted(self.types & types)]
         is_hiding = self.verdict.action != ALLOW
-        forms = {key: ""} | ({plain: ", in plain form"} if is_hiding else {})
+        forms = ({plain: ", in plain form"} if is_hiding else {}) | {key: ""}
         for form, how in sorted(forms.items(), key=lambda one: one[1]):
             reasons += [f"keys has it{how}"] if form in self.keys else []
             for name, texts, holds in (
@@ -129,6 +129,9 @@ class CompiledRule:
 def compile_rule(rule: SensitiveKeyRule) -> CompiledRule:
     """Make one rule that can judge.
 
+    Args:
+        rule: As its file states it.
+    Returns: The same, compiled.
     Raises: InvalidRule, as compile_rules.
     """
     place = f"rule {rule.name!r}"

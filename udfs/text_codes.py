@@ -37,6 +37,8 @@ def code_texts(texts: pa.StringArray | pa.DictionaryArray | CodedTexts) -> Coded
 
     Args:
         texts: string, dictionary-encoded or not, or numbered before.
+    Returns: The column in numbers.
+    Shape: n rows in, n rows out, same order.
     Nulls: A null is the empty text.
     """
     if isinstance(texts, CodedTexts):
@@ -53,9 +55,11 @@ def code_texts(texts: pa.StringArray | pa.DictionaryArray | CodedTexts) -> Coded
 def combine_codes(columns: Sequence[CodedTexts]) -> tuple[Codes, Codes]:
     """Number the combinations of several columns.
 
+    Args:
+        columns: At least one; all of one length.
     Returns: For each different combination a row that has it; for each row the number
         of its combination.
-    Shape: As many rows as each column has; at least one column.
+    Shape: Combinations stand in the order in which they first appear.
     """
     codes, room = columns[0].codes, len(columns[0].texts)
     for one in columns[1:]:
@@ -70,7 +74,13 @@ def combine_codes(columns: Sequence[CodedTexts]) -> tuple[Codes, Codes]:
 
 
 def texts_at(rows: Codes, columns: Sequence[CodedTexts]) -> Iterator[tuple[str, ...]]:
-    """Yield what the columns have in some rows, row by row."""
+    """Say what the columns have in some rows.
+
+    Args:
+        rows: Indices.
+        columns: As combine_codes takes them.
+    Returns: The texts of the columns, row by row.
+    """
     parts = [one.texts.take(pa.array(one.codes[rows])).to_pylist() for one in columns]
     return zip(*parts, strict=True)
 
