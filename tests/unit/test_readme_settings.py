@@ -52,13 +52,10 @@ def test_a_block_is_an_environment_that_a_bridge_takes(tmp_path, block):
 
 @pytest.mark.parametrize(
     ("block", "key", "value", "rule"),
-    zip(
-        RULES,
-        ("com.acme.x", "group.id"),
-        ("a", "pass: me"),
-        ("our-keys", "our-group-ids"),
-        strict=True,
-    ),
+    [
+        (RULES[0], "com.acme.x", "a", "our-keys"),
+        (RULES[1], "group.id", "pass: me", "our-group-ids"),
+    ],
 )
 def test_a_rule_can_be_put_before_those_of_the_file(tmp_path, block, key, value, rule):
     conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
