@@ -9,14 +9,11 @@ Source: as config_values.
 from collections.abc import Set as AbstractSet
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .config_values import INVALID, PARSERS, SECRET_TYPES, TEXT_TYPES, parse_value
-from .text_codes import CodedTexts, Codes, code_texts, combine_codes, texts_at
-
-Mask = npt.NDArray[np.bool_]
+from .text_codes import CodedTexts, Codes, Mask, code_texts, combine_codes, texts_at
 
 INVALID_VALUE = INVALID.value
 VALUE_TYPE = pa.struct(
@@ -43,8 +40,9 @@ _JAVA_TRIMS = "".join(map(chr, range(0x21)))
 
 
 def type_values(
-    values: pa.StringArray | pa.DictionaryArray,
-    type_names: pa.StringArray | pa.DictionaryArray,
+    values: pa.StringArray | pa.DictionaryArray | CodedTexts,
+    type_names: pa.StringArray | pa.DictionaryArray | CodedTexts,
+    is_there: Mask | None = None,
 ) -> pa.StructArray:
     """Parse values by their types, as Java's clients do.
 
@@ -52,6 +50,7 @@ def type_values(
         values: string, as they were sent.
         type_names: string, names of ConfigDef.Type, same length; any other text, and
             null, for a type unknown.
+        is_there: For each row whether its value counts; without it, nulls do not.
     Returns: VALUE_TYPE; value_long holds INT, SHORT and LONG, value_string the trimmed
         text of STRING and CLASS and the whole text of a type unknown.
     Shape: n rows in, n rows out, same order; columns may be dictionary-encoded.
@@ -62,10 +61,11 @@ def type_values(
     """
     texts, types = code_texts(values), code_texts(type_names)
     names = types.texts.to_pylist()
-    is_there = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    if is_there is None:
+        is_there = _find_there(values)
     is_parsed = _mark(names, types.codes, PARSERS.keys()) & is_there
     rows = np.flatnonzero(is_parsed)
-    first, places = combine_codes([types.slice_of(rows), texts.slice_of(rows)])
+    first, places = combine_codes([types.take(rows), texts.take(rows)])
     columns = _parse_different(rows[first], types, texts)
     index = np.zeros(len(texts.codes), np.int64)
     index[rows] = places
@@ -75,6 +75,12 @@ def type_values(
     return pa.StructArray.from_arrays(
         [columns[field.name] for field in VALUE_TYPE], fields=list(VALUE_TYPE)
     )
+
+
+def _find_there(values: pa.StringArray | pa.DictionaryArray | CodedTexts) -> Mask:
+    if isinstance(values, CodedTexts):
+        return np.ones(len(values.codes), np.bool_)
+    return np.asarray(pc.is_valid(values).to_numpy(zero_copy_only=False), np.bool_)
 
 
 def _parse_different(

@@ -63,21 +63,44 @@ def judge_entries(
     Shape: n rows in, n rows out, same order; any column may be dictionary-encoded.
     Nulls: A null is judged as the empty text; no verdict is null.
     """
-    columns = [code_texts(one) for one in (software_names, type_names, keys)]
-    coded_values = code_texts(values)
+    coded = [code_texts(one) for one in (keys, values, type_names, software_names)]
+    verdicts, places = judge_coded(*coded, rules=rules)
+    return _spread(verdicts, places)
+
+
+def judge_coded(
+    keys: CodedTexts,
+    values: CodedTexts,
+    type_names: CodedTexts,
+    software_names: CodedTexts,
+    *,
+    rules: SensitiveKeyRules,
+) -> tuple[list[Verdict], Codes]:
+    """Decide many entries, as judge_entries, numbers in and numbers out.
+
+    Args:
+        keys: As they were sent.
+        values: As they were sent.
+        type_names: Names of ConfigDef.Type.
+        software_names: client_software_name.
+        rules: From sensitive_keys.compile_rules.
+    Returns: Some verdicts; for each row the index of its own.
+    """
+    columns = [software_names, type_names, keys]
     verdicts, places = _judge_combinations(columns, rules)
     is_allowed = np.array([one.action == ALLOW for one in verdicts], np.bool_)
-    is_suspect = find_suspects(coded_values.texts, rules)
-    suspects = np.flatnonzero(is_suspect[coded_values.codes] & is_allowed[places])
+    is_suspect = find_suspects(values.texts, rules)
+    suspects = np.flatnonzero(is_suspect[values.codes] & is_allowed[places])
     if not suspects.size:
-        return _spread(verdicts, places)
-    parts = [one.slice_of(suspects) for one in (*columns, coded_values)]
-    different, suspect_places = combine_codes(parts)
-    more = []
-    for software_name, type_name, key, value in texts_at(different, parts):
-        more.append(rules.judge_entry(key, value, type_name, software_name))
+        return verdicts, places
+    parts = [one.take(suspects) for one in (*columns, values)]
+    first, suspect_places = combine_codes(parts)
+    more = [
+        rules.judge_entry(key, value, type_name, software_name)
+        for software_name, type_name, key, value in texts_at(first, parts)
+    ]
     places[suspects] = len(verdicts) + suspect_places
-    return _spread([*verdicts, *more], places)
+    return [*verdicts, *more], places
 
 
 def find_suspects(

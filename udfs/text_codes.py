@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 _MAX_CODES = 2**62
 
@@ -26,10 +27,9 @@ class CodedTexts:
     texts: pa.StringArray
     """Different texts; at least one."""
 
-    def slice_of(self, rows: Codes) -> "CodedTexts":
-        """Return the same for some rows, with those of the texts that they have."""
-        used, codes = np.unique(self.codes[rows], return_inverse=True)
-        return CodedTexts(codes, self.texts.take(pa.array(used)))
+    def take(self, rows: Codes) -> "CodedTexts":
+        """Return the same for some rows."""
+        return CodedTexts(self.codes[rows], self.texts)
 
 
 def code_texts(texts: pa.StringArray | pa.DictionaryArray | CodedTexts) -> CodedTexts:
