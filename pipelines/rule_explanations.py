@@ -1,6 +1,5 @@
 """What the rules for sensitive entries say of one, in words; never its value."""
 
-from udfs.config_key_names import show_key
 from udfs.sensitive_key_rules import ALLOW, DROP, REDACT
 from udfs.sensitive_keys import SensitiveKeyRules
 
@@ -36,7 +35,7 @@ def explain_rule(
     catalogued = rules.catalogued_types(key, software_name)
     verdict = explained.verdict
     lines = {
-        "key": show_key(key),
+        "key": rules.show_key(key),
         "type": type_name,
         "catalog": (
             _NO_CATALOG.format(software=software_name)

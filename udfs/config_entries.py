@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .config_defaults import KnownDefaults, compare_with_defaults
-from .config_key_names import NO_NAME, show_key
+from .config_key_names import NO_NAME
 from .config_pushes import OK, DecodedConfigs, decode_config_pushes
 from .config_value_columns import VALUE_TYPE, type_values
 from .content_hashes import hash_entries
@@ -105,7 +105,7 @@ def decode_configs(
     )
     is_hidden = np.array([one.action != ALLOW for one in verdicts], np.bool_)[which]
     is_redacted = np.array([one.action == REDACT for one in verdicts], np.bool_)[which]
-    shown = pa.array([show_key(key) for key in decoded.keys.texts.to_pylist()])
+    shown = pa.array([rules.show_key(key) for key in decoded.keys.texts.to_pylist()])
     has_name = pc.not_equal(shown, NO_NAME).to_numpy(zero_copy_only=False)
     is_kept = ~is_hidden | (is_redacted & has_name[decoded.keys.codes])
     is_redacted |= _find_redacted(entries)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .config_key_names import plain_form
+from .config_key_names import NO_NAME, plain_form, show_key
 from .linear_patterns import InvalidPattern, compile_joined, join_value_patterns
 from .sensitive_key_rules import (
     ALLOW,
@@ -63,6 +63,7 @@ class SensitiveKeyRules:
         self._catalogs = catalogs
         # Only what the catalogs know is remembered: clients cannot make it grow.
         self._known: dict[tuple[str, str, str], Verdict] = {}
+        self._shown: dict[str, str] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # RE2's patterns cannot be pickled, and Spark ships rules to its workers.
@@ -105,6 +106,21 @@ class SensitiveKeyRules:
         return bool(
             self.hiding_pattern and self._hiding.search("\n".join(values)) is not None
         )
+
+    def show_key(self, key: str) -> str:
+        """Return a key as it may be written and told.
+
+        Args:
+            key: As it was sent.
+        Returns: What show_key of config_key_names says; NO_NAME as well for a key that
+            would be hidden if it were a value.
+        """
+        shown = self._shown.get(key)
+        if shown is None:
+            shown = NO_NAME if self.may_hide((key,)) else show_key(key)
+            if any(key in one for one in self._catalogs.values()):
+                self._shown[key] = shown
+        return shown
 
     def judge_entry(
         self, key: str, value: str, type_name: str, software_name: str

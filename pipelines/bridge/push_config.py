@@ -11,7 +11,7 @@ Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from udfs.config_key_names import NO_NAME, show_key
+from udfs.config_key_names import NO_NAME
 from udfs.sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES, REDACT
 from udfs.sensitive_keys import SensitiveKeyRules
 
@@ -87,7 +87,7 @@ def judge_configs(
             stored.append(entry)
             allowed.append(entry)
             continue
-        shown = show_key(one.config_key)
+        shown = rules.show_key(one.config_key)
         violations.append(Violation(key=shown, rule=verdict.rule))
         if verdict.action == REDACT and shown != NO_NAME:
             stored.append(

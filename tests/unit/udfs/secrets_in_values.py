@@ -1,7 +1,7 @@
 """Forms of secrets in values, and the rule of conf/ that finds each; all are made up.
 
-In a form `{n}` is a number of its own, so that each secret is unique, `{b}` a text of 60
-letters and digits that ends in it.
+In a form `{n}` is a number of nine digits, so that each secret is unique, `{b}` a text of
+59 letters and digits that ends in it. No other digit stands beside it.
 """
 
 # The forms are put together here, so that no scanner takes this file for a leak.
@@ -26,7 +26,7 @@ SECRETS = [
     ("token-value", "sk" + "_live_{b}"),
     ("token-value", "npm" + "_{b}"),
     ("token-value", "pypi" + "-{b}"),
-    ("token-value", "dapi" + "0123456789abcdef0123456{n}"),
+    ("token-value", "dapi" + "0123456789abcdef012345f{n}"),
     ("token-value", "hvs" + ".{b}"),
     ("token-value", "SG" + ".{b}.{b}"),
     ("url-value", "https://user:{n}@host:8081/path"),
@@ -43,7 +43,7 @@ SECRETS = [
     ("cloud-key-value", "ya29" + ".{b}"),
     ("cloud-key-value", "https://x.blob.core.windows.net/c?sv=1&sig={b}%3D"),
     ("cloud-key-value", "SharedAccessSignature " + "sr=x&se={n}"),
-    ("cloud-key-value", "abcdefghijklmnopqrstuvwxyz{b}=="),
+    ("cloud-key-value", "aabcdefghijklmnopqrstuvwxyz{b}=="),
     ("cloud-key-value", "abc8Q~{b}"),
     ("aws-secret-value", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYE{n}"),
     ("named-secret-value", "password={n}"),
@@ -65,6 +65,10 @@ SECRETS = [
 ]
 
 
+FIRST_NUMBER = 900_000_000
+
+
 def write_secret(form: str, number: int) -> str:
-    """Return a secret of this form that holds the number, in nine digits or more."""
-    return form.format(n=900_000_000 + number, b=f"{'Kx7' * 17}{900_000_000 + number}")
+    """Return a secret of this form that holds FIRST_NUMBER + number."""
+    digits = FIRST_NUMBER + number
+    return form.format(n=digits, b=f"{'Kx7' * 16}Kx{digits}")

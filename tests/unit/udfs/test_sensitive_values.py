@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
 from tests.unit.udfs.secrets_in_values import SECRETS, write_secret
+from udfs.config_key_names import NO_NAME
 from udfs.sensitive_key_rules import ALLOW, DROP, REDACT, InvalidRule, SensitiveKeyRule
 from udfs.sensitive_keys import compile_rules
 
@@ -160,6 +161,17 @@ def test_a_value_rule_that_cannot_be_used_is_named_with_the_reason(rule, reason)
 def test_a_backslash_before_a_letter_is_no_anchor():
     rule = SensitiveKeyRule(name="r", action=DROP, value_patterns=(r"\\A",))
     assert judge(r"x\A", rules=own(rule)) == ("r", DROP)
+
+
+def test_a_key_that_looks_like_a_secret_is_not_shown():
+    assert RULES.show_key("AKIA" + "QWERTYUIOPASDFGH") == NO_NAME
+    assert RULES.show_key("a b") == NO_NAME
+    assert RULES.show_key("com.acme.token") == "com.acme.token"
+    keys = [key for one in load_config_catalogs().values() for key in one]
+    assert [key for key in keys if RULES.show_key(key) != key] == []
+    for number in range(100):
+        RULES.show_key(f"com.acme.x{number}")
+    assert set(RULES._shown) == set(keys)
 
 
 def test_rules_without_value_patterns_search_nothing():
