@@ -8,26 +8,26 @@ A value that the rules hide is in no column that comes back.
 Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .config_defaults import KnownDefaults, compare_with_defaults
+from .config_defaults import KnownDefaults
 from .config_key_names import NO_NAME
 from .config_pushes import OK, DecodedConfigs, decode_config_pushes
+from .config_statuses import (
+    STATUSES,
+    PushedEntries,
+    find_redacted,
+    find_statuses,
+)
 from .config_value_columns import VALUE_TYPE, type_values
 from .content_hashes import hash_entries
 from .sensitive_key_columns import judge_coded
 from .sensitive_key_rules import ALLOW, REDACT
 from .sensitive_keys import SensitiveKeyRules
-from .text_codes import CodedTexts, Codes, Mask, code_texts, combine_codes, texts_at
+from .text_codes import CodedTexts, Codes, Mask, code_texts
 
-STATUSES = (
-    "default", "overridden", "set_to_default", "unknown_key", "invalid_value",
-    "redacted",
-)  # fmt: skip
 ENTRY_TYPE = pa.struct(
     [
         ("config_key", pa.string()),
@@ -55,20 +55,6 @@ CONTEXT_COLUMNS = (
     "client_software_name", "client_software_version", "client_type", "redacted_keys",
 )  # fmt: skip
 """What is known of a push beside its body."""
-
-_DEFAULT, _OVERRIDDEN, _SET_TO_DEFAULT, _UNKNOWN_KEY, _INVALID, _REDACTED = range(6)
-_SEPARATOR, _MORE = ",", "and "
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entries:
-    """Entries of a batch, with what their pushes say of them."""
-
-    decoded: DecodedConfigs
-    values: CodedTexts
-    places: list[CodedTexts]
-    """Software name, version and client type."""
-    redacted_keys: CodedTexts
 
 
 def decode_configs(
@@ -108,7 +94,7 @@ def decode_configs(
     shown = pa.array([rules.show_key(key) for key in decoded.keys.texts.to_pylist()])
     has_name = pc.not_equal(shown, NO_NAME).to_numpy(zero_copy_only=False)
     is_kept = ~is_hidden | (is_redacted & has_name[decoded.keys.codes])
-    is_redacted |= _find_redacted(entries)
+    is_redacted |= find_redacted(entries)
     configs = _make_entries(entries, is_redacted, rules, defaults)
     hidden = np.flatnonzero(is_hidden)
     violations = pa.StructArray.from_arrays(
@@ -120,33 +106,23 @@ def decode_configs(
         fields=list(VIOLATION_TYPE),
     )
     kept = np.flatnonzero(is_kept)
-    counts = np.bincount(decoded.pushes[kept], minlength=len(bodies))
     configs = configs.take(pa.array(kept))
-    hashes = hash_entries(
-        counts,
-        decoded.keys.take(kept),
-        configs.field("config_value"),
-        decoded.type_names.take(kept),
-        decoded.is_default[kept],
-    )
-    is_ok = pc.equal(decoded.statuses, OK)
-    hash_column = pc.if_else(is_ok, pa.array(hashes, pa.string()), None)
     columns = [
         decoded.statuses,
-        hash_column,
+        _hash_configs(decoded, kept, configs),
         _list_by_push(configs, decoded.pushes[kept], len(bodies)),
         _list_by_push(violations, decoded.pushes[hidden], len(bodies)),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=CONFIG_PUSH_SCHEMA)
 
 
-def _with_context(decoded: DecodedConfigs, context: pa.RecordBatch) -> _Entries:
+def _with_context(decoded: DecodedConfigs, context: pa.RecordBatch) -> PushedEntries:
     columns = []
     for name in CONTEXT_COLUMNS:
         coded = code_texts(context.column(name))
         columns.append(CodedTexts(coded.codes[decoded.pushes], coded.texts))
     *places, redacted_keys = columns
-    return _Entries(
+    return PushedEntries(
         decoded=decoded,
         values=code_texts(decoded.values),
         places=places,
@@ -154,33 +130,8 @@ def _with_context(decoded: DecodedConfigs, context: pa.RecordBatch) -> _Entries:
     )
 
 
-def _find_redacted(entries: _Entries) -> Mask:
-    """Say which entries lost their value before they were written.
-
-    Their values are empty, and the header names their keys, or says that there are
-    more than it names: then any empty value may have been something.
-    """
-    keys, headers = entries.decoded.keys, entries.redacted_keys
-    is_empty = pc.equal(entries.values.texts, "").to_numpy(zero_copy_only=False)
-    has_header = pc.not_equal(headers.texts, "").to_numpy(zero_copy_only=False)
-    rows = np.flatnonzero(is_empty[entries.values.codes] & has_header[headers.codes])
-    columns = [headers.take(rows), keys.take(rows)]
-    first, places = combine_codes(columns)
-    is_named = np.array(
-        [_names_key(header, key) for header, key in texts_at(first, columns)], np.bool_
-    )
-    found = np.zeros(len(keys.codes), np.bool_)
-    found[rows] = is_named[places]
-    return found
-
-
-def _names_key(header: str, key: str) -> bool:
-    *_, last = names = header.split(_SEPARATOR)
-    return key in names or last.startswith(_MORE)
-
-
 def _make_entries(
-    entries: _Entries,
+    entries: PushedEntries,
     is_redacted: Mask,
     rules: SensitiveKeyRules,
     defaults: KnownDefaults,
@@ -190,7 +141,7 @@ def _make_entries(
     typed = type_values(entries.values, decoded.type_names, ~is_redacted)
     error = typed.field("value_error")
     is_invalid = error.is_valid().to_numpy(zero_copy_only=False)
-    statuses = _find_statuses(entries, is_redacted, is_invalid, rules, defaults)
+    statuses = find_statuses(entries, is_redacted, is_invalid, rules, defaults)
     values = {field.name: typed.field(field.name) for field in VALUE_TYPE}
     values["config_key"] = decoded.keys.texts.take(pa.array(decoded.keys.codes))
     values["config_value"] = entries.values.texts.take(
@@ -206,39 +157,19 @@ def _make_entries(
     )
 
 
-def _find_statuses(
-    entries: _Entries,
-    is_redacted: Mask,
-    is_invalid: Mask,
-    rules: SensitiveKeyRules,
-    defaults: KnownDefaults,
-) -> Codes:
-    """Return the index in STATUSES of each entry; what is set last counts."""
-    decoded = entries.decoded
-    statuses = np.full(len(decoded.pushes), _OVERRIDDEN)
-    rows = np.flatnonzero(~(is_redacted | is_invalid | decoded.is_default))
-    columns = [one.take(rows) for one in (*entries.places, decoded.keys)]
-    has_default, is_same = compare_with_defaults(
-        columns,
-        decoded.type_names.take(rows),
-        entries.values.take(rows),
-        defaults,
+def _hash_configs(
+    decoded: DecodedConfigs, kept: Codes, configs: pa.StructArray
+) -> pa.StringArray:
+    """Return the content hash of each push; null for one that is bad."""
+    hashes = hash_entries(
+        np.bincount(decoded.pushes[kept], minlength=len(decoded.statuses)),
+        decoded.keys.take(kept),
+        configs.field("config_value"),
+        decoded.type_names.take(kept),
+        decoded.is_default[kept],
     )
-    software_and_key = [columns[0], columns[-1]]
-    first, places = combine_codes(software_and_key)
-    is_catalogued = np.array(
-        [
-            rules.catalogued_types(key, software_name) is not None
-            for software_name, key in texts_at(first, software_and_key)
-        ],
-        np.bool_,
-    )[places]
-    statuses[rows[is_same]] = _SET_TO_DEFAULT
-    statuses[rows[~(is_catalogued | has_default)]] = _UNKNOWN_KEY
-    statuses[decoded.is_default] = _DEFAULT
-    statuses[is_invalid] = _INVALID
-    statuses[is_redacted] = _REDACTED
-    return statuses
+    is_ok = pc.equal(decoded.statuses, OK)
+    return pc.if_else(is_ok, pa.array(hashes, pa.string()), None)
 
 
 def _take(texts: list[str], codes: Codes) -> pa.StringArray:

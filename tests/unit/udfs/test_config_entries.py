@@ -11,13 +11,9 @@ from pipelines.bridge.protocol.push_config import ClientConfig, write_push_confi
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 from udfs.config_defaults import DEFAULT_SCHEMA, make_known_defaults
-from udfs.config_entries import (
-    CONFIG_PUSH_SCHEMA,
-    CONTEXT_COLUMNS,
-    STATUSES,
-    decode_configs,
-)
+from udfs.config_entries import CONFIG_PUSH_SCHEMA, CONTEXT_COLUMNS, decode_configs
 from udfs.config_key_names import NO_NAME
+from udfs.config_statuses import STATUSES
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES, DROP, SensitiveKeyRule
 from udfs.sensitive_keys import compile_rules
 
