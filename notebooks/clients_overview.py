@@ -9,6 +9,7 @@
 dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
 dbutils.widgets.text("set", "")  # settings of your own: section.key=value …
 dbutils.widgets.text("hours", "24")
+dbutils.widgets.text("metric", "org.apache.kafka.producer.connection.creation.total")
 
 # COMMAND ----------
 
@@ -16,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines import charts, views
 from pipelines.settings import load_settings
-from pipelines.transforms import overview
+from pipelines.transforms import overview, rollups
 
 overrides = dbutils.widgets.get("set").split()
 settings = load_settings(dbutils.widgets.get("env"), overrides)
@@ -26,6 +27,7 @@ hours = int(dbutils.widgets.get("hours"))
 is_recent = F.col("received_at") >= F.current_timestamp() - F.expr(
     f"INTERVAL {hours} HOURS"
 )
+metric = dbutils.widgets.get("metric")
 client_pushes = spark.table("client_pushes").where(is_recent)
 client_metrics = spark.table("client_metrics").where(is_recent)
 
@@ -96,6 +98,29 @@ display(
         by="client",
         title="Data points per client",
         unit="points in 10 s",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Minute by minute
+# MAGIC The metric of the widget over all clients: how many reported it, mean, extremes,
+# MAGIC and, of a sum, its rate per second.
+
+# COMMAND ----------
+
+display(
+    rollups.select_rollups(client_metrics.where(F.col("metric") == metric)).select(
+        "window_start",
+        "kind",
+        "clients",
+        "points",
+        "avg",
+        "min",
+        "max",
+        "last",
+        "rate",
     )
 )
 

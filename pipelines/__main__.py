@@ -19,6 +19,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -39,6 +40,8 @@ ROOT = CONF_PATH.parent
 LOOPBACK = "127.0.0.1"
 RARE_COLLECTIONS = (50_000, 100, 1_000)
 """Thresholds of Python's garbage collector, by generation."""
+DAYS_TO_COMPACT = timedelta(days=7)
+"""Of a date that is done already little more is read than the log says."""
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
 # A few rows a plan: compiling each plan would take most of the time.
@@ -170,14 +173,11 @@ def submit_job(arguments: Namespace, spark_words: list[str]) -> int:
     """Hand a job to spark-submit, which replaces this process."""
     from pipelines.submit import find_spark_home
 
-    if arguments.once and arguments.continuous:
-        raise InvalidSetting("--once and --continuous exclude each other")
     read_settings(arguments)  # a wrong key fails now, not after Spark has started
     home = find_spark_home()
     program = str(home / "bin" / "spark-submit")
-    own = [RUN, arguments.command, "--env", arguments.env]
-    own += [word for override in arguments.set for word in ("--set", override)]
-    own += ["--once"] if arguments.once else []
+    command = commands.COMMANDS_BY_NAME[arguments.command]
+    own = [RUN, command.name, *command.words_of(arguments)]
     line = [program, *spark_arguments(spark_words), str(Path(__file__)), *own]
     os.environ["SPARK_HOME"] = str(home)
     sys.stdout.flush()
@@ -186,18 +186,74 @@ def submit_job(arguments: Namespace, spark_words: list[str]) -> int:
 
 def run_job(arguments: Namespace) -> int:
     """Run a job inside spark-submit."""
-    from pipelines.jobs import client_telemetry_to_delta
-
     settings = read_settings(arguments)
     spark = start_session(arguments.command)
     try:
-        query = client_telemetry_to_delta.run(
-            spark, settings, make_secret_reader(spark), is_once=arguments.once
-        )
-        query.awaitTermination()
+        _JOBS[arguments.command](spark, settings, arguments)
     finally:
         spark.stop()
     return 0
+
+
+def submit_telemetry_job(arguments: Namespace, spark_words: list[str]) -> int:
+    """Hand over the job client_telemetry_to_delta."""
+    if arguments.once and arguments.continuous:
+        raise InvalidSetting("--once and --continuous exclude each other")
+    return submit_job(arguments, spark_words)
+
+
+def run_telemetry_job(
+    spark: "SparkSession", settings: Settings, arguments: Namespace
+) -> None:
+    """Run client_telemetry_to_delta until it ends."""
+    from pipelines.jobs import client_telemetry_to_delta
+
+    query = client_telemetry_to_delta.run(
+        spark, settings, make_secret_reader(spark), is_once=arguments.once
+    )
+    query.awaitTermination()
+
+
+def submit_replay(arguments: Namespace, spark_words: list[str]) -> int:
+    """Hand over the job replay_pushes."""
+    if arguments.start >= arguments.end:
+        arguments.parser.error("--to must be later than --from")
+    return submit_job(arguments, spark_words)
+
+
+def run_replay(spark: "SparkSession", settings: Settings, arguments: Namespace) -> None:
+    """Run replay_pushes and print what it found."""
+    from pipelines.jobs import replay_pushes
+    from pipelines.replay_results import format_result
+    from pipelines.time_ranges import TimeRange
+
+    span = TimeRange(arguments.start, arguments.end)
+    result = replay_pushes.run(spark, settings, span, is_dry_run=arguments.dry_run)
+    print(format_result(result, span, is_dry_run=arguments.dry_run))
+
+
+def submit_compaction(arguments: Namespace, spark_words: list[str]) -> int:
+    """Hand over the job compact_tables, with the dates that are meant."""
+    from pipelines.time_ranges import midnight
+
+    today = midnight(datetime.now(tz=UTC).date())
+    arguments.end = arguments.end or today
+    arguments.start = arguments.start or arguments.end - DAYS_TO_COMPACT
+    if arguments.start >= arguments.end:
+        arguments.parser.error("--to must be later than --from")
+    return submit_job(arguments, spark_words)
+
+
+def run_compaction(
+    spark: "SparkSession", settings: Settings, arguments: Namespace
+) -> None:
+    """Run compact_tables and print what it did."""
+    from pipelines.jobs import compact_tables
+    from pipelines.time_ranges import TimeRange
+
+    span = TimeRange(arguments.start, arguments.end)
+    for compaction in compact_tables.run(spark, settings, span):
+        print(compact_tables.format_compaction(compaction))
 
 
 def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
@@ -406,12 +462,20 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
     "bridge": run_bridge,
     "scram-credential": print_scram_credential,
     "explain-rule": print_rule,
-    "client_telemetry_to_delta": submit_job,
+    "client_telemetry_to_delta": submit_telemetry_job,
+    "replay_pushes": submit_replay,
+    "compact_tables": submit_compaction,
     "sql": run_sql,
     "shell": run_shell,
     "notebook": run_notebook,
     "kafka-client-metrics": run_client_metrics,
     "settings": print_settings,
+}
+
+_JOBS: dict[str, Callable[["SparkSession", Settings, Namespace], None]] = {
+    "client_telemetry_to_delta": run_telemetry_job,
+    "replay_pushes": run_replay,
+    "compact_tables": run_compaction,
 }
 
 if __name__ == "__main__":

@@ -3,17 +3,14 @@
 # Longer than 250 lines: all commands stand in one list.
 
 import argparse
-from dataclasses import dataclass
-from typing import Any
 
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 from .admin import client_metrics_options
+from .command_options import DATE, ENV, MOMENT, SET, Command, flag, option
 from .command_parser import CommandParser
 from .listener_records import SCRAM_MECHANISMS
-from .settings import list_environments
 
-JOBS = ("client_telemetry_to_delta",)
 USAGE_EXAMPLES = """\
 examples:
   ./spark-submit.sh demo
@@ -22,63 +19,6 @@ examples:
   ./spark-submit.sh notebook notebooks/clients_overview.py
 """
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """One option or word of a command."""
-
-    name: str
-    takes_value: bool = True
-    arguments: dict[str, Any]
-    """What argparse is told about it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """One command."""
-
-    name: str
-    help: str
-    options: tuple[Option, ...]
-    takes_spark_options: bool = False
-    """Whether words that are not its own go to spark-submit."""
-    is_kafka_tool: bool = False
-    """Whether it answers a wrong option as Apache Kafka's own tools do."""
-
-    @property
-    def own_options(self) -> dict[str, bool]:
-        """Return option to whether it takes a value, --help included."""
-        named = {o.name: o.takes_value for o in self.options if o.name.startswith("-")}
-        return named | {"--help": False, "-h": False}
-
-
-def option(name: str, help_text: str, **arguments: Any) -> Option:
-    """Describe an option that takes a value."""
-    return Option(name=name, arguments={"help": help_text, **arguments})
-
-
-def flag(name: str, help_text: str) -> Option:
-    """Describe an option that takes none."""
-    return Option(
-        name=name,
-        takes_value=False,
-        arguments={"help": help_text, "action": "store_true"},
-    )
-
-
-ENV = option(
-    "--env",
-    f"environment, a file of conf/: {', '.join(list_environments())} (default: local)",
-    default="local",
-    metavar="NAME",
-)
-SET = option(
-    "--set",
-    "override one key, as section.key=value; may be repeated",
-    default=[],
-    action="append",
-    metavar="KEY=VALUE",
-)
 
 COMMANDS = (
     Command(
@@ -182,6 +122,56 @@ COMMANDS = (
             SET,
             flag("--once", "take what is there now, then stop"),
             flag("--continuous", "go on until stopped (the default)"),
+        ),
+        takes_spark_options=True,
+    ),
+    Command(
+        name="replay_pushes",
+        help="job: decode stored pushes again, after a fix of the decoder",
+        options=(
+            option(
+                "--from",
+                "first moment that a push was received at: 2026-03-01 or "
+                "2026-03-01T06:00, UTC unless it says otherwise",
+                dest="start",
+                type=MOMENT,
+                required=True,
+                metavar="TIME",
+            ),
+            option(
+                "--to",
+                "the moment after the last one",
+                dest="end",
+                type=MOMENT,
+                required=True,
+                metavar="TIME",
+            ),
+            flag("--dry-run", "say what differs, and change nothing"),
+            ENV,
+            SET,
+        ),
+        takes_spark_options=True,
+    ),
+    Command(
+        name="compact_tables",
+        help="job: few large files for the many of past dates, clustered by client",
+        options=(
+            option(
+                "--from",
+                "first date (default: seven days ago)",
+                dest="start",
+                type=DATE,
+                metavar="DATE",
+            ),
+            option(
+                "--to",
+                "the date after the last one (default: today in UTC)",
+                dest="end",
+                type=DATE,
+                metavar="DATE",
+            ),
+            ENV,
+            SET,
         ),
         takes_spark_options=True,
     ),

@@ -31,6 +31,18 @@ class IncompatibleTable(PipelineError):
     """Raised when a table was written under a contract that this program lacks."""
 
 
+class MissingTable(PipelineError):
+    """Raised when a command works on tables and there are none yet."""
+
+
+class NothingToDo(PipelineError):
+    """Raised when what a command was asked for does not exist; it may be a mistake."""
+
+
+class TooManyConflicts(PipelineError):
+    """Raised when others changed the same files of a table each time."""
+
+
 class UnsafeStart(PipelineError):
     """Raised when starting would lose or repeat records without anyone's decision."""
 

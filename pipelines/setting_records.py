@@ -192,6 +192,27 @@ class TelemetryJobSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaySettings:
+    """The job replay_pushes."""
+
+    max_pushes_per_commit: int = key(
+        "Most pushes that are decoded and replaced at once.", low=1, high=1_000_000
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionSettings:
+    """The job compact_tables."""
+
+    max_file_bytes: int = key(
+        "Size of the files that are written, about.",
+        unit="bytes",
+        low=2**20,
+        high=2**33,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of conf/ for one environment."""
 
@@ -206,3 +227,5 @@ class Settings:
     sensitive_keys: SensitiveKeySettings
     tables: TableSettings
     client_telemetry_to_delta: TelemetryJobSettings
+    replay_pushes: ReplaySettings
+    compact_tables: CompactionSettings

@@ -1,8 +1,8 @@
-"""Writers: appends and merges that a repeated micro-batch does not repeat.
+"""Writers: merges that a repeated micro-batch does not repeat, and what starts them.
 
 foreachBatch is at-least-once. So each write names a transaction: of two writes to a
 table with the same application id, Delta skips the one whose version is not higher.
-Appends carry it as options. MERGE takes it from the session only, and Spark gives each
+Appends are in `table_files`. MERGE takes it from the session only, and Spark gives each
 query a session of its own: there it is set, and taken away in `finally`.
 """
 
@@ -23,7 +23,7 @@ QUERY_ID_PROPERTY = "sql.streaming.queryId"
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 ROWS_PER_FILE = 250_000
-"""Of one append: small batches make one file, large ones are written side by side."""
+"""Of one write by Spark: few rows make one file, many are written side by side."""
 
 _logger = logging.getLogger(__name__)
 
@@ -45,8 +45,11 @@ class Transaction:
 
 
 def log_progress(point: str, rows: int) -> None:
-    """Log how far a micro-batch is; the default observer."""
-    _logger.info("%s: %d rows", point, rows)
+    """Log how far a micro-batch is; the default observer.
+
+    For debugging only: people read one line a micro-batch, see `batch_progress`.
+    """
+    _logger.debug("%s: %d rows", point, rows)
 
 
 def read_query_id(micro_batch: DataFrame) -> str:
@@ -69,33 +72,6 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
         yield kept
     finally:
         kept.unpersist()
-
-
-def append(
-    rows: DataFrame,
-    contract: TableContract,
-    table: str,
-    transaction: Transaction,
-    *,
-    row_count: int,
-) -> None:
-    """Append the rows of a micro-batch, once.
-
-    Args:
-        rows: The contract's columns; narrow steps on kept frames, for they are
-            recomputed in as many tasks as files are written.
-        contract: What the table promises.
-        table: SQL identifier of the table.
-        transaction: The micro-batch; Delta skips one that it has.
-        row_count: Rows, about; decides the number of files.
-    """
-    (
-        rows.coalesce(1 + row_count // ROWS_PER_FILE)
-        .writeTo(table)
-        .option("txnAppId", transaction.app_id(contract, "append"))
-        .option("txnVersion", str(transaction.batch_id))
-        .append()
-    )
 
 
 def merge(

@@ -45,6 +45,19 @@ def identify_table(
     return f"delta.{_quote(f'{root}/{contract.name}')}"
 
 
+def locate_table(
+    spark: SparkSession, tables: TableSettings, contract: TableContract
+) -> str:
+    """Return the folder of a table that there is."""
+    if not tables.catalog_schema:
+        root = qualify_path(spark, tables.root_path).rstrip("/")
+        return f"{root}/{contract.name}"
+    table = identify_table(spark, tables, contract)
+    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
+    described = {row["col_name"]: row["data_type"] for row in rows}
+    return str(described["Location"])
+
+
 def has_table(spark: SparkSession, table: str) -> bool:
     """Say whether there is a table; a folder without a Delta log is none."""
     try:

@@ -43,6 +43,8 @@ class TableContract:
     contract_version: int
     """From 1; stored as a table property."""
     partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    """What people ask by: compaction puts rows beside each other that agree in it."""
     newest_by: tuple[str, ...] = ()
     """Later wins, compared left to right; empty for an append-only table."""
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -127,6 +129,7 @@ CLIENT_PUSHES = TableContract(
     merge_key=names(COORDINATES),
     contract_version=1,
     partition_by=(EVENT_DATE.name,),
+    cluster_by=("client_instance_id",),
     properties={
         # The body is never filtered by: no statistics for it.
         STATISTICS_PROPERTY: "topic,partition,offset,received_at,push_id,"
@@ -143,6 +146,7 @@ CLIENT_METRICS = TableContract(
     merge_key=(*names(COORDINATES), POINT_INDEX.name),
     contract_version=1,
     partition_by=(EVENT_DATE.name,),
+    cluster_by=("client_instance_id", "metric"),
     properties={
         STATISTICS_PROPERTY: "topic,partition,offset,received_at,push_id,"
         "client_instance_id,client_id,principal,client_software_name,metric,kind,"
@@ -167,6 +171,7 @@ QUARANTINE = TableContract(
     merge_key=names(COORDINATES),
     contract_version=1,
     partition_by=("event_date",),
+    cluster_by=("reason",),
     properties={
         STATISTICS_PROPERTY: "topic,partition,offset,kafka_timestamp,reason,"
         "received_at,push_id,client_instance_id,client_id",

@@ -1,4 +1,6 @@
-"""What readers see: each table under its name, and the view `clients`.
+"""What readers see: each table under its name, and the views beside them.
+
+`clients` says how each client instance is, `newest_values` what it reported last.
 
 The names are temporary views of one session: reading takes no lock that a job or
 another reader could wait for.
@@ -8,9 +10,10 @@ from pyspark.sql import SparkSession
 
 from .setting_records import Settings
 from .table_locations import has_table, identify_table
-from .tables import CLIENT_INSTANCES, CLIENT_PUSHES, CONTRACTS
+from .tables import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES, CONTRACTS
 
 CLIENTS = "clients"
+NEWEST_VALUES = "newest_values"
 SILENT_AFTER_INTERVALS = 3
 """Push intervals without a push before a client counts as silent."""
 
@@ -50,6 +53,31 @@ LEFT JOIN (
 ) AS seen ON instances.client_instance_id = seen.client_instance_id
 """  # noqa: S608 - names of our own contracts
 
+# As transforms.overview.select_newest_values; filters on its columns, but for those of
+# the newest point, reach the files.
+_NEWEST_VALUES_SQL = """
+SELECT
+  client_instance_id,
+  client_id,
+  metric,
+  newest.value,
+  newest.received_at
+FROM (
+  SELECT
+    client_instance_id,
+    client_id,
+    metric,
+    max(named_struct(
+      'received_at', received_at, 'offset', offset, 'point_index', point_index,
+      'value', coalesce(value_double, double(value_long))
+    )) AS newest
+  FROM {metrics}
+  WHERE (value_double IS NOT NULL OR value_long IS NOT NULL)
+    AND NOT isnan(coalesce(value_double, double(value_long)))
+  GROUP BY client_instance_id, client_id, metric
+)
+"""
+
 
 def register(spark: SparkSession, settings: Settings) -> list[str]:
     """Register what exists; return the names, in order.
@@ -70,6 +98,10 @@ def register(spark: SparkSession, settings: Settings) -> list[str]:
         query = clients_query(CLIENT_INSTANCES.name, CLIENT_PUSHES.name)
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {CLIENTS} AS {query}")
         registered.append(CLIENTS)
+    if CLIENT_METRICS.name in registered:
+        query = _NEWEST_VALUES_SQL.format(metrics=CLIENT_METRICS.name)
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NEWEST_VALUES} AS {query}")
+        registered.append(NEWEST_VALUES)
     return sorted(registered)
 
 

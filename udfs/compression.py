@@ -14,11 +14,11 @@ from .compression_frames import (
     Decompressed,
     read_gzip,
     read_lz4,
-    read_zstd,
     refuse,
     refuse_large,
 )
 from .compression_snappy import XERIAL_MAGIC, read_snappy
+from .compression_zstd import read_zstd
 
 __all__ = [
     "COMPRESSION_NAMES",
@@ -47,7 +47,7 @@ COMPRESSION_NAMES = {
     ZSTD: "zstd",
 }
 READERS = {GZIP: read_gzip, SNAPPY: read_snappy, LZ4: read_lz4, ZSTD: read_zstd}
-# The first of each; the others are frames to be skipped, which two codecs share.
+# The first of each; the others are frames to be skipped.
 MAGICS = {FRAME_MAGICS[codec_id][0]: codec_id for codec_id in FRAME_MAGICS}
 MAGICS[XERIAL_MAGIC] = SNAPPY
 
@@ -94,12 +94,14 @@ def decompress(body: bytes, codec_id: int | None, max_bytes: int) -> Decompresse
 
 def _check_start(body: bytes, codec_id: int) -> Decompressed | None:
     """Return what is wrong with the first bytes, if anything."""
+    magics = FRAME_MAGICS.get(codec_id)
+    if magics is not None and body.startswith(magics):
+        return None
     codec = COMPRESSION_NAMES[codec_id]
     found = other_codec(body, codec_id)
     if found is not None:
         return refuse(WRONG_CODEC, codec, f"the push begins as {found} does")
-    magics = FRAME_MAGICS.get(codec_id)
-    if magics is None or body.startswith(magics):
+    if magics is None:
         return None
     if any(magic.startswith(body) for magic in magics):
         return refuse(TRUNCATED_FRAME, codec, "the frame ends early")

@@ -17,6 +17,8 @@ from .compression_frames import (
     refuse_large,
 )
 
+Block = bytes | memoryview
+
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER_BYTES = 16
 XERIAL_LENGTH_BYTES = 4
@@ -30,7 +32,7 @@ LITERAL, COPY_1, COPY_2, COPY_4 = range(4)
 COPY_BYTES = {COPY_1: 2, COPY_2: 3, COPY_4: 5}
 
 
-def _read_preamble(block: bytes) -> tuple[int, int] | None:
+def _read_preamble(block: Block) -> tuple[int, int] | None:
     """Return what a block claims to hold and where its elements begin."""
     claim = 0
     for index, byte in enumerate(block[:MAX_PREAMBLE_BYTES]):
@@ -40,7 +42,7 @@ def _read_preamble(block: bytes) -> tuple[int, int] | None:
     return None
 
 
-def _read_element(block: bytes, at: int) -> tuple[int, int]:
+def _read_element(block: Block, at: int) -> tuple[int, int]:
     """Return how much the element there yields, and where the next one begins."""
     tag = block[at]
     if tag & 3 != LITERAL:
@@ -55,7 +57,7 @@ def _read_element(block: bytes, at: int) -> tuple[int, int]:
     return length, at + 1 + size_bytes + length
 
 
-def _block_fault(block: bytes, claim: int, first: int) -> Decompressed:
+def _block_fault(block: Block, claim: int, first: int) -> Decompressed:
     """Say why a block that snappy refuses is bad: cut, or not valid."""
     at, held = first, 0
     while at < len(block) and held <= claim:
@@ -66,7 +68,7 @@ def _block_fault(block: bytes, claim: int, first: int) -> Decompressed:
     return refuse(CORRUPT_FRAME, "snappy", "the block is not valid")
 
 
-def _read_block(block: bytes, max_bytes: int, room: int) -> Decompressed:
+def _read_block(block: Block, max_bytes: int, room: int) -> Decompressed:
     """Read one raw block of at most `room` bytes."""
     preamble = _read_preamble(block)
     if preamble is None:
@@ -83,31 +85,50 @@ def _read_block(block: bytes, max_bytes: int, room: int) -> Decompressed:
     return Decompressed(data)
 
 
-def _read_xerial(body: bytes, max_bytes: int) -> Decompressed:
-    """Read the blocks behind a header; the magic number was seen."""
-    pieces: list[bytes] = []
-    room = max_bytes
+def _xerial_blocks(body: bytes) -> list[Block] | Decompressed:
+    """Return the blocks behind a header; the magic number was seen."""
+    blocks: list[Block] = []
+    content = memoryview(body)
     at = XERIAL_HEADER_BYTES
     while at < len(body):
         stated = body[at : at + XERIAL_LENGTH_BYTES]
         if stated == XERIAL_NEXT_STREAM:
             at += XERIAL_HEADER_BYTES
             continue
+        if len(stated) < XERIAL_LENGTH_BYTES:
+            # SnappyInputStream ends where no length is left to read.
+            break
         at += XERIAL_LENGTH_BYTES
         length = int.from_bytes(stated, "big", signed=True)
-        if len(stated) == XERIAL_LENGTH_BYTES and length <= 0:
+        if length <= 0:
             return refuse(CORRUPT_FRAME, "snappy", "a block has no length")
-        if at + length > len(body) or len(stated) < XERIAL_LENGTH_BYTES:
+        if at + length > len(body):
             return refuse(TRUNCATED_FRAME, "snappy", "the last block ends early")
-        block = _read_block(body[at : at + length], max_bytes, room)
-        if block.reason is not None:
-            return block
-        pieces.append(block.data)
-        room -= len(block.data)
+        blocks.append(content[at : at + length])
         at += length
     if at > len(body):
         return refuse(TRUNCATED_FRAME, "snappy", "the header ends early")
-    return Decompressed(b"".join(pieces))
+    return blocks
+
+
+def _read_xerial(body: bytes, max_bytes: int) -> Decompressed:
+    """Read framed blocks; their claims are added up before any of them is read."""
+    blocks = _xerial_blocks(body)
+    if isinstance(blocks, Decompressed):
+        return blocks
+    preambles = [_read_preamble(block) for block in blocks]
+    size = sum(preamble[0] for preamble in preambles if preamble)
+    if size > max_bytes:
+        return refuse_large("snappy", max_bytes)
+    data = bytearray(size)
+    at = 0
+    for block in blocks:
+        read = _read_block(block, max_bytes, max_bytes)
+        if read.reason is not None:
+            return read
+        data[at : at + len(read.data)] = read.data
+        at += len(read.data)
+    return Decompressed(data)
 
 
 def _is_raw_start(body: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Pushes that are decoded together: their payloads, joined, and what refused them."""
+"""Pushes that are decoded together: their bytes, and what refused them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,36 +10,67 @@ from . import compression
 from . import otlp_walk as w
 from .otlp_schema import NULL_VALUE
 
-# Decompressed bytes that are alive at once, twice for a moment while they are joined.
-MAX_CHUNK_BYTES = 32 << 20
+# Bytes of pushes, uncompressed, that are decoded together. Few enough for the caches,
+# and for the usual tables to hold what is in them; more costs more than it saves.
+CHUNK_BYTES = 4 << 20
 
 
 @dataclass(slots=True)
 class Chunk:
     """Pushes that are decoded together."""
 
-    payloads: list[bytes] = field(default_factory=list)
-    """Uncompressed; empty for a refused push."""
-    refusals: list[tuple[str, str | None] | None] = field(default_factory=list)
+    data: w.Bytes
+    """The bytes of all pushes, uncompressed; a refused push has none."""
+    spans: w.Table
+    """start, end, whether the exact decoder has spoken; one row a push."""
+    refusals: list[tuple[str, str | None] | None]
     """Reason code and detail; None for a good push."""
-    codec_ids: list[int | None] = field(default_factory=list)
+    codec_ids: list[int | None]
     """Compression types as stated."""
-    payload_bytes: int = 0
 
 
 @dataclass(slots=True)
-class Payload:
-    """The bytes of a chunk and where its pushes are in them."""
+class _Pushes:
+    """Pushes that become a chunk."""
 
-    data: w.Bytes
-    spans: w.Table
-    """start, end, whether the exact decoder has spoken; one row a push."""
+    ends: list[int] = field(default_factory=list)
+    refusals: list[tuple[str, str | None] | None] = field(default_factory=list)
+    codec_ids: list[int | None] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all of them."""
+        return self.ends[-1] if self.ends else 0
+
+    def add(self, read: compression.Decompressed, stated: int | None) -> None:
+        """Note a push whose bytes follow those of the last one."""
+        self.ends.append(self.size + len(read.data))
+        is_good = read.reason is None
+        self.refusals.append(None if is_good else (read.reason or "", read.detail))
+        self.codec_ids.append(stated)
+
+    def as_chunk(self, data: w.Bytes) -> Chunk:
+        """Return them with their bytes."""
+        spans = np.zeros((len(self.ends), 3), np.int64)
+        spans[1:, 0], spans[:, 1] = self.ends[:-1], self.ends
+        return Chunk(data[: self.size], spans, self.refusals, self.codec_ids)
+
+
+def _decompress(
+    body: pa.BinaryScalar, stated: int | None, max_bytes: int
+) -> compression.Decompressed:
+    """Undo the compression of one push, if there is one."""
+    sent = body.as_py()
+    if sent is None:
+        return compression.Decompressed(b"", NULL_VALUE, "the push has no body")
+    return compression.decompress(sent, stated, max_bytes)
 
 
 def read_chunks(
     bodies: pa.BinaryArray,
     compression_types: pa.Int32Array,
     max_decompressed_bytes: int,
+    room: w.Bytes,
 ) -> Iterator[Chunk]:
     """Decompress pushes and put them into chunks of bounded size.
 
@@ -47,39 +78,28 @@ def read_chunks(
         bodies: The `Metrics` field of each push as received.
         compression_types: Kafka's number of the compression of each.
         max_decompressed_bytes: Largest push after decompression, in bytes.
-    Returns: Chunks, in order.
+        room: Where their bytes are put: one push after the other leaves its memory to
+            the next, as fresh memory costs more than the copy.
+    Returns: Chunks, in order; each is valid until the next is asked for. A push that is
+        larger than the room is a chunk of its own.
     Nulls: No body is null_value.
     Errors: Reason codes of `compression`, beside the push.
     """
-    chunk = Chunk()
-    for body, codec_id in zip(bodies, compression_types, strict=True):
-        sent, stated = body.as_py(), codec_id.as_py()
-        if sent is None:
-            read = compression.Decompressed(b"", NULL_VALUE, "the push has no body")
+    pushes = _Pushes()
+    target = room.data
+    stated_types = compression_types.to_pylist()
+    for body, stated in zip(bodies, stated_types, strict=True):
+        read = _decompress(body, stated, max_decompressed_bytes)
+        start, end = pushes.size, pushes.size + len(read.data)
+        if start > 0 and end > len(room):
+            yield pushes.as_chunk(room)
+            pushes = _Pushes()
+            start, end = 0, len(read.data)
+        pushes.add(read, stated)
+        if end > len(room):
+            yield pushes.as_chunk(np.frombuffer(read.data, np.uint8))
+            pushes = _Pushes()
         else:
-            read = compression.decompress(sent, stated, max_decompressed_bytes)
-        chunk.payloads.append(read.data)
-        chunk.codec_ids.append(stated)
-        is_good = read.reason is None
-        chunk.refusals.append(None if is_good else (read.reason or "", read.detail))
-        chunk.payload_bytes += len(read.data)
-        if chunk.payload_bytes >= MAX_CHUNK_BYTES:
-            yield chunk
-            chunk = Chunk()
-    if chunk.payloads:
-        yield chunk
-
-
-def join_payloads(chunk: Chunk) -> Payload:
-    """Join the payloads of a chunk and let go of the pieces.
-
-    Args:
-        chunk: Loses its payloads.
-    Returns: Their bytes, and a span for each.
-    """
-    ends = np.cumsum([len(payload) for payload in chunk.payloads], dtype=np.int64)
-    spans = np.zeros((len(ends), 3), np.int64)
-    spans[1:, 0], spans[:, 1] = ends[:-1], ends
-    data = np.frombuffer(b"".join(chunk.payloads), np.uint8)
-    chunk.payloads.clear()
-    return Payload(data, spans)
+            target[start:end] = read.data
+    if pushes.ends:
+        yield pushes.as_chunk(room)

@@ -183,6 +183,14 @@ def _resource_columns(source: Source) -> Columns:
     return columns
 
 
+def _error_column(has_bad_time: Flags, has_bad_count: Flags) -> pa.Array:
+    """Return what is wrong with each point; nearly always nothing."""
+    if not (has_bad_time.any() or has_bad_count.any()):
+        return pa.nulls(len(has_bad_time), pa.string())
+    error = np.where(has_bad_time, 1, np.where(has_bad_count, 2, 0))
+    return choices(POINT_ERRORS, error)
+
+
 def arrow_points(
     tables: Tables, words: pa.StringArray, point_ends: npt.NDArray[np.int64]
 ) -> pa.RecordBatch:
@@ -205,11 +213,10 @@ def arrow_points(
     index = np.arange(len(first), dtype=np.int64) - first
     distribution, has_bad_count = _distribution_column(source)
     times, has_bad_time = _time_columns(source)
-    error = np.where(has_bad_time, 1, np.where(has_bad_count, 2, 0))
     columns: Columns = {
         "point_index": pa.array(index.astype(np.int32)),
         "distribution": distribution,
-        "point_error": choices(POINT_ERRORS, error),
+        "point_error": _error_column(has_bad_time, has_bad_count),
         **_metric_columns(source),
         **_value_columns(source),
         **times,

@@ -4,6 +4,7 @@ A batch goes through four steps: decompression, the walk (`otlp_walk`), the exac
 decoder for what the walk does not find plain (`otlp_exact`), Arrow (`otlp_flatten`).
 """
 
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from . import compression, otlp_exact
 from . import otlp_walk as w
-from .otlp_chunks import Chunk, Payload, join_payloads, read_chunks
+from .otlp_chunks import CHUNK_BYTES, Chunk, read_chunks
 from .otlp_columns import offsets
 from .otlp_fields import field_table, reset_table
 from .otlp_flatten import arrow_points
@@ -47,12 +48,12 @@ RESETS = reset_table()
 EXACT = 1
 
 
-def _settle(chunk: Chunk, payload: Payload, push: int, found: w.Table) -> bytes:
+def _settle(chunk: Chunk, push: int, found: w.Table) -> bytes:
     """Let the exact decoder decide one push; returns its plain form, or nothing."""
-    start, end, _ = payload.spans[push].tolist()
-    body = payload.data[start:end].tobytes()
+    start, end, _ = chunk.spans[push].tolist()
+    body = chunk.data[start:end].tobytes()
     status, at, size, _ = found.tolist()
-    is_exact = status == w.NO_ROOM or payload.spans[push, 2] == EXACT
+    is_exact = status == w.NO_ROOM or chunk.spans[push, 2] == EXACT
     plain = None if is_exact else otlp_exact.plain_bytes(body)
     if plain is not None:
         return plain
@@ -66,28 +67,28 @@ def _settle(chunk: Chunk, payload: Payload, push: int, found: w.Table) -> bytes:
     return b""
 
 
-def _settle_all(chunk: Chunk, payload: Payload, results: w.Table, first: int) -> bool:
+def _settle_all(chunk: Chunk, results: w.Table, first: int) -> bool:
     """Settle every push of a walk that is not plain; says whether there was one."""
     unsettled = first + np.flatnonzero(results[first:, 0] != w.OK)
     if len(unsettled) == 0:
         return False
-    pieces = [payload.data.tobytes()]
-    end = len(payload.data)
+    pieces = [chunk.data.tobytes()]
+    end = len(chunk.data)
     for push in unsettled.tolist():
-        plain = _settle(chunk, payload, push, results[push])
+        plain = _settle(chunk, push, results[push])
         pieces.append(plain)
-        payload.spans[push] = end, end + len(plain), EXACT
+        chunk.spans[push] = end, end + len(plain), EXACT
         end += len(plain)
-    payload.data = np.frombuffer(b"".join(pieces), np.uint8)
+    chunk.data = np.frombuffer(b"".join(pieces), np.uint8)
     return True
 
 
-def _walk(payload: Payload, tables: Tables, first: int, results: w.Table) -> int:
+def _walk(chunk: Chunk, tables: Tables, first: int, results: w.Table) -> int:
     """Walk pushes from `first` on; returns the first push that was not walked."""
     tables.clear()
     return w.walk_pushes(
-        payload.data,
-        payload.spans,
+        chunk.data,
+        chunk.spans,
         first,
         MAX_ARROW_BYTES,
         KNOWN,
@@ -103,20 +104,43 @@ def _walk(payload: Payload, tables: Tables, first: int, results: w.Table) -> int
     )
 
 
-def _decode_chunk(chunk: Chunk) -> Iterator[DecodedPushes]:
+class _Workspace:
+    """Memory that one decode after another uses; fresh memory is slow."""
+
+    def __init__(self) -> None:
+        """Take it, without touching it."""
+        self.room = np.empty(CHUNK_BYTES, np.uint8)
+        self.tables = make_tables(CHUNK_BYTES, USUAL_ROWS)
+
+
+# What ended decodes have left, at most one: decodes at the same time have their own.
+_SPARE: deque[_Workspace] = deque(maxlen=1)
+
+
+def _take_workspace() -> _Workspace:
+    """Return the workspace that is left, or a new one."""
+    try:
+        return _SPARE.pop()
+    except IndexError:
+        return _Workspace()
+
+
+def _decode_chunk(chunk: Chunk, workspace: _Workspace) -> Iterator[DecodedPushes]:
     """Decode a chunk, in as many parts as its tables fill."""
-    payload = join_payloads(chunk)
-    results = np.zeros((len(payload.spans), 4), np.int64)
-    tables = make_tables(len(payload.data), USUAL_ROWS)
-    is_usual = True
+    results = np.zeros((len(chunk.spans), 4), np.int64)
+    # A push that is larger than the room may hold more text than the usual tables.
+    is_usual = len(chunk.data) <= CHUNK_BYTES
+    tables = workspace.tables
+    if not is_usual:
+        tables = make_tables(len(chunk.data), MAX_ROWS)
     first = 0
-    while first < len(payload.spans):
-        following = _walk(payload, tables, first, results)
+    while first < len(chunk.spans):
+        following = _walk(chunk, tables, first, results)
         if is_usual and results[first, 0] == w.NO_ROOM:
-            tables = make_tables(len(payload.data), MAX_ROWS)
+            tables = make_tables(len(chunk.data), MAX_ROWS)
             is_usual = False
             continue
-        if _settle_all(chunk, payload, results[:following], first):
+        if _settle_all(chunk, results[:following], first):
             continue
         words = arrow_words(tables)
         ends = results[first:following, 3].copy()
@@ -153,8 +177,14 @@ def iter_decoded(
         Never raises for data.
     Source: KIP-714; opentelemetry-proto metrics/v1/metrics.proto.
     """
-    for chunk in read_chunks(bodies, compression_types, max_decompressed_bytes):
-        yield from _decode_chunk(chunk)
+    workspace = _take_workspace()
+    try:
+        for chunk in read_chunks(
+            bodies, compression_types, max_decompressed_bytes, workspace.room
+        ):
+            yield from _decode_chunk(chunk, workspace)
+    finally:
+        _SPARE.append(workspace)
 
 
 def decode_pushes(

@@ -1,13 +1,16 @@
 """Kernels as DataFrame steps; their meaning stands in the kernels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     BooleanType,
     DataType,
+    DateType,
     DoubleType,
     IntegerType,
     LongType,
@@ -18,11 +21,22 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from .envelopes import RECORD_SCHEMA, read_envelopes
 from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
+from .push_files import PushTables, write_pushes
+from .table_files import TableFile, TableLayout
+
+__all__ = [
+    "PushTables",
+    "TableLayout",
+    "decode_pushes",
+    "encode_push_files",
+]
 
 _COORDINATES = ("topic", "partition", "offset")
 _INPUT = (*_COORDINATES, "compression_type_id", "body")
 _PRIMITIVES: dict[pa.DataType, DataType] = {
+    pa.binary(): BinaryType(),
     pa.bool_(): BooleanType(),
     pa.int32(): IntegerType(),
     pa.int64(): LongType(),
@@ -110,3 +124,75 @@ def decode_pushes(pushes: DataFrame, *, max_decompressed_bytes: int) -> DataFram
         return _decode_batches(batches, max_decompressed_bytes)
 
     return pushes.select(*_INPUT).mapInArrow(decode, DECODED_TYPE)
+
+
+FILE_TYPE = StructType(
+    [
+        StructField("table", StringType()),
+        StructField("event_date", DateType()),
+        StructField("row_count", LongType()),
+        StructField("statistics", StringType()),
+        StructField("content", BinaryType()),
+    ]
+)
+"""A file for a table, or part of it; see `table_files.TableFile`."""
+
+
+def encode_push_files(
+    records: DataFrame, tables: PushTables, push_columns: Sequence[str]
+) -> DataFrame:
+    """Decode pushes into files of three tables; use with transform.
+
+    Args:
+        records: Columns of Spark's Kafka source, headers included.
+        tables: What to write.
+        push_columns: What comes back of each usable push.
+    Returns: records long, push struct of push_columns, file FILE_TYPE.
+    Shape: Rows of three kinds: `records` counts records that rows before it stand for,
+        `push` is a usable push, `file` is a file. The other columns are null there.
+    Errors: As in `push_files.write_pushes`; never raises for data.
+    """
+    envelope = read_envelopes(pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA))
+    fields = [*_spark_fields(envelope.schema), *_spark_fields(PUSH_SCHEMA)]
+    kinds = {field.name: field.dataType for field in fields}
+    push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
+    output = StructType(
+        [
+            StructField("records", LongType()),
+            StructField("push", push_type),
+            StructField("file", FILE_TYPE),
+        ]
+    )
+    schema = to_arrow_schema(output, timezone="UTC")
+
+    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in write_pushes(batches, tables):
+            if part.pushes is not None:
+                yield _single_column("push", _as_structs(part.pushes, schema), schema)
+            if part.records:
+                counted = pa.array([part.records])
+                yield _single_column("records", counted, schema)
+            for file in part.files:
+                yield _single_column("file", _file_row(file, schema), schema)
+
+    return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, output)
+
+
+def _single_column(name: str, column: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows that have one column and nulls in the others."""
+    arrays = [
+        column if field.name == name else pa.nulls(len(column), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _as_structs(pushes: pa.RecordBatch, schema: pa.Schema) -> pa.StructArray:
+    fields = list(schema.field("push").type)
+    arrays = [pushes.column(field.name).cast(field.type) for field in fields]
+    return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _file_row(file: TableFile, schema: pa.Schema) -> pa.StructArray:
+    row = {name: getattr(file, name) for name in FILE_TYPE.names}
+    return pa.array([row], schema.field("file").type)

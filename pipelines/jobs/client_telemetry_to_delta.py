@@ -12,13 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines import sinks
+from pipelines.batch_files import BatchFiles, read_batch_files, select_pushes
+from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
 from pipelines.job_starts import JobStart, decide_start
 from pipelines.kafka_connection import spark_source_options
 from pipelines.kafka_positions import read_topic_bounds
 from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
 from pipelines.sources import read_kafka
-from pipelines.table_locations import identify_table, qualify_path
+from pipelines.table_columns import BODY, names
+from pipelines.table_files import append_files
+from pipelines.table_locations import identify_table, locate_table, qualify_path
 from pipelines.table_setup import ensure_tables
 from pipelines.tables import (
     CLIENT_INSTANCES,
@@ -26,9 +30,9 @@ from pipelines.tables import (
     CLIENT_PUSHES,
     CONTRACTS,
     QUARANTINE,
+    STATISTICS_PROPERTY,
     TableContract,
 )
-from pipelines.transforms.batch_counts import count_batch
 from pipelines.transforms.client_instances import (
     PUSH_COLUMNS,
     count_changes,
@@ -37,20 +41,7 @@ from pipelines.transforms.client_instances import (
     select_instance_facts,
     select_instances,
 )
-from pipelines.transforms.client_metrics import (
-    explode_points,
-    select_client_metrics,
-    with_identity,
-)
-from pipelines.transforms.client_pushes import select_client_pushes, with_decode_results
-from pipelines.transforms.envelopes import filter_usable, with_envelope
-from pipelines.transforms.offsets import filter_beyond
-from pipelines.transforms.quarantine import (
-    filter_quarantined,
-    select_quarantine,
-    with_reason,
-)
-from udfs.spark import decode_pushes
+from udfs.spark import PushTables, TableLayout, encode_push_files
 
 JOB_NAME = "client_telemetry_to_delta"
 
@@ -62,6 +53,7 @@ def run(
     *,
     is_once: bool,
     observer: sinks.Observer = sinks.log_progress,
+    on_batch: ProgressObserver = log_batch,
 ) -> StreamingQuery:
     """Start the job.
 
@@ -72,6 +64,7 @@ def run(
         is_once: Read what the topic holds now and end, instead of going on.
         observer: Told each point of each micro-batch, `before` and `after` each table
             and `before commit`, with the number of rows.
+        on_batch: Told of each micro-batch that is written, and how far behind it is.
     Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
         UnresolvedSecret; nothing has been read then.
     """
@@ -95,11 +88,14 @@ def run(
         starting_offsets=start.starting_offsets_json,
         max_offsets_per_trigger=job.max_offsets_per_trigger,
     )
+    listener = BatchListener(JOB_NAME, on_batch)
+    spark.streams.addListener(listener)
     writer = _BatchWriter(
         tables={c.name: identify_table(spark, settings.tables, c) for c in CONTRACTS},
-        start=start,
-        max_decompressed_bytes=job.max_decompressed_bytes,
+        locations={c.name: locate_table(spark, settings.tables, c) for c in CONTRACTS},
+        layouts=_layouts(start, job.max_decompressed_bytes),
         observer=observer,
+        listener=listener,
     )
     return sinks.start_batches(
         records,
@@ -116,70 +112,57 @@ class _BatchWriter:
 
     tables: Mapping[str, str]
     """Contract name to SQL identifier."""
-    start: JobStart
-    max_decompressed_bytes: int
+    locations: Mapping[str, str]
+    """Contract name to folder."""
+    layouts: PushTables
     observer: sinks.Observer
+    listener: BatchListener
 
     def write(self, records: DataFrame, batch_id: int) -> None:
         """Write one micro-batch to every table, the ledger last."""
         transaction = sinks.Transaction(
             query_id=sinks.read_query_id(records), batch_id=batch_id
         )
+        # A task makes at least one file a table, so there are no more than cores.
+        tasks = records.sparkSession.sparkContext.defaultParallelism
+        encoded = records.coalesce(tasks).transform(
+            encode_push_files, self.layouts, PUSH_COLUMNS
+        )
         # Kafka is read and bodies are decoded once; each write takes what it needs.
-        with sinks.persisted(records.transform(with_envelope)) as envelopes:
-            decoded = envelopes.transform(filter_usable).transform(
-                decode_pushes, max_decompressed_bytes=self.max_decompressed_bytes
-            )
-            with sinks.persisted(decoded):
-                self._write_tables(envelopes, decoded, transaction)
+        with sinks.persisted(encoded):
+            self._write_tables(encoded, transaction)
 
-    def _write_tables(
-        self, envelopes: DataFrame, decoded: DataFrame, transaction: sinks.Transaction
-    ) -> None:
-        pushes = envelopes.transform(with_decode_results, decoded)
-        usable = pushes.transform(filter_usable)
-        metrics_floors = self.start.floors[CLIENT_METRICS.name]
-        quarantine_floors = self.start.floors[QUARANTINE.name]
-        counts = count_batch(pushes, metrics_floors, quarantine_floors)
-        counted = counts.collect()[0]
-        points = (
-            decoded.transform(filter_beyond, metrics_floors)
-            .transform(explode_points)
-            .transform(with_identity, envelopes)
-            .transform(select_client_metrics)
+    def _write_tables(self, encoded: DataFrame, transaction: sinks.Transaction) -> None:
+        batch = read_batch_files(encoded)
+        self._append(batch, CLIENT_METRICS, transaction)
+        self._append(batch, QUARANTINE, transaction)
+        self._merge_instances(encoded.transform(select_pushes), transaction)
+        self._append(batch, CLIENT_PUSHES, transaction)
+        self.listener.note_counts(
+            transaction.batch_id,
+            points=batch.count_rows(CLIENT_METRICS.name),
+            quarantined=batch.count_rows(QUARANTINE.name),
         )
-        rejected = (
-            pushes.transform(filter_beyond, quarantine_floors)
-            .transform(filter_quarantined)
-            .transform(with_reason)
-            .transform(select_quarantine, JOB_NAME)
-        )
-        self._append(points, CLIENT_METRICS, transaction, counted["points"])
-        self._append(rejected, QUARANTINE, transaction, counted["quarantined"])
-        self._merge_instances(usable, transaction)
-        accepted = usable.transform(select_client_pushes)
-        self._append(accepted, CLIENT_PUSHES, transaction, counted["pushes"])
-        self.observer("before commit", counted["records"])
+        self.observer("before commit", batch.records)
 
     def _append(
-        self,
-        rows: DataFrame,
-        contract: TableContract,
-        transaction: sinks.Transaction,
-        row_count: int,
+        self, batch: BatchFiles, contract: TableContract, transaction: sinks.Transaction
     ) -> None:
+        row_count = batch.count_rows(contract.name)
         with self._observed(contract, row_count):
             if row_count:
-                table = self.tables[contract.name]
-                sinks.append(rows, contract, table, transaction, row_count=row_count)
+                location = self.locations[contract.name]
+                files = batch.iter_files(contract.name)
+                append_files(
+                    batch.encoded.sparkSession, contract, location, files, transaction
+                )
 
     def _merge_instances(
-        self, usable: DataFrame, transaction: sinks.Transaction
+        self, pushes: DataFrame, transaction: sinks.Transaction
     ) -> None:
         """Merge the client instances that this batch changes; mostly there are none."""
-        session = usable.sparkSession
+        session = pushes.sparkSession
         instances = session.table(self.tables[CLIENT_INSTANCES.name])
-        pushes = usable.select(*PUSH_COLUMNS)
         facts = pushes.transform(select_instance_facts)
         with sinks.persisted(facts.transform(filter_changed, instances)) as changed:
             counted = changed.transform(count_changes).collect()[0]
@@ -201,3 +184,29 @@ class _BatchWriter:
         self.observer(f"before {contract.name}", row_count)
         yield
         self.observer(f"after {contract.name}", row_count)
+
+
+def _layouts(start: JobStart, max_decompressed_bytes: int) -> PushTables:
+    """Say what the files of each table look like, and what the tables hold already."""
+    return PushTables(
+        points=_layout(CLIENT_METRICS),
+        pushes=_layout(CLIENT_PUSHES, uncompressed=frozenset({BODY.name})),
+        quarantine=_layout(QUARANTINE, uncompressed=frozenset({BODY.name})),
+        points_floors=start.floors[CLIENT_METRICS.name],
+        quarantine_floors=start.floors[QUARANTINE.name],
+        source_job=JOB_NAME,
+        max_decompressed_bytes=max_decompressed_bytes,
+    )
+
+
+def _layout(
+    contract: TableContract, uncompressed: frozenset[str] = frozenset()
+) -> TableLayout:
+    columns = [c for c in contract.columns if c.name not in contract.partition_by]
+    return TableLayout(
+        table=contract.name,
+        columns=names(columns),
+        required=frozenset(c.name for c in columns if not c.is_nullable),
+        statistics=tuple(contract.properties[STATISTICS_PROPERTY].split(",")),
+        uncompressed=uncompressed,
+    )

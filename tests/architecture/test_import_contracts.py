@@ -16,7 +16,7 @@ BREAKS = [
     ("every file of udfs but spark.py", "udfs/compression.py", "import os"),
     ("every file of udfs but spark.py", "udfs/compression.py", "import pyspark"),
     ("only jobs use the Spark wrappers", "pipelines/views.py", "import udfs.spark"),
-    ("delta has one door", "pipelines/views.py", "import delta"),
+    ("delta has three doors", "pipelines/views.py", "import delta"),
     ("settings, contracts and errors", "pipelines/tables.py", "import pyspark"),
     ("transforms know", "pipelines/transforms/offsets.py", "import udfs.compression"),
     ("the protocol is bytes", "pipelines/bridge/protocol/metadata.py", "import socket"),

@@ -27,6 +27,8 @@ class RunningBridge:
 
     pid: int
     port: int
+    bootstrap_servers: str
+    """Of the Kafka behind it."""
 
     @property
     def resident_bytes(self) -> int:
@@ -59,7 +61,8 @@ def running_bridge(*overrides: str) -> Iterator[RunningBridge]:
             if process.stdout is None:
                 raise RuntimeError("the bridge has no standard output")
             line = process.stdout.readline()
-            yield RunningBridge(process.pid, int(line.rpartition(":")[2]))
+            port = int(line.rpartition(":")[2])
+            yield RunningBridge(process.pid, port, kafka.bootstrap_servers)
         finally:
             process.terminate()
             process.wait(30)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 METADATA, API_VERSIONS, GET, PUSH = 3, 18, 71, 72
+LOST = None
 _HEADER = struct.Struct(">hhih")
 _SIZE = struct.Struct(">i")
 _ERROR_AT = {API_VERSIONS: 0, GET: 4, PUSH: 4}
@@ -25,7 +26,9 @@ class Seen:
     api_key: int
     asked_s: float
     answered_s: float
-    error_code: int
+    """When it was answered, or the connection cut."""
+    error_code: int | None
+    """LOST where the connection was cut instead."""
 
 
 @dataclass
@@ -39,6 +42,9 @@ class Frame:
     client_id: str = ""
     body_at: int = 0
     """Of a flexible request without tagged fields in its header."""
+    is_lost: bool = False
+    """Whether the connection is cut in place of passing the request on."""
+    alter_reply: Callable[[bytearray], None] = lambda _reply: None
 
     def __post_init__(self):
         fixed = _HEADER.unpack_from(self.data)
@@ -143,14 +149,18 @@ class Relay:
             if is_fit and self.alter is not None and frame.api_key == self.alter_key:
                 alter, self.alter = self.alter, None
                 alter(frame)
+                if frame.is_lost:
+                    self._add(frame, time.monotonic(), LOST)
+                    raise ConnectionResetError
             open_requests[frame.correlation_id] = frame, time.monotonic()
             writer.write(_SIZE.pack(len(frame.data)) + frame.data)
             await writer.drain()
 
     async def _pass_replies(self, reader, writer, open_requests):
         while True:
-            reply = await _read_frame(reader)
+            reply = bytearray(await _read_frame(reader))
             frame, asked_s = open_requests.pop(_SIZE.unpack_from(reply)[0])
+            frame.alter_reply(reply)
             self._note(frame, asked_s, reply)
             writer.write(_SIZE.pack(len(reply)) + reply)
             await writer.drain()
@@ -160,6 +170,9 @@ class Relay:
             return
         start = _SIZE.size + (frame.api_key != API_VERSIONS) + _ERROR_AT[frame.api_key]
         (code,) = struct.unpack_from(">h", reply, start)
+        self._add(frame, asked_s, code)
+
+    def _add(self, frame, asked_s, code):
         self.seen.append(
             Seen(frame.client_id, frame.api_key, asked_s, time.monotonic(), code)
         )

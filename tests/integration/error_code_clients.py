@@ -5,14 +5,19 @@ import contextlib
 import logging
 import os
 import threading
+from functools import partial
 from pathlib import Path
 
 from confluent_kafka import Producer
 
-from pipelines.embedded.installation import JARS_PATH
-from tests.integration.error_code_cases import JAVA, LIBRDKAFKA
+from tests.integration.error_code_cases import JAVA, LIBRDKAFKA, OLD_JAVA
+from tests.integration.java_clients import RELEASES, find_jars
 
-CLIENT_IDS = {LIBRDKAFKA: "rdkafka-producer", JAVA: "java-producer"}
+CLIENT_IDS = {
+    LIBRDKAFKA: "rdkafka-producer",
+    JAVA: "java-producer",
+    OLD_JAVA: "java-producer",
+}
 PROGRAM = Path(__file__).with_name("PushUntilTold.java")
 
 
@@ -41,9 +46,9 @@ async def librdkafka_client(port):
 
 
 @contextlib.asynccontextmanager
-async def java_client(port):
+async def java_client(release, port):
     process = await asyncio.create_subprocess_exec(
-        find_java(), "-cp", f"{JARS_PATH}/*", str(PROGRAM), f"127.0.0.1:{port}",
+        find_java(), "-cp", find_jars(release), str(PROGRAM), f"127.0.0.1:{port}",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
@@ -55,7 +60,11 @@ async def java_client(port):
         await process.wait()
 
 
-CLIENTS = {LIBRDKAFKA: librdkafka_client, JAVA: java_client}
+CLIENTS = {
+    LIBRDKAFKA: librdkafka_client,
+    JAVA: partial(java_client, RELEASES[-1]),
+    OLD_JAVA: partial(java_client, RELEASES[0]),
+}
 
 
 def find_java():

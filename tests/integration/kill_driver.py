@@ -1,6 +1,6 @@
 """A driver that runs the job and, if told so, kills itself at one point of it.
 
-Usage: python kill_driver.py FOLDER CHECKPOINT SERVERS TOPIC POINT OCCURRENCE
+Usage: python kill_driver.py FOLDER CHECKPOINT SERVERS TOPIC BATCH_PUSHES POINT OCCURRENCE
 
 At POINT (its OCCURRENCE-th time) the driver's whole process group, Python and JVM, dies
 by SIGKILL. POINT `never` runs until somebody else kills it, POINT `end` until the topic
@@ -17,7 +17,7 @@ from tests.integration.job_support import make_settings
 from tests.spark.local_session import start_session
 
 
-def main(folder, checkpoint, servers, topic, point, occurrence):
+def main(folder, checkpoint, servers, topic, batch_pushes, point, occurrence):
     remaining = int(occurrence)
 
     def observe(reached, _rows):
@@ -31,7 +31,7 @@ def main(folder, checkpoint, servers, topic, point, occurrence):
             os.killpg(os.getpid(), signal.SIGKILL)
 
     # What is left in the end is read at once; before that, one driver has two batches.
-    limit = 5_000 if point == "end" else 60
+    limit = 20_000 if point == "end" else int(batch_pushes)
     settings = make_settings(
         servers,
         topic,

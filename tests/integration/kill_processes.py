@@ -17,12 +17,15 @@ PATIENCE_S = 600
 class Driver:
     """A running kill_driver.py: its process group and what it has told."""
 
-    def __init__(self, folder, checkpoint, servers, topic, point, occurrence):
+    def __init__(
+        self, folder, checkpoint, servers, topic, batch_pushes, point, occurrence
+    ):
         self.began = time.monotonic()
         self.reached = []
         self._told = threading.Event()
         log = (folder / "driver.log").open("ab")
-        words = [str(folder), checkpoint, servers, topic, point, str(occurrence)]
+        words = [str(folder), checkpoint, servers, topic, str(batch_pushes)]
+        words += [point, str(occurrence)]
         environ = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder / "tmp")}
         with log:
             self.process = subprocess.Popen(

@@ -1,7 +1,8 @@
 """Kill the driver again and again while pushes arrive; then compare every key.
 
 Usage: python tests/integration/kill_run.py [--kills-per-point 5] [--random-kills 20]
-                                            [--worker-kills 5] [--folder FOLDER]
+                                            [--worker-kills 5] [--batch-pushes 60]
+                                            [--folder FOLDER]
 
 A real Apache Kafka, pushes with known ids while the job runs, the whole driver (Python
 and JVM) killed with -9 at each point between the job's writes and at random times, and
@@ -48,9 +49,9 @@ RANDOM_WINDOW_S = 8
 RANDOM_START_SHARE = 0.2
 """Share of the random kills that hit a driver before its first micro-batch."""
 NEW_CHECKPOINT_EVERY = 8
-# Twice what one micro-batch takes, so that each driver has a second one.
+# Together what two micro-batches take, so that each driver has a second one.
 SENDS_PER_DRIVER = 40
-PUSHES_PER_SEND = 3
+BATCHES_PER_DRIVER = 2
 SEND_PAUSE_S = 0.25
 
 
@@ -65,7 +66,8 @@ class Kill:
 class Feed:
     """Produces while drivers come and go, so much per driver that no queue builds up."""
 
-    def __init__(self, servers):
+    def __init__(self, servers, batch_pushes):
+        self._pushes_per_send = batch_pushes * BATCHES_PER_DRIVER // SENDS_PER_DRIVER
         self.producer = PushProducer(servers, TOPIC)
         self._wanted = threading.Semaphore(0)
         self._is_over = threading.Event()
@@ -79,7 +81,7 @@ class Feed:
 
     def _run(self):
         while self._wanted.acquire() and not self._is_over.wait(SEND_PAUSE_S):
-            self.producer.send(PUSHES_PER_SEND)
+            self.producer.send(self._pushes_per_send)
 
     def close(self):
         self._is_over.set()
@@ -129,13 +131,13 @@ def _kill_worker(driver, chance):
     assert killed, "the driver ended before a worker was killed"
 
 
-def run(kills, folder, chance, say):
+def run(kills, folder, chance, say, batch_pushes=60):
     """Run the whole thing; return the differences and the number of pushes."""
     (folder / "tmp").mkdir(parents=True)
     with EmbeddedKafka(java=_java()) as kafka:
         servers = kafka.bootstrap_servers
         create_topic(servers, TOPIC)
-        feed = Feed(servers)
+        feed = Feed(servers, batch_pushes)
         checkpoint = "checkpoint-0"
         try:
             for number, kill in enumerate(kills, start=1):
@@ -143,7 +145,8 @@ def run(kills, folder, chance, say):
                 if number % NEW_CHECKPOINT_EVERY == 0:
                     checkpoint = f"checkpoint-{number}"
                 driver = Driver(
-                    folder, checkpoint, servers, TOPIC, kill.point, kill.occurrence
+                    *(folder, checkpoint, servers, TOPIC, batch_pushes),
+                    *(kill.point, kill.occurrence),
                 )
                 try:
                     where = run_until_killed(driver, kill, chance)
@@ -155,7 +158,7 @@ def run(kills, folder, chance, say):
                 )
         finally:
             feed.close()
-        last = Driver(folder, checkpoint, servers, TOPIC, "end", 0)
+        last = Driver(folder, checkpoint, servers, TOPIC, batch_pushes, "end", 0)
         assert last.wait()
         last.close()
         assert last.process.returncode == 0, f"see {folder}/driver.log"
@@ -184,6 +187,7 @@ def main():
     parser.add_argument("--kills-per-point", type=int, default=5)
     parser.add_argument("--random-kills", type=int, default=20)
     parser.add_argument("--worker-kills", type=int, default=5)
+    parser.add_argument("--batch-pushes", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path)
     arguments = parser.parse_args()
@@ -198,7 +202,13 @@ def main():
     )
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="kill-run-"))
     print(f"{len(kills)} kills; tables, checkpoints and driver.log in {folder}")
-    differences, expected = run(kills, folder, chance, lambda t: print(t, flush=True))
+    differences, expected = run(
+        kills,
+        folder,
+        chance,
+        lambda text: print(text, flush=True),
+        arguments.batch_pushes,
+    )
     print("\nkills by point")
     for point, count in sorted(Counter(kill.point for kill in kills).items()):
         print(f"  {point:24} {count:4}")

@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from tests.integration.error_code_cases import CASES, LIBRDKAFKA
+from tests.integration.error_code_cases import CASES, JAVA, LIBRDKAFKA
 from tests.integration.error_code_run import run
 
 
@@ -17,3 +17,12 @@ def test_client_pushes_again_after_the_error(name):
     (result,) = asyncio.run(run([LIBRDKAFKA], name, lambda _: None))
     assert result.is_right
     assert result.next_request == "GetTelemetrySubscriptions"
+
+
+def test_clients_whose_connections_begin_with_version_5_push():
+    """As those of Java 4.4 and franz-go do; here a relay raises the version."""
+    results = asyncio.run(run([LIBRDKAFKA, JAVA], "ApiVersions 0", lambda _: None))
+    assert {result.client for result in results} == {LIBRDKAFKA, JAVA}
+    for result in results:
+        assert result.is_right
+        assert result.next_request == "GetTelemetrySubscriptions"

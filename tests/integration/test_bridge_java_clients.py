@@ -1,105 +1,83 @@
-"""Clients of Apache Kafka's own library push through the bridge into a real Kafka."""
+"""Apache Kafka's own clients, of two releases, push through bridges into a real Kafka.
 
-import asyncio
-import contextlib
+`python tests/integration/java_client_run.py` prints what they do as a table.
+"""
+
 import subprocess
-import uuid
-from functools import partial
-from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
-from pipelines.bridge.server import BridgeServer
-from pipelines.embedded.installation import JARS_PATH
-from pipelines.secret_references import SecretReader
-from pipelines.settings import load_settings
-
-PROGRAM = Path(__file__).with_name("PushUntilTold.java")
-CLIENTS = {"java-producer", "java-consumer"}
-DEADLINE_S = 60
+from tests.integration import java_clients
+from tests.integration.java_clients import BY_ID, CHANGED, NEW, OLD, PREFIX
+from tests.integration.push_reader import CODECS
 
 
 @pytest.fixture(scope="module")
-def compiling_java(java):
-    """A Java that runs a source file."""
+def played(java, kafka, tmp_path_factory):
+    """Each client of the run, and the counters of the bridges."""
     listed = subprocess.run(
         [java, "--list-modules"], check=True, capture_output=True, text=True
     )
     if "jdk.compiler" not in listed.stdout:
         pytest.skip("this Java has no compiler, and the clients come as source")
-    return java
+    with (tmp_path_factory.mktemp("java") / "log").open("wb") as log:
+        return java_clients.play(
+            java, kafka, java_clients.RELEASES, java_clients.WAITING, log
+        )
 
 
-async def push_from_java(java, endpoint, wait):
-    """Run the clients until wait returns, then let them close."""
-    process = await asyncio.create_subprocess_exec(
-        java, "-cp", f"{JARS_PATH}/*", str(PROGRAM), endpoint,
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        async with asyncio.timeout(DEADLINE_S):
-            await asyncio.to_thread(wait)
-        await process.communicate(b"\n")
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+@pytest.fixture(scope="module")
+def clients(played):
+    return played[0]
 
 
-def make_settings(kafka, topic):
-    subscription = '{name="s",metrics=["*"],interval_ms=500,match=[]}'
-    return load_settings(
-        "local",
-        [
-            f"kafka.bootstrap_servers={kafka.bootstrap_servers}",
-            f"topics.telemetry={topic}",
-            "topics.partitions=1",
-            "bridge.listen_port=0",
-            f"subscriptions=[{subscription}]",
-        ],
-    )
+def test_every_client_pushes_with_the_only_codec_offered(clients):
+    for one in clients:
+        assert one.pushes.values("compression_type") == {one.codec}
 
 
-def read_until_all_pushed(kafka, topic, seen):
-    """Keep the newest headers of each client until every one has pushed."""
-    reader = Consumer(
-        {
-            "bootstrap.servers": kafka.bootstrap_servers,
-            "group.id": "reader",
-            "enable.metrics.push": False,
-        }
-    )
-    try:
-        reader.assign([TopicPartition(topic, 0, 0)])
-        while set(seen) != CLIENTS:
-            record = reader.poll(DEADLINE_S)
-            headers = {name: value.decode() for name, value in record.headers()}
-            seen[headers["client_id"]] = headers
-    finally:
-        reader.close()
+def test_every_push_says_who_sent_it(clients):
+    assert len(clients) == len(java_clients.RELEASES) * len(CODECS) * 3
+    for one in clients:
+        assert one.pushes.values("client_software_name") == {"apache-kafka-java"}
+        assert one.pushes.values("client_software_version") == {one.release}
+        assert len(one.pushes.values("client_instance_id")) == 1
 
 
-def test_java_clients_push_with_all_that_identifies_them(kafka, compiling_java):
-    topic, seen = f"telemetry-{uuid.uuid4()}", {}
-    server = BridgeServer(make_settings(kafka, topic), SecretReader(environ={}))
+def asked(one, *parts):
+    role = "producer" if one.kind == "producer" else "consumer"
+    return {f"{PREFIX}{role}.{part}" for part in parts}
 
-    async def run():
-        stop, endpoint = asyncio.Event(), asyncio.get_running_loop().create_future()
 
-        def on_ready(host, port):
-            endpoint.set_result(f"{host}:{port}")
+def begin_with(names, prefixes):
+    """Say whether every name has its prefix and every prefix its names."""
+    hit = {prefix for name in names for prefix in prefixes if name.startswith(prefix)}
+    return hit == prefixes and all(name.startswith(tuple(prefixes)) for name in names)
 
-        async with asyncio.TaskGroup() as group:
-            group.create_task(server.serve(stop, on_ready))
-            wait = partial(read_until_all_pushed, kafka, topic, seen)
-            await push_from_java(compiling_java, await endpoint, wait)
-            stop.set()
 
-    asyncio.run(run())
-    assert server.counters.malformed_requests == 0
-    assert server.counters.unsupported_requests == 0
-    for headers in seen.values():
-        assert headers["client_software_name"] == "apache-kafka-java"
-        assert headers["client_software_version"] == "4.3.1"
-        assert headers["compression_type"] == "zstd"
+def test_clients_that_different_subscriptions_match_push_different_metrics(clients):
+    for one in clients:
+        by_release = OLD if one.release.startswith("3.9.") else NEW
+        by_id = [BY_ID] if one.kind == "producer" else []
+        assert begin_with(one.before, asked(one, by_release, *by_id)), one.before
+
+
+def test_change_by_kafkas_own_command_reaches_every_client(clients):
+    for one in clients:
+        by_release = OLD if one.release.startswith("3.9.") else NEW
+        assert begin_with(one.after, asked(one, by_release, CHANGED)), one.after
+
+
+def test_clients_that_wait_for_an_answer_end_with_a_last_push(clients):
+    """A classic consumer without a group sends nothing while it closes."""
+    for one in clients:
+        if one.kind != "classic":
+            assert one.is_ended_by_push, (one.release, one.codec, one.kind)
+
+
+def test_bridges_understand_all_that_the_clients_say(played):
+    for counters in played[1].values():
+        assert counters.malformed_requests == 0
+        assert counters.unsupported_requests == 0
+        assert counters.invalid_pushes == 0
+        assert counters.unexpected_errors == 0

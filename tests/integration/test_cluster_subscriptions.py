@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import subprocess
 import time
 import uuid
 
@@ -20,26 +19,13 @@ from kio.schema.incremental_alter_configs.v1.response import (
 from pipelines.bridge.cluster_client import ClusterClient
 from pipelines.bridge.cluster_tls import make_access
 from pipelines.embedded import EmbeddedKafka
-from pipelines.embedded.installation import JARS_PATH
 from tests.integration.bridge_support import make_settings, running_bridge
+from tests.integration.kafka_commands import configure
 
 PATIENCE_S = 60
 IN_FORCE_S = 5
 SET, DELETE, APPEND, SUBTRACT = range(4)
 CLIENT_METRICS = 16
-
-
-def configure(java, endpoint, *words):
-    """Run kafka-configs.sh --entity-type client-metrics; returns (code, output)."""
-    done = subprocess.run(
-        [
-            java, "-XX:TieredStopAtLevel=1", "-cp", f"{JARS_PATH}/*",
-            "kafka.admin.ConfigCommand", "--bootstrap-server", endpoint,
-            "--entity-type", "client-metrics", *words,
-        ],
-        capture_output=True, text=True, check=False, timeout=PATIENCE_S,
-    )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,13 @@ RUN_ELSEWHERE = {
     ),
     "./spark-submit.sh client_telemetry_to_delta --env cluster "
     "--master spark://host:7077 --once": "test_cluster_submit.py",
+    "./spark-submit.sh replay_pushes --from 2026-03-01 --to 2026-03-02": (
+        "test_replay_pushes.py"
+    ),
+    "./spark-submit.sh replay_pushes --from 2026-03-01 --to 2026-03-02 --dry-run": (
+        "test_replay_pushes.py"
+    ),
+    "./spark-submit.sh compact_tables": "test_compact_tables.py",
 }
 
 
@@ -182,7 +189,7 @@ def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(filled):
     printed = run(filled, command)
     page = (filled / printed.strip()).read_text(encoding="utf-8")
     assert "readme" in page
-    assert page.count("<table") == 2
+    assert page.count("<table") == 3
     assert page.count('src="data:image/png;base64,') == 3
     assert '<p class="note">0 rows' not in page
 

@@ -6,16 +6,14 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
-from pipelines.transforms.batch_counts import count_batch
+from pipelines.tables import CLIENT_METRICS, QUARANTINE
 from pipelines.transforms.client_metrics import (
     explode_points,
     select_client_metrics,
     with_identity,
 )
-from pipelines.transforms.client_pushes import select_client_pushes, with_decode_results
-from pipelines.transforms.envelopes import filter_usable
-from pipelines.transforms.offsets import filter_beyond, select_newest_offsets
+from pipelines.transforms.client_pushes import with_decode_results
+from pipelines.transforms.offsets import select_newest_offsets
 from pipelines.transforms.quarantine import (
     filter_quarantined,
     select_quarantine,
@@ -138,21 +136,6 @@ def test_each_point_has_the_identity_and_the_date_of_its_push(
     assertDataFrameEqual(points.select(*shown, "value_double"), expected)
 
 
-def test_every_usable_push_is_in_the_ledger_with_what_the_decoder_found(spark, pushes):
-    rows = pushes.transform(filter_usable).transform(select_client_pushes)
-    assert tuple(rows.columns) == CLIENT_PUSHES.column_names
-    expected = spark.createDataFrame(
-        [
-            ("p0", date(2026, 3, 1), 2, "ok", 2, "consumer", "g"),
-            ("p1", date(2026, 3, 1), 2, "ok", 0, None, None),
-            ("p3", date(2026, 3, 1), 2, "truncated_otlp", 0, None, None),
-        ],
-        "push_id STRING, event_date DATE, body_bytes INT, decode_status STRING, "
-        "point_count INT, client_type STRING, group_id STRING",
-    )
-    assertDataFrameEqual(rows.select(*expected.columns), expected)
-
-
 def test_quarantine_holds_faults_of_envelope_and_body_with_their_reason(spark, pushes):
     rows = (
         pushes.transform(filter_quarantined)
@@ -189,31 +172,6 @@ def test_a_record_timestamp_out_of_the_calendar_still_has_a_date(pushes):
     )
     dates = dict(rows.select("offset", "event_date").collect())
     assert dates == {2: date(1970, 1, 1), 3: date(9999, 12, 31)}
-
-
-@pytest.mark.parametrize(
-    ("floors", "expected"),
-    [
-        (({}, {}), (4, 3, 2, 2)),
-        (({0: 0}, {0: 2}), (4, 3, 0, 1)),
-        (({1: 9}, {0: 9}), (4, 3, 2, 0)),
-    ],
-    ids=["no floors", "the first push is there", "all of quarantine is there"],
-)
-def test_a_batch_is_counted_without_what_the_tables_hold(pushes, floors, expected):
-    assert tuple(count_batch(pushes, *floors).collect()[0]) == expected
-
-
-def test_an_empty_batch_counts_to_zero(pushes):
-    assert tuple(count_batch(pushes.limit(0), {}, {}).collect()[0]) == (0, 0, 0, 0)
-
-
-def test_a_floor_holds_for_its_partition_only(spark):
-    records = spark.createDataFrame(
-        [(0, 5), (0, 6), (1, 5)], "partition INT, offset BIGINT"
-    )
-    expected = spark.createDataFrame([(0, 6), (1, 5)], "partition INT, offset BIGINT")
-    assertDataFrameEqual(records.transform(filter_beyond, {0: 5}), expected)
 
 
 def test_newest_offsets_are_those_of_the_topic_asked_for(spark):

@@ -38,37 +38,12 @@ def transaction(batch_id, query_id="query"):
     return sinks.Transaction(query_id=query_id, batch_id=batch_id)
 
 
-def append(rows, table, txn):
-    sinks.append(rows, CONTRACT, table, txn, row_count=1)
-
-
 def read_app_ids(folder):
     """Return the application ids that a table's log names, one per commit."""
     log = sorted(Path(folder, "_delta_log").glob("*.json"))
     lines = [line for file in log for line in file.read_text().splitlines()]
     actions = map(json.loads, lines)
     return [action["txn"]["appId"] for action in actions if "txn" in action]
-
-
-def test_an_append_of_the_same_batch_is_skipped(spark, table):
-    append(make_rows(spark, (1, "a")), table, transaction(0))
-    append(make_rows(spark, (1, "again")), table, transaction(0))
-    append(make_rows(spark, (2, "b")), table, transaction(1))
-    append(make_rows(spark, (1, "late")), table, transaction(0))
-    assertDataFrameEqual(spark.table(table), make_rows(spark, (1, "a"), (2, "b")))
-
-
-def test_an_append_of_another_query_is_not_skipped(spark, table):
-    append(make_rows(spark, (1, "a")), table, transaction(0))
-    append(make_rows(spark, (2, "b")), table, transaction(0, "another"))
-    assertDataFrameEqual(spark.table(table), make_rows(spark, (1, "a"), (2, "b")))
-
-
-def test_an_append_leaves_a_column_of_the_users_own_null(spark, table):
-    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (note STRING)")
-    append(make_rows(spark, (1, "a")), table, transaction(0))
-    expected = spark.createDataFrame([(1, "a", None)], f"{SCHEMA}, note STRING")
-    assertDataFrameEqual(spark.table(table), expected)
 
 
 def test_a_merge_of_the_same_batch_is_skipped(spark, table):
@@ -109,8 +84,7 @@ def test_two_streams_at_once_keep_their_transactions_apart(spark, tmp_path):
     for query in queries:
         query.awaitTermination()
     for name, query in zip(("a", "b"), queries, strict=True):
-        app_ids = read_app_ids(tmp_path / name)
-        assert app_ids == [f"{query.id}/things/merge", f"{query.id}/things/append"]
+        assert read_app_ids(tmp_path / name) == [f"{query.id}/things/merge"]
     assert spark.conf.get(sinks.TXN_APP_ID, None) is None
 
 
@@ -125,7 +99,6 @@ def _start_merging(spark, folder, name, both_are_merging):
         both_are_merging.wait(BARRIER_TIMEOUT_S)
         sinks.merge(rows, CONTRACT, table, txn)
         both_are_merging.wait(BARRIER_TIMEOUT_S)
-        append(rows, table, txn)
 
     records = spark.readStream.format("delta").load(str(folder / "source"))
     return sinks.start_batches(

@@ -3,12 +3,19 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pyspark.testing import assertDataFrameEqual
 
 from pipelines import views
 from pipelines.settings import load_settings
 from pipelines.table_locations import identify_table
 from pipelines.table_setup import ensure_tables
-from pipelines.tables import CLIENT_INSTANCES, CLIENT_PUSHES, CONTRACTS
+from pipelines.tables import (
+    CLIENT_INSTANCES,
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    CONTRACTS,
+)
+from pipelines.transforms.overview import select_newest_values
 
 NOW = datetime.now(tz=UTC)
 INTERVAL_MS = 3_600_000
@@ -53,7 +60,31 @@ def test_only_tables_that_exist_are_registered(spark, settings):
     assert views.register(spark, settings) == ["client_pushes"]
     ensure_tables(spark, settings.tables, CONTRACTS)
     names = ["client_instances", "client_metrics", "client_pushes", "clients"]
-    assert views.register(spark, settings) == [*names, "quarantine"]
+    names += ["newest_values", "quarantine"]
+    assert views.register(spark, settings) == names
+
+
+def test_newest_values_are_those_that_the_library_gives(spark, settings):
+    ensure_tables(spark, settings.tables, CONTRACTS)
+    views.register(spark, settings)
+    known = {"client_instance_id": "a", "metric": "m"}
+    append(
+        spark,
+        settings,
+        CLIENT_METRICS,
+        known | {"value_double": 1.5, "offset": 1},
+        known | {"value_long": 7, "offset": 2},
+        known | {"value_double": float("nan"), "offset": 3},
+        known | {"offset": 4},
+        known | {"metric": "n", "value_double": 2.5},
+    )
+    found = spark.table(views.NEWEST_VALUES)
+    assert {(r["metric"], r["value"]) for r in found.collect()} == {
+        ("m", 7.0),
+        ("n", 2.5),
+    }
+    expected = spark.table("client_metrics").transform(select_newest_values)
+    assertDataFrameEqual(found, expected)
 
 
 def test_a_client_is_live_silent_or_terminated(spark, settings):

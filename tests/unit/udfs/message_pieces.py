@@ -13,6 +13,8 @@ def read_varint(payload, at):
 
 
 def write_varint(value):
+    if value < 0x80:
+        return bytes((value,))
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

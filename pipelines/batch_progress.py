@@ -1,0 +1,110 @@
+"""Tells after each micro-batch what it held, how long it took and what is left.
+
+Spark's own progress says what was read and how far the source has got; what became of
+the records only the job knows, and says before the micro-batch ends.
+"""
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    SourceProgress,
+    StreamingQueryListener,
+)
+
+MS_PER_S = 1000
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchProgress:
+    """One micro-batch, written."""
+
+    batch_id: int
+    records: int
+    """Read from the topic."""
+    points: int
+    """Rows of client_metrics."""
+    quarantined: int
+    """Rows of quarantine."""
+    duration_ms: int
+    """From the first look at the topic to the commit."""
+    lag: int | None
+    """Records of the topic behind the micro-batch, as the topic was when it began; null
+    where the source does not say."""
+
+    def as_line(self) -> str:
+        """Return one line for people."""
+        lag = "unknown lag" if self.lag is None else f"{self.lag:,} records behind"
+        return (
+            f"batch {self.batch_id}: {self.records:,} records, {self.points:,} points, "
+            f"{self.quarantined:,} quarantined, {self.duration_ms / MS_PER_S:.1f} s, "
+            f"{lag}"
+        )
+
+
+ProgressObserver = Callable[[BatchProgress], None]
+
+
+def log_batch(progress: BatchProgress) -> None:
+    """Log a micro-batch; the default observer."""
+    _logger.info("%s", progress.as_line())
+
+
+class BatchListener(StreamingQueryListener):
+    """Joins what the job counts with what Spark tells of the same micro-batch."""
+
+    def __init__(self, query_name: str, observer: ProgressObserver) -> None:
+        self._query_name = query_name
+        self._observer = observer
+        self._counts: dict[int, tuple[int, int]] = {}
+
+    def note_counts(self, batch_id: int, *, points: int, quarantined: int) -> None:
+        """Take what the job has written; called before the micro-batch ends."""
+        self._counts[batch_id] = points, quarantined
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's
+        """Nothing is known yet."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's
+        """Tell the observer of a micro-batch of the job."""
+        progress = event.progress
+        counts = self._counts.pop(progress.batchId, None)
+        if progress.name != self._query_name or counts is None:
+            return
+        self._observer(
+            BatchProgress(
+                batch_id=progress.batchId,
+                records=progress.numInputRows,
+                points=counts[0],
+                quarantined=counts[1],
+                duration_ms=progress.batchDuration,
+                lag=_read_lag(progress.sources[0]),
+            )
+        )
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's
+        """Nothing was read."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's
+        """Nothing is left to tell."""
+
+
+def _read_lag(source: SourceProgress) -> int | None:
+    """Return the records between the end of a micro-batch and that of the topic."""
+    if not source.latestOffset or not source.endOffset:
+        return None
+    end: dict[str, dict[str, int]] = json.loads(source.endOffset)
+    latest: dict[str, dict[str, int]] = json.loads(source.latestOffset)
+    return sum(
+        offset - end.get(topic, {}).get(partition, 0)
+        for topic, partitions in latest.items()
+        for partition, offset in partitions.items()
+    )

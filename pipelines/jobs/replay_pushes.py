@@ -1,0 +1,215 @@
+"""Bodies of client_pushes, decoded again into the tables that were made of them.
+
+For use after a fix of the decoder, beside the job that goes on appending. A part of the
+range is read, decoded and compared with what the tables hold; pushes with other rows
+than the decoder gives now get theirs, in one commit a table. What a push in the ledger
+has in the other tables was there before it, so pushes that arrive meanwhile are left
+alone. A replay that was cut off is run again: what is right already is not written.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines import sinks
+from pipelines.errors import MissingTable, NothingToDo, TooManyConflicts
+from pipelines.replay_results import Differences, ReplayResult, describe
+from pipelines.row_replacement import CONFLICTS, Replacement
+from pipelines.setting_records import Settings
+from pipelines.table_columns import Column
+from pipelines.table_locations import has_table, identify_table
+from pipelines.table_setup import ensure_tables
+from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, TableContract
+from pipelines.time_ranges import TimeRange, cut_by_count
+from pipelines.transforms.replayed_pushes import (
+    count_by_minute,
+    filter_dates,
+    filter_received,
+    filter_replayable,
+    select_replayed_points,
+    select_replayed_pushes,
+    select_replayed_rejections,
+    with_compression_id,
+)
+from pipelines.transforms.row_digests import (
+    FILE_NAME,
+    PUSH,
+    digest_pushes,
+    filter_differing,
+    select_totals,
+)
+from udfs.spark import decode_pushes
+
+JOB_NAME = "replay_pushes"
+REPLACED = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
+"""In the order in which they are written; the ledger last, as in a micro-batch."""
+ATTEMPTS = 5
+"""For one part, where others change the same files: a compaction, another replay."""
+
+_DECODED = frozenset(
+    {
+        *("decode_status", "point_count", "client_type"),
+        *("group_id", "group_instance_id", "group_member_id"),
+        *("transactional_id", "client_rack"),
+    }
+)
+_COMPARED: Mapping[str, tuple[Column, ...]] = {
+    CLIENT_METRICS.name: CLIENT_METRICS.columns,
+    # Who rejected a record is not a fact about it.
+    QUARANTINE.name: tuple(c for c in QUARANTINE.columns if c.name != "source_job"),
+    # All else of the ledger stays as it was received.
+    CLIENT_PUSHES.name: tuple(c for c in CLIENT_PUSHES.columns if c.name in _DECODED),
+}
+
+_logger = logging.getLogger(__name__)
+
+Observer = Callable[[str], None]
+"""Told `before` and `after` each commit, with the table: `before client_metrics`."""
+
+
+def run(
+    spark: SparkSession,
+    settings: Settings,
+    span: TimeRange,
+    *,
+    is_dry_run: bool = False,
+    observer: Observer = lambda _: None,
+) -> ReplayResult:
+    """Decode the pushes of a range again and put the tables right.
+
+    Args:
+        spark: A session with Delta.
+        settings: Of one environment.
+        span: Of received_at.
+        is_dry_run: Only say what differs.
+        observer: Told how far it is.
+    Raises: MissingTable, IncompatibleTable, NothingToDo, TooManyConflicts.
+    """
+    tables = {c.name: identify_table(spark, settings.tables, c) for c in REPLACED}
+    for table in tables.values():
+        if not has_table(spark, table):
+            raise MissingTable(f"table {table}: there is none")
+    ensure_tables(spark, settings.tables, REPLACED)
+    replay = _Replay(
+        spark=spark,
+        settings=settings,
+        tables=tables,
+        is_dry_run=is_dry_run,
+        observer=observer,
+    )
+    pushes, differences = 0, dict.fromkeys(tables, Differences())
+    for part, count in replay.list_parts(span):
+        found = replay.run_part(part)
+        pushes += count
+        differences = {name: differences[name] + found[name] for name in tables}
+        _logger.info("%s: %d pushes, %s", part, count, describe(found))
+    if not pushes:
+        raise NothingToDo(f"client_pushes has no push that was received from {span}")
+    return ReplayResult(pushes=pushes, differences=differences)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Replay:
+    """Replays parts; what it needs beside them stays the same."""
+
+    spark: SparkSession
+    settings: Settings
+    tables: Mapping[str, str]
+    """Contract name to SQL identifier."""
+    is_dry_run: bool
+    observer: Observer
+
+    def list_parts(self, span: TimeRange) -> Iterator[tuple[TimeRange, int]]:
+        """Return the parts that hold pushes, with their number, in order of time."""
+        limit = self.settings.replay_pushes.max_pushes_per_commit
+        ledger = self.spark.table(self.tables[CLIENT_PUSHES.name])
+        dates = ledger.transform(filter_dates, span).select("event_date").distinct()
+        for row in dates.orderBy("event_date").collect():
+            day = span.within(row["event_date"])
+            pushes = ledger.transform(_filter_part, day).transform(count_by_minute)
+            counts = [(row["start_us"], row["pushes"]) for row in pushes.collect()]
+            yield from cut_by_count(day, counts, limit)
+
+    def run_part(self, part: TimeRange) -> dict[str, Differences]:
+        """Replay one part, again where somebody else was quicker."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._replay(part)
+            except CONFLICTS as error:
+                _logger.warning("%s: attempt %d: %s", part, attempt, type(error))
+        raise TooManyConflicts(
+            f"{part}: others changed the same files {ATTEMPTS} times; what stands "
+            f"before it is done, so run the same command again when they have ended"
+        )
+
+    def _replay(self, part: TimeRange) -> dict[str, Differences]:
+        # Before all others: what it holds of a push stands in those already.
+        ledger_now = Replacement(self.spark, self.tables[CLIENT_PUSHES.name])
+        ledger = (
+            ledger_now.read()
+            .transform(_filter_part, part)
+            .transform(filter_replayable)
+            .transform(with_compression_id)
+        )
+        limit = self.settings.client_telemetry_to_delta.max_decompressed_bytes
+        decoded = ledger.transform(decode_pushes, max_decompressed_bytes=limit)
+        with sinks.persisted(decoded):
+            metrics_now = Replacement(self.spark, self.tables[CLIENT_METRICS.name])
+            points = decoded.transform(select_replayed_points, ledger)
+            stored = metrics_now.read().transform(_filter_part, part)
+            found = {}
+            found[CLIENT_METRICS.name] = self._replace(
+                CLIENT_METRICS, metrics_now, _of(stored, ledger), points
+            )
+            quarantine_now = Replacement(self.spark, self.tables[QUARANTINE.name])
+            # Its dates are those of Kafka's timestamps.
+            stored = _of(quarantine_now.read().transform(filter_received, part), ledger)
+            rejected = ledger.transform(
+                select_replayed_rejections, decoded, stored, JOB_NAME
+            )
+            found[QUARANTINE.name] = self._replace(
+                QUARANTINE, quarantine_now, stored, rejected
+            )
+            pushes = ledger.transform(select_replayed_pushes, decoded)
+            found[CLIENT_PUSHES.name] = self._replace(
+                CLIENT_PUSHES, ledger_now, ledger, pushes
+            )
+        return found
+
+    def _replace(
+        self,
+        contract: TableContract,
+        table_now: Replacement,
+        stored: DataFrame,
+        fresh: DataFrame,
+    ) -> Differences:
+        """Give the pushes whose rows differ their fresh rows; return what differed."""
+        columns = _COMPARED[contract.name]
+        differing = filter_differing(
+            digest_pushes(stored, columns, f"collect_set({FILE_NAME}) AS files"),
+            digest_pushes(fresh, columns),
+        )
+        with sinks.persisted(differing):
+            totals = differing.transform(select_totals).collect()[0]
+            if totals["pushes"] and not self.is_dry_run:
+                self.observer(f"before {contract.name}")
+                rows = fresh.join(F.broadcast(differing), PUSH, "left_semi")
+                table_now.commit(
+                    differing, totals["files"], rows, row_count=totals["fresh_rows"]
+                )
+                self.observer(f"after {contract.name}")
+        return Differences(
+            totals["pushes"], totals["stored_rows"], totals["fresh_rows"]
+        )
+
+
+def _filter_part(rows: DataFrame, part: TimeRange) -> DataFrame:
+    return rows.transform(filter_dates, part).transform(filter_received, part)
+
+
+def _of(stored: DataFrame, ledger: DataFrame) -> DataFrame:
+    """Keep the rows of the ledger's pushes, and not those of pushes on their way."""
+    return stored.join(F.broadcast(ledger.select(*PUSH)), PUSH, "left_semi")

@@ -1,0 +1,123 @@
+"""Replaces the rows of single pushes in one commit, beside a stream that appends.
+
+Delta's own statements that delete (DELETE, MERGE, replaceWhere) read whole partitions,
+and open-source Delta fails their commit where anything was appended to those meanwhile:
+beside a stream that commits every two seconds they hardly ever come through. A
+`Replacement` names the files that it removes, and reads nothing else. So appends to a
+table with partitions do not concern it, whoever removed one of its files makes it fail,
+and it makes no append fail.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from delta.exceptions import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from delta.tables import DeltaTable
+from py4j.java_gateway import JavaObject
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
+
+from .sinks import ROWS_PER_FILE
+from .transforms.row_digests import FILE_NAME, PUSH
+
+BYTES_PER_FILE = 32 * 2**20
+"""Of files that are written anew."""
+CONFLICTS = (
+    # Of a table without partitions Delta takes any removal for a read of all of it.
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+"""Raised by a commit where somebody else has changed what it stands on: look again."""
+
+
+class Replacement:
+    """One table as it is now, and one commit upon that."""
+
+    def __init__(self, spark: SparkSession, table: str) -> None:
+        """Take the newest version of a table.
+
+        Args:
+            spark: A session with Delta.
+            table: SQL identifier of the table.
+        """
+        self._spark = spark
+        self._table = table
+        # Delta's Python knows no transactions, so all of this is its Scala.
+        self._jvm: Any = spark._jvm  # noqa: SLF001 - see above
+        self._log: Any = DeltaTable.forName(spark, table)._jdt.deltaLog()  # noqa: SLF001 - see above
+        self._transaction = self._log.startTransaction()
+        self._snapshot = self._transaction.snapshot()
+
+    def read(self) -> DataFrame:
+        """Return the table at this version, with file_name.
+
+        Delta names data files by UUIDs, so that the name is enough.
+        """
+        version = self._snapshot.version()
+        rows = self._spark.sql(f"SELECT * FROM {self._table} VERSION AS OF {version}")  # noqa: S608 - an identifier of ours
+        return rows.select("*", F.col("_metadata.file_name").alias(FILE_NAME))
+
+    def commit(
+        self,
+        pushes: DataFrame,
+        file_names: Sequence[str],
+        rows: DataFrame,
+        *,
+        row_count: int,
+    ) -> None:
+        """Put the rows in the place of all rows of the pushes.
+
+        Args:
+            pushes: topic, partition and offset, once each; thousands.
+            file_names: All files that hold rows of the pushes.
+            rows: The new rows, of these pushes only; columns of the table that they
+                lack become null.
+            row_count: New rows; decides the number of files.
+        Raises: CONFLICTS; the table is as it was then.
+        """
+        removed = self._find_files(file_names)
+        # The files as they are listed: no predicate that an append could meet.
+        old = self._log.createDataFrame(
+            self._snapshot,
+            self._as_scala(removed),
+            False,
+            self._jvm.scala.Option.empty(),
+        )
+        stored = JvmDataFrame(old, self._spark)
+        kept = stored.join(F.broadcast(pushes.select(*PUSH)), PUSH, "left_anti")
+        merged = kept.unionByName(rows, allowMissingColumns=True)
+        old_bytes = sum(file.size() for file in removed)
+        file_count = 1 + row_count // ROWS_PER_FILE + old_bytes // BYTES_PER_FILE
+        written = merged.select(*stored.columns).coalesce(file_count)
+        added = self._transaction.writeFiles(written._jdf)  # noqa: SLF001 - see above
+        removals = self._jvm.java.util.ArrayList()
+        for file in removed:
+            removals.add(file.remove())
+        operations = self._jvm.org.apache.spark.sql.delta
+        manual_update = getattr(
+            getattr(operations, "DeltaOperations$ManualUpdate$"), "MODULE$"
+        )
+        self._transaction.commit(added.concat(self._as_scala(removals)), manual_update)
+
+    def _find_files(self, file_names: Sequence[str]) -> JavaObject:
+        """Return a Java list of the AddFile actions of some files."""
+        if not file_names:
+            return self._jvm.java.util.ArrayList()
+        quoted = ", ".join(f"'{name}'" for name in file_names)
+        is_named = f"element_at(split(path, '/'), -1) IN ({quoted})"
+        return self._snapshot.allFiles().where(is_named).collectAsList()
+
+    def _as_scala(self, java_list: JavaObject) -> JavaObject:
+        return self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(
+            java_list
+        ).toSeq()

@@ -1,0 +1,99 @@
+"""What the tables must hold of pushes in the ledger that are decoded again."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.time_ranges import TimeRange
+
+from .client_metrics import explode_points, select_client_metrics, with_identity
+from .client_pushes import COORDINATES, with_decode_results
+from .envelopes import COMPRESSION_IDS, UNKNOWN_COMPRESSION_ID
+from .quarantine import filter_quarantined, select_quarantine, with_reason
+
+
+def filter_received(rows: DataFrame, span: TimeRange) -> DataFrame:
+    """Keep the rows that were received in a range, whatever partition they are in."""
+    start = F.timestamp_micros(F.lit(span.start_us))
+    end = F.timestamp_micros(F.lit(span.end_us))
+    return rows.where((F.col("received_at") >= start) & (F.col("received_at") < end))
+
+
+def filter_dates(rows: DataFrame, span: TimeRange) -> DataFrame:
+    """Keep the partitions, by event_date of received_at, that a range has a part of."""
+    dates = list(span.dates)
+    return rows.where(F.col("event_date").between(dates[0], dates[-1]))
+
+
+def filter_replayable(ledger: DataFrame) -> DataFrame:
+    """Keep the pushes whose body is there; what retention took stays as it is."""
+    return ledger.where("body IS NOT NULL AND octet_length(body) = body_bytes")
+
+
+def with_compression_id(ledger: DataFrame) -> DataFrame:
+    """Add compression_type_id; the ledger has the codec by Kafka's name."""
+    cases = " ".join(f"WHEN '{name}' THEN {i}" for name, i in COMPRESSION_IDS.items())
+    return ledger.selectExpr(
+        "*",
+        f"CASE compression_type {cases} ELSE {UNKNOWN_COMPRESSION_ID} END "
+        "AS compression_type_id",
+    )
+
+
+def select_replayed_points(decoded: DataFrame, ledger: DataFrame) -> DataFrame:
+    """Return the rows that client_metrics must hold of the pushes."""
+    return (
+        decoded.transform(explode_points)
+        .transform(with_identity, ledger)
+        .transform(select_client_metrics)
+    )
+
+
+def select_replayed_pushes(ledger: DataFrame, decoded: DataFrame) -> DataFrame:
+    """Return the rows that client_pushes must hold, a user's own columns included."""
+    return (
+        ledger.transform(_without_results, decoded)
+        .transform(with_decode_results, decoded)
+        .select(*ledger.columns)
+    )
+
+
+def select_replayed_rejections(
+    ledger: DataFrame, decoded: DataFrame, quarantine: DataFrame, source_job: str
+) -> DataFrame:
+    """Return the rows that quarantine must hold of the pushes.
+
+    Args:
+        ledger: Pushes of client_pushes.
+        decoded: What the decoder finds in them.
+        quarantine: The table; it knows the timestamp of a record that was rejected
+            before. The ledger does not have it, so that of a record which is rejected
+            now is received_at, some milliseconds before.
+        source_job: Name of the job that rejects.
+    """
+    known = quarantine.groupBy(*COORDINATES).agg(
+        F.min("kafka_timestamp").alias("known_timestamp")
+    )
+    return (
+        ledger.transform(_without_results, decoded)
+        .transform(with_decode_results, decoded)
+        .withColumns({"envelope_fault": F.lit(None), "envelope_detail": F.lit(None)})
+        .transform(filter_quarantined)
+        .join(known, COORDINATES, "left")
+        .withColumn("kafka_timestamp", F.coalesce("known_timestamp", "received_at"))
+        .transform(with_reason)
+        .transform(select_quarantine, source_job)
+    )
+
+
+def count_by_minute(ledger: DataFrame) -> DataFrame:
+    """Return (start_us, pushes) of each minute with pushes, in order of time.
+
+    Units: start_us is microseconds since 1970.
+    """
+    minute = F.unix_micros(F.date_trunc("minute", "received_at")).alias("start_us")
+    return ledger.groupBy(minute).agg(F.count("*").alias("pushes")).orderBy("start_us")
+
+
+def _without_results(ledger: DataFrame, decoded: DataFrame) -> DataFrame:
+    results = [name for name in decoded.columns if name not in COORDINATES]
+    return ledger.drop(*results)

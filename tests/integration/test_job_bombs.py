@@ -1,0 +1,120 @@
+"""Pushes that would fill the memory go to quarantine, and the job goes on."""
+
+import gzip
+import os
+import subprocess
+from pathlib import Path
+
+import lz4.frame
+import pytest
+from confluent_kafka import Producer
+
+from pipelines.tables import CLIENT_PUSHES, QUARANTINE
+from tests.bench.generated_pushes import java_push
+from tests.integration.job_support import (
+    CODECS,
+    FLUSH_TIMEOUT_S,
+    create_topic,
+    make_settings,
+    read_rows,
+    run_once,
+)
+from tests.spark.local_session import start_session
+from tests.spark.telemetry_records import make_headers
+from tests.unit.udfs.test_compression import raw_snappy, xerial, zstd
+
+TOPIC = "bombs"
+MIB = 1 << 20
+LIMIT_MIB = 2
+# As much as a push of 1 MB, the largest that a bridge takes, can claim to be.
+ZEROS = bytes(128 * MIB)
+FEWER_ZEROS = bytes(16 * MIB)
+BOMBS = {
+    "gzip": ("gzip", lambda: gzip.compress(ZEROS, 1)),
+    "gzip in members": ("gzip", lambda: gzip.compress(bytes(MIB)) * 128),
+    "snappy that says its size": ("snappy", lambda: raw_snappy(FEWER_ZEROS)),
+    "snappy in blocks": ("snappy", lambda: xerial(FEWER_ZEROS, 32 << 10)),
+    "lz4": ("lz4", lambda: lz4.frame.compress(ZEROS, store_size=False)),
+    "lz4 that says its size": ("lz4", lambda: lz4.frame.compress(ZEROS)),
+    "zstd": ("zstd", lambda: zstd(ZEROS, states_size=False)),
+    "zstd that says its size": ("zstd", lambda: zstd(ZEROS)),
+}
+ALLOWANCE_MIB = 48
+"""What a worker's memory varies by anyway; far less than a bomb."""
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    session = start_session(tmp_path_factory.mktemp("warehouse"))
+    yield session
+    session.stop()
+
+
+def send(servers, pushes):
+    """Send (push_id, codec, body) and wait until Kafka has them."""
+    producer = Producer({"bootstrap.servers": servers})
+    failed = []
+    for push_id, codec, body in pushes:
+        headers = make_headers(push_id=push_id, compression_type=codec)
+        producer.produce(
+            *(TOPIC, body),
+            headers=headers,
+            on_delivery=lambda error, _: failed.append(error) if error else None,
+        )
+    assert producer.flush(FLUSH_TIMEOUT_S) == 0
+    assert not failed
+
+
+def peak_of_workers():
+    """Return the largest memory, in MiB, that a Python worker of ours ever had."""
+    done = subprocess.run(
+        ["/bin/ps", "-Ao", "pid=,ppid=,args="],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [line.split(None, 2) for line in done.stdout.splitlines()]
+    parents = {int(pid): int(parent) for pid, parent, _ in rows}
+    workers = [int(pid) for pid, _, words in rows if "pyspark.daemon" in words]
+    peaks = [_read_peak(pid) for pid in workers if _is_ours(pid, parents)]
+    return max(peaks) // 1024
+
+
+def _is_ours(pid, parents):
+    while pid in parents and pid != os.getpid():
+        pid = parents[pid]
+    return pid == os.getpid()
+
+
+def _read_peak(pid):
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if "VmHWM" in line)
+
+
+def test_bombs_of_every_codec_go_to_quarantine_in_bounded_memory(
+    spark, kafka, tmp_path
+):
+    servers = kafka.bootstrap_servers
+    create_topic(servers, TOPIC, partitions=1)
+    settings = make_settings(
+        servers,
+        TOPIC,
+        tmp_path,
+        "client_telemetry_to_delta.max_offsets_per_trigger=3",
+        f"client_telemetry_to_delta.max_decompressed_bytes={LIMIT_MIB * MIB}",
+    )
+    # A good push as large as is allowed, so that its memory is there before.
+    largest = CODECS["zstd"](java_push(1, 60) * (LIMIT_MIB * MIB // 11_000))
+    send(servers, [("first", "zstd", largest)])
+    run_once(spark, settings)
+    before = peak_of_workers()
+    bombs = [(name, codec, make()) for name, (codec, make) in BOMBS.items()]
+    good = CODECS["zstd"](java_push(2, 60))
+    send(servers, [*bombs, ("last", "zstd", good)])
+    run_once(spark, settings)
+    rows = read_rows(spark, settings, QUARANTINE, "push_id", "reason")
+    assert rows == sorted((name, "too_large") for name in BOMBS)
+    rows = dict(read_rows(spark, settings, CLIENT_PUSHES, "push_id", "decode_status"))
+    assert rows["first"] == rows["last"] == "ok"
+    assert rows.keys() == {"first", "last", *BOMBS}
+    assert peak_of_workers() < before + ALLOWANCE_MIB

@@ -1,0 +1,143 @@
+"""A replay puts right what a decoder with faults has written, and nothing else.
+
+`python tests/integration/replay_run.py` is the long form of the first test.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pipelines import replay_results
+from pipelines.errors import MissingTable, NothingToDo
+from pipelines.jobs import replay_pushes
+from pipelines.settings import CONF_PATH
+from pipelines.table_locations import identify_table
+from pipelines.table_setup import ensure_tables
+from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, CONTRACTS
+from pipelines.time_ranges import TimeRange
+from tests.bench.generated_pushes import java_push
+from tests.integration.job_support import make_settings
+from tests.integration.replay_run import run
+from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
+from tests.spark.local_session import start_session
+
+ROOT = CONF_PATH.parent
+COMMAND = [sys.executable, "-P", "-m", "pipelines"]
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SPAN = TimeRange(NOON, NOON + timedelta(hours=1))
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    session = start_session(tmp_path_factory.mktemp("warehouse"))
+    yield session
+    session.stop()
+
+
+def test_a_day_is_put_right_beside_a_stream_and_after_a_kill(spark, kafka, tmp_path):
+    told = []
+    outcome = run(
+        spark,
+        kafka.bootstrap_servers,
+        tmp_path,
+        700,
+        limit=400,
+        feed_count=3,
+        say=told.append,
+    )
+    assert outcome.differences == {}
+    assert outcome.is_stream_alive
+    assert outcome.commits > 1
+    assert replay_results.describe(outcome.second.differences) == "nothing differs"
+    first = outcome.first.differences
+    assert all(first[name].pushes for name in ("quarantine", "client_pushes"))
+
+
+def test_a_range_without_pushes_and_tables_that_are_not_there_are_named(
+    spark, tmp_path
+):
+    settings = make_settings("127.0.0.1:1", "t", tmp_path)
+    with pytest.raises(MissingTable, match="client_metrics`: there is none"):
+        replay_pushes.run(spark, settings, SPAN)
+    ensure_tables(spark, settings.tables, CONTRACTS)
+    with pytest.raises(NothingToDo, match="2026-03-01T12:00:00Z to 2026-03-01T13"):
+        replay_pushes.run(spark, settings, SPAN)
+
+
+def append_push(spark, settings):
+    """Put a push of three points into the ledger, and none of its points anywhere."""
+    table = identify_table(spark, settings.tables, CLIENT_PUSHES)
+    fields = spark.table(table).schema
+    body = java_push(1, 3)
+    known = {"received_at": NOON, "event_date": NOON.date(), "body": body}
+    known |= {"body_bytes": len(body), "compression_type": "none"}
+    fillers = {"string": "x", "int": 1, "bigint": 1, "boolean": False}
+    row = {
+        f.name: None if f.nullable else fillers.get(f.dataType.simpleString())
+        for f in fields
+    }
+    rows = [tuple((row | known).values())]
+    spark.createDataFrame(rows, fields).writeTo(table).append()
+
+
+def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path):
+    settings = make_settings("127.0.0.1:1", "t", tmp_path)
+    ensure_tables(spark, settings.tables, CONTRACTS)
+    append_push(spark, settings)
+    metrics = identify_table(spark, settings.tables, CLIENT_METRICS)
+    asked = [c for c in list_commands() if " replay_pushes " in c]
+    printed = run_command(shlex.split(asked[0])[1:], settings)
+    assert "client_metrics: 1 differ; 0 rows" in printed
+    assert spark.table(metrics).count() == 0
+    printed = run_command(shlex.split(asked[1])[1:], settings)
+    assert "1 differed and were replaced; 0 rows in the table, 3 decoded" in printed
+    assert spark.table(metrics).count() == 3
+    ledger = spark.table(identify_table(spark, settings.tables, CLIENT_PUSHES))
+    row = ledger.select("decode_status", "point_count", "client_type").collect()[0]
+    assert tuple(row) == ("ok", 3, "consumer")
+
+
+def run_command(words, settings):
+    done = subprocess.run(
+        [
+            *COMMAND,
+            *words,
+            "--set",
+            f"tables.root_path={settings.tables.root_path}",
+            *HASTE,
+        ],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--from", "2026-03-01"], "arguments are required: --to"),
+        (["--from", "2026-03-01", "--to", "2026-03-01"], "--to must be later than"),
+        (["--from", "yesterday", "--to", "2026-03-01"], "'yesterday' is not a date"),
+    ],
+    ids=["no end", "nothing between", "no time"],
+)
+def test_wrong_words_end_with_the_usage(words, reason):
+    done = subprocess.run(
+        [*COMMAND, "replay_pushes", *words],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "usage: ./spark-submit.sh replay_pushes" in done.stderr
+    assert reason in done.stderr

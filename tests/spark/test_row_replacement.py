@@ -1,0 +1,141 @@
+"""Rows of single pushes are replaced in one commit, and appends go on beside it."""
+
+from datetime import date
+
+import pytest
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.testing import assertDataFrameEqual
+
+from pipelines.row_replacement import CONFLICTS, Replacement
+from pipelines.table_columns import COORDINATES, EVENT_DATE, Column
+from pipelines.tables import TableContract, create_statement
+from pipelines.transforms.row_digests import (
+    FILE_NAME,
+    digest_pushes,
+    filter_differing,
+    select_totals,
+)
+
+VALUES = (
+    Column("number", "DOUBLE", "A value."),
+    Column("whole", "BIGINT", "A value."),
+    Column("named", "MAP<STRING, STRING>", "Values by name."),
+    Column("nested", "STRUCT<a: DOUBLE, b: ARRAY<DOUBLE>>", "Values in one."),
+)
+CONTRACT = TableContract(
+    name="things",
+    comment="Things.",
+    columns=(*COORDINATES, EVENT_DATE, *VALUES),
+    merge_key=("offset",),
+    contract_version=1,
+    partition_by=("event_date",),
+)
+SCHEMA = ", ".join(f"`{c.name}` {c.sql_type}" for c in CONTRACT.columns)
+DAY = date(2026, 3, 1)
+NOTHING = (None, None, None, None)
+
+
+def rows_of(spark, *rows):
+    """Return rows of pushes, each (offset, number, whole, named, nested)."""
+    made = [("t", 0, offset, DAY, *values) for offset, *values in rows]
+    return spark.createDataFrame(made, SCHEMA)
+
+
+@pytest.fixture
+def table(spark, tmp_path):
+    name = f"delta.`{tmp_path}/things`"
+    spark.sql(create_statement(CONTRACT, name))
+    rows_of(
+        spark,
+        (1, 0.5, None, None, None),
+        (1, 0.5, None, None, None),
+        (2, 0.5, 7, None, None),
+        (3, *NOTHING),
+    ).coalesce(1).writeTo(name).append()
+    return name
+
+
+def find_differing(now, fresh):
+    return filter_differing(
+        digest_pushes(now.read(), VALUES, f"collect_set({FILE_NAME}) AS files"),
+        digest_pushes(fresh, VALUES),
+    )
+
+
+def replace(now, differing, fresh):
+    files = differing.transform(select_totals).collect()[0]["files"]
+    rows = fresh.join(differing, ["topic", "partition", "offset"], "left_semi")
+    now.commit(differing, files, rows.select(*fresh.columns), row_count=1)
+
+
+def test_a_difference_is_replaced_and_what_came_meanwhile_stays(spark, table):
+    now = Replacement(spark, table)
+    fresh = rows_of(
+        spark, (1, 0.5, None, None, None), (2, 0.5, 7, None, None), (4, *NOTHING)
+    )
+    rows_of(spark, (5, *NOTHING)).writeTo(table).append()
+    differing = find_differing(now, fresh).cache()
+    found = {
+        (r["offset"], r["stored_rows"], r["fresh_rows"]) for r in differing.collect()
+    }
+    assert found == {(1, 2, 1), (3, 1, 0), (4, 0, 1)}
+    replace(now, differing, fresh)
+    expected = fresh.unionByName(rows_of(spark, (5, *NOTHING)))
+    assertDataFrameEqual(spark.table(table), expected)
+
+
+def test_an_append_that_began_before_it_does_not_fail(spark, table):
+    """Each commits upon a version that the other one has not seen."""
+    streams = Replacement(spark, table)
+    now = Replacement(spark, table)
+    differing = rows_of(spark, (3, *NOTHING))
+    files = [row[0] for row in now.read().select(FILE_NAME).distinct().collect()]
+    now.commit(differing, files, differing.limit(0), row_count=0)
+    streams.commit(differing.limit(0), [], rows_of(spark, (6, *NOTHING)), row_count=1)
+    offsets = [r[0] for r in spark.table(table).select("offset").collect()]
+    assert sorted(offsets) == [1, 1, 2, 6]
+
+
+def test_of_two_that_remove_one_file_the_later_fails(spark, table):
+    first, second = Replacement(spark, table), Replacement(spark, table)
+    pushes = rows_of(spark, (3, *NOTHING))
+    files = [row[0] for row in first.read().select(FILE_NAME).distinct().collect()]
+    first.commit(pushes, files, pushes.limit(0), row_count=0)
+    with pytest.raises(CONFLICTS):
+        second.commit(pushes, files, pushes.limit(0), row_count=0)
+    assert spark.table(table).count() == 3
+
+
+def test_a_column_of_the_users_own_stays_with_the_rows_that_stay(spark, table):
+    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (note STRING)")
+    spark.sql(f"UPDATE {table} SET note = 'mine'")  # noqa: S608 - a table of ours
+    now = Replacement(spark, table)
+    fresh = rows_of(spark, (1, 0.5, None, None, None), (2, 9.5, 7, None, None))
+    differing = find_differing(now, fresh).cache()
+    replace(now, differing.where("offset = 2"), fresh)
+    notes = spark.table(table).groupBy("offset").agg(F.max("note")).collect()
+    assert dict(map(tuple, notes)) == {1: "mine", 2: None, 3: "mine"}
+
+
+@pytest.mark.parametrize(
+    ("stored", "fresh"),
+    [
+        ((0.0, None, None, None), (-0.0, None, None, None)),
+        ((0.0, None, None, None), (None, 0, None, None)),
+        ((None, None, {"a": "1"}, None), (None, None, {"a": "2"}, None)),
+        ((None, None, {"a": None}, None), (None, None, {}, None)),
+        ((None, None, {}, None), NOTHING),
+        ((None, None, None, (0.0, [])), (None, None, None, (-0.0, []))),
+        ((None, None, None, (None, [0.0])), (None, None, None, (None, [-0.0]))),
+        ((None, None, None, (None, None)), (None, None, None, (None, []))),
+    ],
+    ids=str,
+)
+def test_values_that_compare_alike_are_told_apart(spark, stored, fresh):
+    one, other = rows_of(spark, (1, *stored)), rows_of(spark, (1, *fresh))
+    with_files = digest_pushes(one, VALUES, "collect_set(topic) AS files")
+    assert filter_differing(with_files, digest_pushes(other, VALUES)).count() == 1
+    assert filter_differing(with_files, digest_pushes(one, VALUES)).count() == 0
+    nan = rows_of(spark, (1, float("nan"), None, None, (float("nan"), None)))
+    nans = digest_pushes(nan, VALUES, "collect_set(topic) AS files")
+    assert filter_differing(nans, digest_pushes(nan, VALUES)).count() == 0

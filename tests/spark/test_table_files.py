@@ -1,0 +1,147 @@
+"""Files that the job writes itself are rows of a Delta table, once."""
+
+import json
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.testing import assertDataFrameEqual
+
+from pipelines.errors import IncompatibleTable
+from pipelines.sinks import Transaction
+from pipelines.table_columns import EVENT_DATE, Column, required
+from pipelines.table_files import NewFile, append_files
+from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
+from udfs.table_files import FileWriter, TableLayout
+
+CONTRACT = TableContract(
+    name="things",
+    comment="Things.",
+    columns=(
+        required("id", "BIGINT", "Key."),
+        EVENT_DATE,
+        Column("text", "STRING", "Text."),
+        Column("number", "DOUBLE", "Number."),
+        Column("time", "TIMESTAMP", "Time."),
+    ),
+    merge_key=("id",),
+    contract_version=1,
+    partition_by=("event_date",),
+    properties={STATISTICS_PROPERTY: "id,text,number,time"},
+)
+COLUMNS = ("id", "text", "number", "time")
+LAYOUT = TableLayout(
+    table="things", columns=COLUMNS, required=frozenset({"id"}), statistics=COLUMNS
+)
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("text", pa.string()),
+        ("number", pa.float64()),
+        ("time", pa.timestamp("us", "UTC")),
+    ]
+)
+DAY = date(2026, 3, 1)
+NOON = datetime(2026, 3, 1, 12, 0, 0, 1234, UTC)
+
+
+def make_file(*rows, day=DAY):
+    """Make a file of (id, text, number, time)."""
+    writer = FileWriter(LAYOUT, day)
+    named = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    assert not list(writer.write(pa.RecordBatch.from_pylist(named, schema=SCHEMA)))
+    [file] = writer.end()
+    return NewFile(
+        event_date=file.event_date, content=file.content, statistics=file.statistics
+    )
+
+
+@pytest.fixture
+def table(spark, tmp_path):
+    spark.sql(create_statement(CONTRACT, f"delta.`{tmp_path}/things`"))
+    return f"{tmp_path}/things"
+
+
+def append(spark, table, *files, batch_id=0, query_id="query"):
+    transaction = Transaction(query_id=query_id, batch_id=batch_id)
+    append_files(spark, CONTRACT, table, iter(files), transaction)
+
+
+def ids(spark, table, condition="true"):
+    rows = spark.table(f"delta.`{table}`").where(condition).select("id").collect()
+    return sorted(row["id"] for row in rows)
+
+
+def test_rows_of_several_files_and_days_are_read(spark, table):
+    later = date(2026, 3, 2)
+    append(
+        spark,
+        table,
+        make_file((1, "a", 0.5, NOON), (2, None, None, None)),
+        make_file((3, "c", 1.5, NOON), day=later),
+    )
+    expected = spark.createDataFrame(
+        [
+            (1, DAY, "a", 0.5, NOON),
+            (2, DAY, None, None, None),
+            (3, later, "c", 1.5, NOON),
+        ],
+        "id BIGINT, event_date DATE, text STRING, number DOUBLE, time TIMESTAMP",
+    )
+    assertDataFrameEqual(spark.table(f"delta.`{table}`"), expected)
+
+
+def test_the_same_batch_is_appended_once(spark, table):
+    append(spark, table, make_file((1, "a", 0.5, NOON)))
+    append(spark, table, make_file((9, "again", 0.5, NOON)))
+    append(spark, table, make_file((2, "b", 0.5, NOON)), batch_id=1)
+    append(spark, table, make_file((9, "late", 0.5, NOON)))
+    append(spark, table, make_file((3, "c", 0.5, NOON)), query_id="another")
+    assert ids(spark, table) == [1, 2, 3]
+
+
+def test_a_batch_that_was_there_leaves_no_file_behind(spark, table):
+    append(spark, table, make_file((1, "a", 0.5, NOON)))
+    append(spark, table, make_file((1, "a", 0.5, NOON)))
+    assert len(list(Path(table).rglob("*.parquet"))) == 1
+
+
+def test_statistics_never_hide_a_row(spark, table):
+    long = "x" * 40
+    nan = float("nan")
+    append(spark, table, make_file((1, long, nan, NOON), (2, "y", 1.0, None)))
+    append(spark, table, make_file((3, "a", -0.0, NOON)), batch_id=1)
+    assert ids(spark, table, F.col("text") == long) == [1]
+    assert ids(spark, table, f"text > '{long[:32]}' AND text < 'y'") == [1]
+    assert ids(spark, table, "number > 5") == [1]
+    assert ids(spark, table, "number >= 0") == [1, 2, 3]
+    assert ids(spark, table, F.col("time") == F.lit(NOON)) == [1, 3]
+    assert ids(spark, table, "number IS NULL") == []
+    assert ids(spark, table, "time IS NULL") == [2]
+
+
+def test_a_column_of_the_users_own_is_null(spark, table):
+    spark.sql(f"ALTER TABLE delta.`{table}` ADD COLUMNS (note STRING)")
+    append(spark, table, make_file((1, "a", 0.5, NOON)))
+    assert ids(spark, table, "note IS NULL") == [1]
+
+
+def test_a_table_that_asks_for_more_is_refused(spark, table):
+    spark.sql(f"ALTER TABLE delta.`{table}` ADD CONSTRAINT small CHECK (id < 9)")
+    with pytest.raises(IncompatibleTable, match=r"delta\.constraints\.small"):
+        append(spark, table, make_file((1, "a", 0.5, NOON)))
+    assert ids(spark, table) == []
+
+
+def test_the_commit_is_a_blind_append_with_its_transaction(spark, table):
+    """So that a writer that replaces older rows does not collide with the job."""
+    append(spark, table, make_file((1, "a", 0.5, NOON)), batch_id=4)
+    newest = max(Path(table, "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for line in newest.read_text().splitlines()]
+    [info] = [action["commitInfo"] for action in actions if "commitInfo" in action]
+    assert info["isBlindAppend"]
+    assert info["operation"] == "STREAMING UPDATE"
+    [seen] = [action["txn"] for action in actions if "txn" in action]
+    assert (seen["appId"], seen["version"]) == ("query/things/append", 4)

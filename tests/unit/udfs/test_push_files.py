@@ -1,0 +1,166 @@
+"""Pushes become rows of three tables, each once and on its day."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.bench.generated_pushes import java_push
+from tests.spark.telemetry_records import make_headers
+from udfs.envelopes import RECORD_SCHEMA
+from udfs.push_files import PushTables, write_pushes
+from udfs.table_files import TableLayout
+
+BEFORE_MIDNIGHT = datetime(2026, 3, 1, 23, 59, 59, 999000, UTC)
+AFTER_MIDNIGHT = datetime(2026, 3, 2, 0, 0, 0, 0, UTC)
+
+
+def make_layout(table, *columns):
+    return TableLayout(
+        table=table,
+        columns=columns,
+        required=frozenset({"topic", "partition", "offset"}),
+        statistics=("offset",),
+    )
+
+
+TABLES = PushTables(
+    points=make_layout(
+        "points",
+        *("topic", "partition", "offset", "point_index", "push_id", "metric"),
+    ),
+    pushes=make_layout(
+        "pushes",
+        *("topic", "partition", "offset", "push_id", "decode_status", "point_count"),
+        *("group_id", "body_bytes", "body"),
+    ),
+    quarantine=make_layout(
+        "quarantine",
+        *("topic", "partition", "offset", "source_job", "reason", "detail", "body"),
+    ),
+    points_floors={},
+    quarantine_floors={},
+    source_job="job",
+    max_decompressed_bytes=1 << 20,
+)
+
+
+def make_batch(*records):
+    known = {"topic": "t", "partition": 0, "timestamp": BEFORE_MIDNIGHT}
+    rows = []
+    for offset, record in enumerate(records):
+        push = {"received_at": BEFORE_MIDNIGHT, "push_id": None, **record}
+        headers = make_headers(
+            push_id=push["push_id"],
+            received_at_ms=str(round(push["received_at"].timestamp() * 1000)),
+            compression_type="none",
+        )
+        rows.append(
+            known
+            | {
+                "offset": offset,
+                "value": record["body"],
+                "headers": [{"key": k, "value": v} for k, v in headers],
+            }
+        )
+    return pa.RecordBatch.from_pylist(rows, schema=RECORD_SCHEMA)
+
+
+BODIES = [java_push(1, 2), b"", java_push(2, 2)[:-1], java_push(3, 1)]
+FAULTY = {"body": b"x"}
+BATCH = make_batch(
+    {"push_id": "two", "body": BODIES[0]},
+    {"push_id": "none", "body": BODIES[1]},
+    FAULTY,
+    {"push_id": "cut", "body": BODIES[2]},
+    {"push_id": "next", "body": BODIES[3], "received_at": AFTER_MIDNIGHT},
+)
+
+
+def run(tables, *batches):
+    """Return records, rows of pushes, and rows by table and day."""
+    parts = list(write_pushes(iter(batches), tables))
+    written = {}
+    for file in (file for part in parts for file in part.files):
+        rows = pq.read_table(pa.BufferReader(file.content)).to_pylist()
+        assert len(rows) == file.row_count
+        written.setdefault((file.table, file.event_date), []).extend(rows)
+    pushes = [p for part in parts if part.pushes for p in part.pushes.to_pylist()]
+    return sum(part.records for part in parts), pushes, written
+
+
+def keys(written, table, *names):
+    return {
+        day.day: [tuple(row[name] for name in names) for row in rows]
+        for (found, day), rows in written.items()
+        if found == table
+    }
+
+
+def test_every_table_has_its_rows_on_their_days():
+    records, _, written = run(TABLES, BATCH)
+    assert records == 5
+    assert keys(written, "points", "offset", "point_index", "push_id") == {
+        1: [(0, 0, "two"), (0, 1, "two")],
+        2: [(4, 0, "next")],
+    }
+    assert keys(written, "pushes", "offset", "decode_status", "body") == {
+        1: [(0, "ok", BODIES[0]), (1, "ok", b""), (3, "truncated_otlp", BODIES[2])],
+        2: [(4, "ok", BODIES[3])],
+    }
+    assert keys(written, "quarantine", "offset", "reason", "source_job") == {
+        1: [(2, "missing_header", "job"), (3, "truncated_otlp", "job")]
+    }
+
+
+def test_pushes_come_back_with_what_was_decoded_and_without_bodies():
+    _, pushes, _ = run(TABLES, BATCH)
+    assert [p["push_id"] for p in pushes] == ["two", "none", "cut", "next"]
+    assert [p["point_count"] for p in pushes] == [2, 0, 0, 1]
+    assert pushes[0]["group_id"] == "group-1"
+    assert all("body" not in push for push in pushes)
+
+
+@pytest.mark.parametrize(
+    ("floors", "points", "rejected"),
+    [
+        ({}, [0, 0, 4], [2, 3]),
+        ({0: 2}, [4], [3]),
+        ({0: 9}, [], []),
+        ({1: 9}, [0, 0, 4], [2, 3]),
+    ],
+    ids=["none", "some are there", "all are there", "another partition"],
+)
+def test_what_a_table_holds_is_left_out_of_it_alone(floors, points, rejected):
+    tables = replace(TABLES, points_floors=floors, quarantine_floors=floors)
+    records, pushes, written = run(tables, BATCH)
+    found = keys(written, "points", "offset")
+    assert sorted(o for rows in found.values() for (o,) in rows) == points
+    found = keys(written, "quarantine", "offset")
+    assert sorted(o for rows in found.values() for (o,) in rows) == rejected
+    assert (records, len(pushes)) == (5, 4)
+
+
+def test_batches_of_a_task_share_files():
+    _, _, written = run(TABLES, BATCH, BATCH)
+    assert len(keys(written, "points", "offset")[1]) == 4
+    files = [f for p in write_pushes(iter([BATCH, BATCH]), TABLES) for f in p.files]
+    assert len(files) == len(written)
+
+
+def test_no_records_make_no_files():
+    assert run(TABLES, BATCH.slice(0, 0)) == (0, [], {})
+    assert run(TABLES) == (0, [], {})
+
+
+def test_a_record_timestamp_out_of_the_calendar_still_has_a_date():
+    """Producers choose timestamps; a partition folder must be a date."""
+    micros = pa.array([-1, 300_000_000_000_000_000], pa.int64())
+    place = RECORD_SCHEMA.get_field_index("timestamp")
+    field = RECORD_SCHEMA.field(place)
+    far = make_batch(FAULTY, FAULTY).set_column(place, field, micros.cast(field.type))
+    _, _, written = run(TABLES, far)
+    days = {day for _, day in written}
+    assert days == {date(1970, 1, 1), date(9999, 12, 31)}
