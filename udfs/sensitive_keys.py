@@ -47,8 +47,10 @@ class SensitiveKeyRules:
     ) -> None:
         self._made_from = (tuple(rules), catalogs)
         compiled = [compile_rule(rule) for rule in self._made_from[0]]
-        self._key_rules = tuple(one for one in compiled if not one.value_patterns)
-        self._value_rules = tuple(one for one in compiled if one.value_patterns)
+        self._key_rules = tuple(one for one in compiled if one.value_pattern is None)
+        self._value_rules = tuple(
+            one for one in compiled if one.value_pattern is not None
+        )
         self.hiding_pattern = join_value_patterns(
             pattern
             for rule in self._made_from[0]
@@ -163,7 +165,7 @@ class SensitiveKeyRules:
         catalogued = self.catalogued_types(key, software_name)
         types = {type_name.upper(), *(catalogued or ())}
         reason = rule.reason(key, plain_form(key), types, is_custom=catalogued is None)
-        if rule.value_patterns:
+        if rule.value_pattern is not None:
             found = "its patterns are found in the value"
             reason = f"{reason}; {found}" if reason else found
         return Explanation(verdict, reason)
