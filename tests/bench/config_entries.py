@@ -34,6 +34,7 @@ from udfs.config_pushes import decode_config_pushes  # noqa: E402 - path
 from udfs.config_value_columns import type_values  # noqa: E402 - path
 from udfs.sensitive_key_columns import judge_entries  # noqa: E402 - path
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES  # noqa: E402 - path
+from udfs.text_codes import code_texts  # noqa: E402 - path
 
 JAVA = "apache-kafka-java"
 VERSIONS = ("3.9.2", "4.0.0", "4.3.1")
@@ -124,8 +125,6 @@ def measure_case(bodies, context, rules, rounds):
     )
 
     def rules_types_defaults():
-        from udfs.text_codes import code_texts
-
         coded = [
             code_texts(one)
             for one in (software, version, client_type, keys, types, decoded.values)
