@@ -445,6 +445,20 @@ def run_client_metrics(arguments: Namespace, _spark_words: list[str]) -> int:
     return client_metrics_command.run(given, say=print, complain=complain)
 
 
+def run_push_config(arguments: Namespace, _spark_words: list[str]) -> int:
+    """Push the configuration that a file of properties is."""
+    from pipelines import push_config_command
+
+    push_config_command.run(
+        properties_path=arguments.properties,
+        client_type=arguments.client_type,
+        connection_path=arguments.command_config,
+        say=print,
+        warn=lambda line: print(f"kafka-clientele: {line}", file=sys.stderr),
+    )
+    return 0
+
+
 def print_settings(arguments: Namespace, _spark_words: list[str]) -> int:
     """Print the settings, or the page about them."""
     from pipelines import settings_reference
@@ -469,6 +483,7 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
     "shell": run_shell,
     "notebook": run_notebook,
     "kafka-client-metrics": run_client_metrics,
+    "push-config": run_push_config,
     "settings": print_settings,
 }
 

@@ -1,6 +1,6 @@
 """The commands and their options, as data; `__main__.py` makes one parser of them."""
 
-# Longer than 250 lines: all commands stand in one list.
+# Longer than 250 lines: the table of all commands is one.
 
 import argparse
 
@@ -11,6 +11,7 @@ from .command_options import DATE, ENV, MOMENT, SET, Command, flag, option
 from .command_parser import CommandParser
 from .listener_records import SCRAM_MECHANISMS
 
+CLIENT_TYPES = ("producer", "consumer", "share-consumer", "admin")
 USAGE_EXAMPLES = """\
 examples:
   ./spark-submit.sh demo
@@ -220,6 +221,30 @@ COMMANDS = (
             for name, value, text in client_metrics_options.OPTIONS
         ),
         is_kafka_tool=True,
+    ),
+    Command(
+        name="push-config",
+        help="push a file of properties as a Java client would",
+        options=(
+            option(
+                "--properties",
+                "the client's properties, with its bootstrap.servers",
+                required=True,
+                metavar="FILE",
+            ),
+            option(
+                "--client-type",
+                f"what the client is: {', '.join(CLIENT_TYPES)}",
+                required=True,
+                choices=CLIENT_TYPES,
+                metavar="TYPE",
+            ),
+            option(
+                "--command-config",
+                "properties of the connection, where it is not the client's own",
+                metavar="FILE",
+            ),
+        ),
     ),
     Command(
         name="settings",

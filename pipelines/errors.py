@@ -51,5 +51,9 @@ class EmbeddedKafkaError(PipelineError):
     """Raised when the embedded Apache Kafka does not start or does not stop."""
 
 
+class PushNotTaken(PipelineError):
+    """Raised when a configuration was pushed by a command and not accepted."""
+
+
 class DemoIncomplete(PipelineError):
     """Raised when the demo did not see every client that it had started."""

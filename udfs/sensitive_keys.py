@@ -6,7 +6,8 @@ rules that allow it and the catalogs see it as it was sent alone. So a key in di
 is a custom one at least.
 Rules with value patterns are asked after the others, of what those allow: no rule for
 keys lets a value pass that looks like a secret. Patterns are RE2's, hence linear.
-No files here: rules and catalogs come in as texts.
+No files here: rules and catalogs come in as texts. pipelines/clients/ holds links to
+this file and to those that it needs, so that clients leave out what the bridge would.
 Source: KIP-1324, "Sensitive Configuration".
 """
 
@@ -59,7 +60,9 @@ class SensitiveKeyRules:
         )
         """RE2's: where it is not found in a value, no rule hides the value."""
         try:
-            self._hiding = compile_joined(self.hiding_pattern)
+            self._hiding = (
+                compile_joined(self.hiding_pattern) if self.hiding_pattern else None
+            )
         except InvalidPattern as error:
             raise InvalidRule(f"value_patterns of all rules: {error}") from None
         self._catalogs = catalogs
@@ -105,9 +108,8 @@ class SensitiveKeyRules:
 
         One search for all: where this is false, judge_entry says no more than judge.
         """
-        return bool(
-            self.hiding_pattern and self._hiding.search("\n".join(values)) is not None
-        )
+        hiding = self._hiding
+        return hiding is not None and hiding.search("\n".join(values)) is not None
 
     def show_key(self, key: str) -> str:
         """Return a key as it may be written and told.

@@ -38,6 +38,16 @@ BREAKS = [
         "pipelines/views.py",
         "import confluent_kafka",
     ),
+    (
+        "the client library is installed alone",
+        "pipelines/clients/handshake.py",
+        "import pipelines.errors",
+    ),
+    (
+        "only the command that pushes",
+        "pipelines/views.py",
+        "import pipelines.clients.wire",
+    ),
     ("the embedded Kafka stands alone", "pipelines/embedded/ports.py", "import kio"),
     (
         "only the demo and the command",

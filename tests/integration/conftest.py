@@ -1,7 +1,9 @@
+import logging
 import os
 import subprocess
 import threading
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -97,3 +99,26 @@ def list_processes():
         return done.stdout.decode(errors="replace")
 
     return read
+
+
+@pytest.fixture
+def push_topics():
+    """Settings of a bridge with topics of its own; the second one is topics.configs."""
+    name = uuid.uuid4()
+    names = [f"topics.telemetry=t-{name}", f"topics.configs=c-{name}"]
+    return [*names, "bridge.http_port=0"]
+
+
+@pytest.fixture
+def push_log():
+    """What the client library warns of: a logger, and the list of its texts."""
+    texts = []
+
+    class Handler(logging.Handler):
+        def emit(self, record):
+            if record.levelno >= logging.WARNING:
+                texts.append(record.getMessage())
+
+    logger = logging.Logger("test.clients")  # noqa: LOG001 - of one test only
+    logger.addHandler(Handler())
+    return logger, texts

@@ -30,6 +30,9 @@ RUN_ELSEWHERE = {
     "./spark-submit.sh scram-credential --name alice >> users.jsonl": (
         "test_scram_credential.py"
     ),
+    "pip install ./pipelines/clients": "tests/unit/clients, as a wheel",
+    "./spark-submit.sh push-config --properties client.properties "
+    "--client-type producer": "test_push_config_command.py",
     "./spark-submit.sh client_telemetry_to_delta --env cluster "
     "--master spark://host:7077 --once": "test_cluster_submit.py",
     "./spark-submit.sh replay_pushes --from 2026-03-01 --to 2026-03-02": (

@@ -1,0 +1,19 @@
+"""confluent_kafka, with clients that push their configuration (KIP-1324).
+
+An application changes its import line: `from kafka_clientele import Producer`. All else
+of confluent_kafka is here by the same name. Installed alone it is called
+`kafka_clientele` and needs confluent-kafka only.
+"""
+
+from confluent_kafka import *  # noqa: F403 - one import line is all that changes
+
+# The stars have brought confluent_kafka's own modules; these put ours in their place.
+from .admin import AdminClient as AdminClient
+from .aio import AIOConsumer as AIOConsumer
+from .aio import AIOProducer as AIOProducer
+from .consumers import Consumer as Consumer
+from .consumers import DeserializingConsumer as DeserializingConsumer
+from .consumers import DeserializingShareConsumer as DeserializingShareConsumer
+from .consumers import ShareConsumer as ShareConsumer
+from .producers import Producer as Producer
+from .producers import SerializingProducer as SerializingProducer

@@ -1,0 +1,50 @@
+"""Consumers that push their configuration; otherwise those of confluent_kafka."""
+
+from typing import Any, TypeVar
+
+import confluent_kafka
+
+from .key_lists import CONSUMER, SHARE_CONSUMER
+from .pushing import PushesConfig
+from .starting import prepare
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Consumer(PushesConfig, confluent_kafka.Consumer):
+    """A consumer that pushes its configuration before it is made."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as upstream
+        prepared = prepare(CONSUMER, *args, **kwargs)
+        self._client_instance_id = prepared.client_instance_id
+        super().__init__(prepared.conf)
+
+
+class DeserializingConsumer(PushesConfig, confluent_kafka.DeserializingConsumer[K, V]):
+    """A deserializing consumer that pushes its configuration before it is made."""
+
+    def __init__(self, conf: dict[str, Any]) -> None:
+        prepared = prepare(CONSUMER, conf)
+        self._client_instance_id = prepared.client_instance_id
+        super().__init__(prepared.conf)
+
+
+class ShareConsumer(PushesConfig, confluent_kafka.ShareConsumer):
+    """A share consumer that pushes its configuration before it is made."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as upstream
+        prepared = prepare(SHARE_CONSUMER, *args, **kwargs)
+        self._client_instance_id = prepared.client_instance_id
+        super().__init__(prepared.conf)
+
+
+class DeserializingShareConsumer(
+    PushesConfig, confluent_kafka.DeserializingShareConsumer
+):
+    """A deserializing share consumer that pushes its configuration first."""
+
+    def __init__(self, conf: dict[str, Any]) -> None:
+        prepared = prepare(SHARE_CONSUMER, conf)
+        self._client_instance_id = prepared.client_instance_id
+        super().__init__(prepared.conf)

@@ -1,0 +1,16 @@
+"""Client instance ids, and the text that Kafka prints of them."""
+
+import base64
+import uuid
+
+
+def make_instance_id() -> uuid.UUID:
+    """Return a new id; as Kafka has it, its text does not begin with a dash."""
+    while instance_id_text(made := uuid.uuid4()).startswith("-"):
+        pass
+    return made
+
+
+def instance_id_text(client_instance_id: uuid.UUID) -> str:
+    """Return base64url without padding, 22 characters, as Kafka prints a Uuid."""
+    return base64.urlsafe_b64encode(client_instance_id.bytes).decode().rstrip("=")

@@ -1,0 +1,90 @@
+"""The configs of a configuration push, apart from those that librdkafka takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .catalogs import Config
+
+ENABLE, ALLOWED_KEYS = "enable.config.push", "config.push.allowed.keys"
+API_KEY, API_TIMEOUT = "config.push.api.key", "default.api.timeout.ms"
+OWN_NAMES = (ENABLE, ALLOWED_KEYS, API_KEY, API_TIMEOUT)
+DEFAULT_TIMEOUT_MS = 5_000
+"""Of everything that comes before the first call returns. The Java client's default for
+all its calls is a minute; an application is not to wait that long for a report."""
+DEFAULT_API_KEY = 10_071
+"""Kafka has not given PushConfig a number; a bridge must have the same one."""
+OWN_CONFIGS = {
+    one.name: one
+    for one in (
+        Config(name=ENABLE, type_name="BOOLEAN", default="true"),
+        Config(name=ALLOWED_KEYS, type_name="LIST", default=""),
+        Config(name=API_TIMEOUT, type_name="INT", default=str(DEFAULT_TIMEOUT_MS)),
+    )
+}
+"""Those of them that a push may contain."""
+_BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+_MAX_API_KEY, _MAX_INT32 = 2**15 - 1, 2**31 - 1
+
+
+class InvalidOwnConfig(ValueError):
+    """Raised for a value that cannot be; the text is made as librdkafka makes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnConfigs:
+    """What the application says about the push."""
+
+    is_enabled: bool
+    allowed_keys: tuple[str, ...] | None
+    """None: the default keys of the client's type."""
+    api_key: int
+    timeout_ms: int
+
+
+def read_own_configs(given: Mapping[str, Any]) -> OwnConfigs:
+    """Read the configs of the push; None and a missing one are the default.
+
+    Raises: InvalidOwnConfig.
+    """
+    return OwnConfigs(
+        is_enabled=_read_boolean(given, ENABLE, default=True),
+        allowed_keys=_read_list(given, ALLOWED_KEYS),
+        api_key=_read_int(given, API_KEY, DEFAULT_API_KEY, _MAX_API_KEY),
+        timeout_ms=_read_int(given, API_TIMEOUT, DEFAULT_TIMEOUT_MS, _MAX_INT32),
+    )
+
+
+def leave_out_own_configs(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what librdkafka is given."""
+    return {name: value for name, value in given.items() if name not in OWN_NAMES}
+
+
+def _read_boolean(given: Mapping[str, Any], name: str, *, default: bool) -> bool:
+    value = given.get(name)
+    if value is None:
+        return default
+    text = str(value).strip().lower()
+    if text not in _BOOLEANS:
+        raise InvalidOwnConfig(f'Expected bool value for "{name}": true or false')
+    return _BOOLEANS[text]
+
+
+def _read_int(given: Mapping[str, Any], name: str, default: int, highest: int) -> int:
+    value = given.get(name)
+    if value is None:
+        return default
+    text = str(value).strip()
+    if not (text.isascii() and text.isdecimal()) or int(text) > highest:
+        raise InvalidOwnConfig(
+            f'Configuration property "{name}" must be an integer from 0 to {highest}'
+        )
+    return int(text)
+
+
+def _read_list(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    value = given.get(name)
+    if value is None:
+        return None
+    items = value.split(",") if isinstance(value, str) else list(value)
+    return tuple(text for item in items if (text := str(item).strip())) or None

@@ -1,0 +1,30 @@
+"""Producers that push their configuration; otherwise those of confluent_kafka."""
+
+from typing import Any, TypeVar
+
+import confluent_kafka
+
+from .key_lists import PRODUCER
+from .pushing import PushesConfig
+from .starting import prepare
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Producer(PushesConfig, confluent_kafka.Producer):
+    """A producer that pushes its configuration before it is made."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as upstream
+        prepared = prepare(PRODUCER, *args, **kwargs)
+        self._client_instance_id = prepared.client_instance_id
+        super().__init__(prepared.conf)
+
+
+class SerializingProducer(PushesConfig, confluent_kafka.SerializingProducer[K, V]):
+    """A serializing producer that pushes its configuration before it is made."""
+
+    def __init__(self, conf: dict[str, Any]) -> None:
+        prepared = prepare(PRODUCER, conf)
+        self._client_instance_id = prepared.client_instance_id
+        super().__init__(prepared.conf)

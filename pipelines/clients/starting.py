@@ -1,0 +1,179 @@
+"""What happens to a configuration before a handle is made of it.
+
+Strategy: the handshake runs in a thread of its own, and the application waits for it no
+longer than `default.api.timeout.ms`, whatever the network, a resolver or a callback
+does. Where a node served PushConfig, the handle says which client instance it is.
+Nothing here outlives the call, so a process may be forked at any time.
+"""
+
+import dataclasses
+import logging
+import threading
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import confluent_kafka
+
+from .catalogs import load_rules
+from .configs_in_force import LibrdkafkaConfigs
+from .connection import Software
+from .handshake import Handshake, PushPlan
+from .instance_ids import make_instance_id
+from .key_lists import DEFAULT_KEYS
+from .own_configs import (
+    OWN_CONFIGS,
+    InvalidOwnConfig,
+    OwnConfigs,
+    leave_out_own_configs,
+    read_own_configs,
+)
+from .pushed_entries import ChosenEntries, choose_entries
+from .security import UnusableConfig, make_access
+
+SOFTWARE_NAME, SOFTWARE_VERSION = "client.software.name", "client.software.version"
+DEFAULT_SOFTWARE_NAME = "confluent-kafka-python"
+_MS = 1_000
+_SHARE_OF_THREAD = 0.98
+"""The thread ends by itself a little before the application stops waiting for it."""
+
+logger = logging.getLogger("kafka_clientele")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What a handle is made of."""
+
+    conf: dict[str, Any]
+    client_instance_id: uuid.UUID | None
+    """None where the cluster does not know it."""
+
+
+def prepare(client_type: str, *given: Any, **more: Any) -> Prepared:  # noqa: ANN401 - as confluent_kafka takes them
+    """Push the configuration of a client that is about to be made, and return its own.
+
+    Args:
+        client_type: One of CLIENT_TYPES.
+        given: What the constructor was given.
+        more: The same; these stand before what is in the dictionary.
+    Raises: KafkaException, for a config of the push that cannot be; TypeError where
+        confluent_kafka raises it. Nothing else: a push is best effort.
+    """
+    if len(given) > 1 or any(not isinstance(one, Mapping) for one in given):
+        raise TypeError("expected configuration dict")
+    conf = {**(given[0] if given else {}), **more}
+    own = _read_own(conf)
+    handle_conf = leave_out_own_configs(conf)
+    if not own.is_enabled:
+        return Prepared(conf=handle_conf, client_instance_id=None)
+    log = conf.get("logger") or logger
+    known = None
+    try:
+        known = _push(client_type, own, conf, log)
+    except UnusableConfig as error:
+        log.warning("configuration push: not done, since %s", error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the client is made
+        log.warning("configuration push: failed: %s", type(error).__name__)
+    if known is None:
+        return Prepared(conf=handle_conf, client_instance_id=None)
+    named = {SOFTWARE_VERSION: known.naming_version}
+    return Prepared(
+        conf=handle_conf | named, client_instance_id=known.client_instance_id
+    )
+
+
+def _push(
+    client_type: str, own: OwnConfigs, conf: dict[str, Any], log: logging.Logger
+) -> Software | None:
+    """Push; return who the client is where a node serves PushConfig."""
+    configs = LibrdkafkaConfigs(client_type, conf, OWN_CONFIGS)
+    software = _name_software(configs, conf)
+    chosen = _choose(client_type, own, configs, software)
+    for warning in chosen.warnings:
+        log.warning("configuration push: %s", warning)
+    if not chosen.entries:
+        return None
+    plan = PushPlan(
+        access=make_access(configs.find, conf),
+        software=software,
+        entries=list(chosen.entries),
+        api_key=own.api_key,
+        timeout_ms=int(own.timeout_ms * _SHARE_OF_THREAD),
+        retry_backoff_ms=_read_int(configs, "retry.backoff.ms"),
+        retry_backoff_max_ms=_read_int(configs, "retry.backoff.max.ms"),
+    )
+    handshake = run_bounded(plan, own.timeout_ms)
+    _report(handshake, log)
+    return software if handshake.is_advertised else None
+
+
+def run_bounded(plan: PushPlan, timeout_ms: int) -> Handshake:
+    """Run a handshake, for so long at most; one that goes on has no effect any more.
+
+    Returns: The handshake as far as it has come.
+    """
+    handshake = Handshake(plan)
+    thread = threading.Thread(
+        target=handshake.run, name="kafka-clientele-push", daemon=True
+    )
+    thread.start()
+    thread.join(timeout_ms / _MS)
+    seen = dataclasses.replace(handshake)
+    if thread.is_alive() and not seen.fault:
+        seen.fault = f"not done in {timeout_ms} ms"
+    return seen
+
+
+def _read_own(conf: Mapping[str, Any]) -> OwnConfigs:
+    try:
+        return read_own_configs(conf)
+    except InvalidOwnConfig as error:
+        code = confluent_kafka.KafkaError._INVALID_ARG  # noqa: SLF001 - its public name
+        fault = confluent_kafka.KafkaError(code, str(error))
+        raise confluent_kafka.KafkaException(fault) from None
+
+
+def _name_software(configs: LibrdkafkaConfigs, conf: Mapping[str, Any]) -> Software:
+    real = f"{confluent_kafka.version()}-rdkafka-{confluent_kafka.libversion()[0]}"
+    return Software(
+        client_id=configs.find("client.id"),
+        name=str(conf.get(SOFTWARE_NAME) or DEFAULT_SOFTWARE_NAME),
+        version=str(conf.get(SOFTWARE_VERSION) or real),
+        client_instance_id=make_instance_id(),
+    )
+
+
+def _choose(
+    client_type: str,
+    own: OwnConfigs,
+    configs: LibrdkafkaConfigs,
+    software: Software,
+) -> ChosenEntries:
+    is_default_list = own.allowed_keys is None
+    keys = DEFAULT_KEYS[client_type] if own.allowed_keys is None else own.allowed_keys
+    return choose_entries(
+        keys,
+        configs.find_config,
+        rules=load_rules(),
+        software_name=software.name,
+        is_default_list=is_default_list,
+    )
+
+
+def _read_int(configs: LibrdkafkaConfigs, name: str) -> int:
+    text = configs.find(name)
+    if not (text.isascii() and text.isdecimal()):
+        # The handle itself will say so, in librdkafka's words.
+        raise UnusableConfig(f"{name} is no number")
+    return int(text)
+
+
+def _report(handshake: Handshake, log: logging.Logger) -> None:
+    if handshake.is_pushed:
+        words = f" ({handshake.message})" if handshake.message else ""
+        log.debug("configuration push: done%s", words)
+    elif handshake.fault:
+        log.warning("configuration push: failed: %s", handshake.fault)
+    else:
+        log.debug("configuration push: the cluster does not serve it")

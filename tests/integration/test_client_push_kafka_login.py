@@ -1,0 +1,75 @@
+"""The library's own login, TLS and Metadata against a real Apache Kafka."""
+
+import pytest
+
+from pipelines.clients.configs_in_force import LibrdkafkaConfigs
+from pipelines.clients.connection import Software, open_connection
+from pipelines.clients.deadlines import Deadline
+from pipelines.clients.instance_ids import make_instance_id
+from pipelines.clients.key_lists import PRODUCER
+from pipelines.clients.own_configs import DEFAULT_API_KEY
+from pipelines.clients.sasl import LoginRefused
+from pipelines.clients.security import make_access
+from pipelines.embedded import EmbeddedKafka
+
+PATIENCE_S = 60
+USERS = {"alice": 'hunter2, the [quoted] "secret"', "bob": "pässwörd-of-bob"}
+
+
+@pytest.fixture(scope="module")
+def secured(java):
+    with EmbeddedKafka(java=java, security_protocol="SASL_SSL", users=USERS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def connect():
+    """Connect and log in; returns the open connection and its deadline."""
+    opened = []
+
+    def make(cluster, **more):
+        conf = {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "ssl.ca.location": str(cluster.ca_path),
+        } | {name.replace("_", "."): value for name, value in more.items()}
+        access = make_access(LibrdkafkaConfigs(PRODUCER, conf, {}).find, conf)
+        software = Software(
+            client_id="a", name="n", version="1", client_instance_id=make_instance_id()
+        )
+        deadline = Deadline(PATIENCE_S)
+        one = open_connection(access.servers[0], access, software, deadline)
+        opened.append(one)
+        assert not one.serves(DEFAULT_API_KEY, deadline)
+        one.log_in(access.mechanism, access.start_login(), deadline)
+        return one, deadline
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_a_user_logs_in_and_is_told_the_nodes(secured, connect, name):
+    one, deadline = connect(secured, sasl_username=name, sasl_password=USERS[name])
+    one.name_instance(deadline)
+    (node,) = one.list_nodes(deadline)
+    assert f"{node.host}:{node.port}" == secured.bootstrap_servers
+
+
+def test_a_wrong_password_is_refused_with_the_brokers_words(secured, connect):
+    told = r"^Authentication failed during authentication due to invalid credentials"
+    with pytest.raises(LoginRefused, match=told):
+        connect(secured, sasl_username="alice", sasl_password="wrong")
+
+
+def test_a_mechanism_that_the_broker_lacks_is_named(secured, connect):
+    with pytest.raises(LoginRefused, match="PLAIN is not among SCRAM-SHA-512"):
+        connect(secured, sasl_mechanism="PLAIN", sasl_username="a", sasl_password="b")
+
+
+def test_a_broker_that_is_not_trusted_hears_no_password(secured, connect, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(LoginRefused, match=r"^TLS: CERTIFICATE_VERIFY_FAILED"):
+        connect(secured, ssl_ca_location=str(tmp_path / "empty"))

@@ -1,0 +1,128 @@
+"""Retries, throttling and outages: the test plan of KIP-1324, as far as clients go.
+
+Each test has the running bridge, as its command starts it, and a real Kafka.
+"""
+
+import os
+import signal
+import time
+
+from pipelines.clients.catalogs import load_rules
+from pipelines.clients.configs_in_force import LibrdkafkaConfigs
+from pipelines.clients.connection import Software
+from pipelines.clients.handshake import Handshake, PushPlan
+from pipelines.clients.instance_ids import make_instance_id
+from pipelines.clients.key_lists import DEFAULT_KEYS, PRODUCER
+from pipelines.clients.own_configs import DEFAULT_API_KEY
+from pipelines.clients.pushed_entries import choose_entries
+from pipelines.clients.security import make_access
+from pipelines.clients.starting import prepare
+from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
+
+
+def make_plan(host, port, timeout_ms=DEADLINE_S * 1_000):
+    conf = {"bootstrap.servers": f"{host}:{port}"}
+    found = LibrdkafkaConfigs(PRODUCER, conf, {})
+    chosen = choose_entries(
+        DEFAULT_KEYS[PRODUCER],
+        found.find_config,
+        rules=load_rules(),
+        software_name="confluent-kafka-python",
+        is_default_list=True,
+    )
+    return PushPlan(
+        access=make_access(found.find, conf),
+        software=Software(
+            client_id="app",
+            name="confluent-kafka-python",
+            version="1",
+            client_instance_id=make_instance_id(),
+        ),
+        entries=list(chosen.entries),
+        api_key=DEFAULT_API_KEY,
+        timeout_ms=timeout_ms,
+        retry_backoff_ms=100,
+        retry_backoff_max_ms=1_000,
+    )
+
+
+def test_a_kafka_that_comes_back_is_waited_for_as_the_bridge_says(
+    kafka, push_topics, tmp_path
+):
+    """First 89 without a time, then 89 with one, then success."""
+    settings = [
+        "bridge.publish_timeout_ms=300",
+        "client_config.min_push_interval_ms=1000",
+    ]
+    waits = []
+    (pid,) = kafka.pids.values()
+    with running_bridge(kafka, tmp_path / "log", *push_topics, *settings) as (
+        _,
+        host,
+        port,
+    ):
+        # The producer of the bridge has then been to Kafka once.
+        Handshake(make_plan(host, port)).run()
+
+        def wait(seconds):
+            waits.append(seconds)
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(seconds)
+
+        handshake = Handshake(make_plan(host, port), wait=wait)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            handshake.run()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert (handshake.is_pushed, handshake.fault) == (True, "")
+        keys = [
+            record.key()
+            for record in read_topic(kafka, push_topics[1].partition("=")[2])
+        ]
+    assert len(set(keys)) == 2
+    assert 0.08 <= waits[0] <= 0.12
+    # The rest of the second between two pushes of one connection, by its own clock.
+    assert 0.2 <= waits[1] <= 1.0
+
+
+def test_an_outage_blocks_no_longer_than_was_said(
+    kafka, push_topics, tmp_path, push_log
+):
+    logger, told = push_log
+    (pid,) = kafka.pids.values()
+    quick = "bridge.publish_timeout_ms=300"
+    with running_bridge(kafka, tmp_path / "log", *push_topics, quick) as (
+        _,
+        host,
+        port,
+    ):
+        conf = {"bootstrap.servers": f"{host}:{port}", "logger": logger}
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            prepared = prepare(PRODUCER, conf, **{"default.api.timeout.ms": 1_500})
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert prepared.client_instance_id is not None
+    (warning,) = told
+    assert warning.startswith("configuration push: failed: not done in")
+    # The bridge is gone now.
+    prepared = prepare(PRODUCER, conf, **{"default.api.timeout.ms": 300})
+    assert prepared.conf == conf
+    assert told[1].endswith("last: Connection refused")
+
+
+def test_a_frozen_bridge_blocks_no_longer_than_was_said(
+    kafka, push_topics, tmp_path, push_log
+):
+    logger, told = push_log
+    with running_bridge(kafka, tmp_path / "log", *push_topics) as (process, host, port):
+        conf = {"bootstrap.servers": f"{host}:{port}", "logger": logger}
+        process.send_signal(signal.SIGSTOP)
+        try:
+            prepared = prepare(PRODUCER, conf, **{"default.api.timeout.ms": 300})
+        finally:
+            process.send_signal(signal.SIGCONT)
+    assert prepared.conf == conf
+    (warning,) = told
+    assert "not done in" in warning

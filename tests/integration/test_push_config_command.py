@@ -1,0 +1,114 @@
+"""The command push-config against the running bridge and a real Kafka."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.integration.config_support import (
+    DEADLINE_S,
+    ROOT,
+    read_topic,
+    running_bridge,
+)
+from tests.unit.bridge.push_config.raw_client import read_record
+
+
+def run_command(folder, properties, client_type="producer", connection=None):
+    file = folder / "client.properties"
+    file.write_text(properties)
+    words = ["--properties", str(file), "--client-type", client_type]
+    if connection is not None:
+        (folder / "connection.properties").write_text(connection)
+        words += ["--command-config", str(folder / "connection.properties")]
+    return subprocess.run(
+        [sys.executable, "-m", "pipelines", "push-config", *words],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+
+def test_a_file_is_pushed_as_a_java_client_would(kafka, push_topics, tmp_path):
+    topic = push_topics[1].partition("=")[2]
+    with running_bridge(kafka, tmp_path / "log", *push_topics) as (_, host, port):
+        servers = f"bootstrap.servers={host}:{port}\n"
+        text = (
+            "client.id=java-7\nacks: 1\nlinger.ms = 20\nssl.keystore.password=geheim\n"
+        )
+        done = run_command(tmp_path, servers + text)
+        (record,) = read_topic(kafka, topic)
+        listed = (
+            "config.push.allowed.keys=group.id,ssl.keystore.password,isolation.level\n"
+        )
+        other = run_command(
+            tmp_path, text + listed + "group.id=g\n", "consumer", servers
+        )
+        second = read_topic(kafka, topic)
+    assert (done.returncode, done.stderr) == (0, "")
+    headers = {name: value.decode() for name, value in record.headers()}
+    assert headers["client_id"] == "java-7"
+    assert headers["client_software_name"] == "apache-kafka-java"
+    assert headers["client_software_version"] == "4.3.1"
+    assert headers["redacted_keys"] == ""
+    assert read_record(record.value()) == [
+        ("acks", "1", 1, False),
+        ("batch.size", "16384", 2, True),
+        ("buffer.memory", "33554432", 4, True),
+        ("client.id", "java-7", 1, False),
+        ("compression.type", "none", 1, True),
+        ("delivery.timeout.ms", "120000", 2, True),
+        ("enable.idempotence", "true", 0, True),
+        ("linger.ms", "20", 4, False),
+        ("max.in.flight.requests.per.connection", "5", 2, True),
+        ("request.timeout.ms", "30000", 2, True),
+        ("retries", "2147483647", 2, True),
+    ]
+    lines = done.stdout.splitlines()
+    assert lines[0] == "pushed 11 configs of a producer"
+    assert lines[1].split() == ["client_instance_id", headers["client_instance_id"]]
+    assert lines[2].split() == ["acks", "STRING", "set", "1"]
+    assert lines[3].split() == ["batch.size", "INT", "default", "16384"]
+    assert other.returncode == 0
+    assert "ssl.keystore.password is sensitive" in other.stderr
+    assert "geheim" not in done.stdout + other.stdout + other.stderr
+    (pushed,) = (
+        read_record(one.value()) for one in second if one.key() != record.key()
+    )
+    assert pushed == [
+        ("group.id", "g", 1, False),
+        ("isolation.level", "read_uncommitted", 1, True),
+    ]
+
+
+FAULTS = {
+    "nobody listens": ("bootstrap.servers=127.0.0.1:1\ndefault.api.timeout.ms=200\n", 1, "was not pushed: not done in 200 ms"),
+    "no servers": ("acks=1\n", 2, "bootstrap.servers is missing"),
+    "a bad word": ("enable.config.push=maybe\n", 2, "enable.config.push"),
+    "a bad number": ("bootstrap.servers=a\nretry.backoff.ms=soon\n", 2, "retry.backoff.ms"),
+    "Kerberos": ("bootstrap.servers=a\nsecurity.protocol=SASL_SSL\n", 2, "sasl.mechanism: GSSAPI"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "told"), FAULTS.values(), ids=FAULTS)
+def test_what_goes_wrong_is_one_sentence_and_an_exit_code(tmp_path, text, code, told):
+    done = run_command(tmp_path, text)
+    assert (done.returncode, done.stdout) == (code, "")
+    (line,) = done.stderr.splitlines()
+    assert told in line
+
+
+def test_a_kafka_that_does_not_serve_it_is_a_fault_here(kafka, tmp_path):
+    done = run_command(tmp_path, f"bootstrap.servers={kafka.bootstrap_servers}\n")
+    assert done.returncode == 1
+    assert "the cluster does not serve PushConfig" in done.stderr
+
+
+def test_a_client_that_is_told_not_to_push_pushes_nothing(tmp_path):
+    done = run_command(tmp_path, "enable.config.push=false\n", "admin")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "enable.config.push is false: nothing is pushed\n"

@@ -1,0 +1,201 @@
+"""The handshake against nodes that do what a test says."""
+
+import random
+import struct
+import time
+
+import pytest
+
+from pipelines.clients.connection import Software
+from pipelines.clients.handshake import Handshake, PushPlan
+from pipelines.clients.instance_ids import make_instance_id
+from pipelines.clients.security import Access, parse_servers
+from pipelines.clients.wire import ConfigEntry
+from tests.unit.clients.scripted_node import (
+    API_VERSIONS,
+    HANG_UP,
+    METADATA,
+    PUSH_CONFIG,
+    SILENT,
+    ScriptedNode,
+    metadata,
+    pushed,
+    versions,
+)
+
+WHOLE = [API_VERSIONS, API_VERSIONS, METADATA, PUSH_CONFIG]
+
+
+def make_handshake(*nodes, timeout_ms=5_000, servers=None, backoff_ms=1, **fields):
+    software = Software(
+        client_id="app", name="n", version="1", client_instance_id=make_instance_id()
+    )
+    plan = PushPlan(
+        access=Access(
+            servers=parse_servers(servers or ",".join(node.server for node in nodes)),
+            tls=None,
+            mechanism=None,
+            start_login=None,
+        ),
+        software=software,
+        entries=[ConfigEntry("acks", "all", 1, True)],
+        api_key=PUSH_CONFIG,
+        timeout_ms=timeout_ms,
+        retry_backoff_ms=backoff_ms,
+        retry_backoff_max_ms=20 * backoff_ms,
+    )
+    return Handshake(plan, **fields)
+
+
+def push(*nodes, **more):
+    handshake = make_handshake(*nodes, **more)
+    handshake.run()
+    return handshake
+
+
+def test_a_push_takes_four_round_trips_on_one_connection():
+    with ScriptedNode() as node:
+        assert push(node).is_pushed
+        assert (node.seen, node.connections) == (WHOLE, 1)
+        assert node.client_ids == {"app"}
+
+
+def test_a_cluster_that_does_not_know_it_costs_one_round_trip():
+    with ScriptedNode(versions=[versions(serves=False)]) as node:
+        done = push(node)
+        assert (node.seen, node.connections) == ([API_VERSIONS], 1)
+    assert not done.is_advertised
+    assert done.fault == ""
+
+
+def test_a_broker_too_old_for_the_version_costs_one_round_trip():
+    old = struct.pack(">hihhh", 35, 1, 18, 0, 2)
+    with ScriptedNode(versions=[old]) as node:
+        done = push(node)
+        assert node.seen == [API_VERSIONS]
+    assert (done.is_advertised, done.fault) == (False, "")
+
+
+def test_of_old_and_new_brokers_a_new_one_is_taken():
+    with (
+        ScriptedNode(versions=[versions(serves=False)]) as old,
+        ScriptedNode(versions=[versions(serves=False)]) as older,
+        ScriptedNode() as new,
+    ):
+        new._answers[METADATA] = [metadata(old.address, new.address, older.address)]
+        for _ in range(10):
+            assert push(old, new, older).is_pushed
+        assert new.seen.count(PUSH_CONFIG) == 10
+        assert set(old.seen) <= {API_VERSIONS}
+
+
+def test_a_random_node_of_those_that_serve_it_is_taken():
+    with ScriptedNode() as first, ScriptedNode() as second, ScriptedNode() as third:
+        nodes = (first, second, third)
+        first._answers[METADATA] = [metadata(*(node.address for node in nodes))]
+        pick = random.Random(714)  # noqa: S311 - the same nodes in each run
+        for _ in range(30):
+            assert push(first, pick=pick).is_pushed
+        taken = [node.seen.count(PUSH_CONFIG) for node in nodes]
+    assert sum(taken) == 30
+    assert min(taken) > 3
+
+
+def test_where_no_node_can_be_reached_the_first_one_is_taken():
+    with ScriptedNode() as node:
+        node._answers[METADATA] = [metadata(("127.0.0.1", 1), ("127.0.0.1", 2))]
+        assert push(node).is_pushed
+        assert node.seen == WHOLE
+
+
+@pytest.mark.parametrize("code", [7, 13, 89])
+def test_a_retriable_error_is_tried_again(code):
+    with ScriptedNode(pushed=[pushed(code), pushed(code), pushed()]) as node:
+        done = push(node)
+        assert node.seen == [*WHOLE, PUSH_CONFIG, PUSH_CONFIG]
+    assert (done.is_pushed, done.fault) == (True, "")
+
+
+@pytest.mark.parametrize("code", [10_072, 40, 35, 42, 29, -1])
+def test_another_error_is_not(code):
+    with ScriptedNode(pushed=[pushed(code)]) as node:
+        done = push(node)
+        assert node.seen == WHOLE
+    assert (done.is_pushed, done.is_advertised) == (False, True)
+    assert done.fault == f"error {code}"
+
+
+def test_the_backoff_grows_with_jitter_up_to_its_longest():
+    waits = []
+    answers = [*[pushed(7)] * 8, pushed()]
+    with ScriptedNode(pushed=answers) as node:
+        assert push(node, backoff_ms=10, wait=waits.append).is_pushed
+    grown_s = [0.01, 0.02, 0.04, 0.08, 0.16, 0.2, 0.2, 0.2]
+    assert len(waits) == 8
+    for waited_s, expected_s in zip(waits, grown_s, strict=True):
+        assert 0.8 * expected_s <= waited_s <= 1.2 * expected_s
+    assert (
+        len({waited_s / grown for waited_s, grown in zip(waits, grown_s, strict=True)})
+        > 1
+    )
+
+
+def test_the_throttle_time_is_waited_for():
+    waits = []
+    with ScriptedNode(pushed=[pushed(89, 700), pushed(7, 300), pushed()]) as node:
+        assert push(node, wait=waits.append).is_pushed
+    assert waits == [0.7, 0.3]
+
+
+def test_a_throttle_time_past_the_end_is_not_waited_for():
+    with ScriptedNode(pushed=[pushed(89, 60_000)]) as node:
+        done = push(node)
+    assert done.fault == "not done in 5000 ms; last: error 89: throttled for 60000 ms"
+    assert done.is_advertised
+
+
+def test_a_connection_that_breaks_is_made_again():
+    with ScriptedNode(
+        versions=[HANG_UP, versions()], pushed=[HANG_UP, pushed()]
+    ) as node:
+        done = push(node)
+        assert node.connections == 3
+    assert (done.is_pushed, done.fault) == (True, "")
+
+
+BAD = {
+    "short": b"",
+    "giant": bytes(2_000_000),
+    "noise": b"\0\0\xff\xff\xff\xff\xff",
+    "cut": versions()[:20],
+}
+
+
+@pytest.mark.parametrize("answer", BAD.values(), ids=BAD)
+def test_an_answer_that_is_none_is_a_fault_and_no_more(answer):
+    with ScriptedNode(versions=[answer]) as node:
+        done = push(node, timeout_ms=200)
+    assert done.fault.startswith("not done in 200 ms; last: answer")
+    assert not done.is_advertised
+
+
+@pytest.mark.parametrize("at", ["versions", "metadata", "pushed"])
+def test_a_silent_node_takes_no_more_than_the_time_there_is(at):
+    with ScriptedNode(**{at: [SILENT]}) as node:
+        before_s = time.monotonic()
+        done = push(node, timeout_ms=300)
+        took_s = time.monotonic() - before_s
+    assert not done.is_pushed
+    assert done.fault.startswith("not done in 300 ms")
+    assert took_s >= 0.2
+
+
+def test_a_silent_server_leaves_time_for_the_others():
+    with ScriptedNode(versions=[SILENT]) as silent, ScriptedNode() as node:
+        assert push(silent, node, timeout_ms=2_000).is_pushed
+
+
+def test_an_outage_is_told_with_its_reason():
+    done = push(servers="127.0.0.1:1", timeout_ms=100)
+    assert done.fault == "not done in 100 ms; last: Connection refused"
+    assert not done.is_advertised

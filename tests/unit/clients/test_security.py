@@ -1,0 +1,96 @@
+import ssl
+
+import pytest
+
+from pipelines.clients.configs_in_force import LibrdkafkaConfigs
+from pipelines.clients.key_lists import PRODUCER
+from pipelines.clients.security import UnusableConfig, make_access, parse_servers
+from tests.certificates import Authority
+
+SERVERS = [
+    ("a", (("a", 9092),)),
+    (" a:1 , b:2,", (("a", 1), ("b", 2))),
+    ("SASL_SSL://a.b:7,[::1]:8,[::2]", (("a.b", 7), ("::1", 8), ("::2", 9092))),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), SERVERS)
+def test_servers_are_read_as_librdkafka_reads_them(text, expected):
+    assert parse_servers(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", " , ", "a:b", "a:0", "a:70000", "::1"])
+def test_what_is_no_server_is_refused_without_its_text(text):
+    with pytest.raises(UnusableConfig, match=r"^bootstrap\.servers "):
+        parse_servers(text)
+
+
+def access(**given):
+    conf = {name.replace("_", "."): value for name, value in given.items()}
+    conf["bootstrap.servers"] = "a"
+    return make_access(LibrdkafkaConfigs(PRODUCER, conf, {}).find, conf)
+
+
+def test_plaintext_has_neither_tls_nor_a_login():
+    made = access()
+    assert (made.tls, made.mechanism, made.start_login) == (None, None, None)
+
+
+def test_tls_checks_certificates_and_names_unless_told_otherwise(tmp_path):
+    authority = Authority(tmp_path)
+    made = access(security_protocol="SSL", ssl_ca_location=str(authority.path)).tls
+    assert (made.verify_mode, made.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert made.minimum_version == ssl.TLSVersion.TLSv1_2
+    named = access(
+        security_protocol="ssl", ssl_endpoint_identification_algorithm="none"
+    ).tls
+    assert (named.verify_mode, named.check_hostname) == (ssl.CERT_REQUIRED, False)
+    trusting = access(
+        security_protocol="ssl", enable_ssl_certificate_verification=False
+    ).tls
+    assert (trusting.verify_mode, trusting.check_hostname) == (ssl.CERT_NONE, False)
+
+
+def test_keys_may_be_files_or_texts_and_have_a_password(tmp_path):
+    authority = Authority(tmp_path)
+    files = authority.issue("me", "CN=me", password="pencil")
+    common = {"security_protocol": "ssl", "ssl_key_password": "pencil"}
+    access(
+        **common,
+        ssl_certificate_location=str(files.certificate),
+        ssl_key_location=str(files.key),
+    )
+    access(
+        **common,
+        ssl_ca_pem=authority.path.read_text(),
+        ssl_certificate_pem=files.certificate.read_text(),
+        ssl_key_pem=files.key.read_text(),
+        ssl_cipher_suites="ECDHE-ECDSA-AES256-GCM-SHA384",
+    )
+
+
+UNUSABLE = [
+    ({"security_protocol": "tls"}, "security.protocol must be one of"),
+    ({"security_protocol": "ssl", "ssl_ca_pem": "no PEM"}, "ssl.ca.pem cannot be used"),
+    ({"security_protocol": "ssl", "ssl_ca_location": "/none"}, "ssl.ca.location cannot be used"),
+    ({"security_protocol": "ssl", "ssl_crl_location": "/none"}, "ssl.crl.location cannot be used"),
+    ({"security_protocol": "ssl", "ssl_certificate_location": "/none"}, "ssl.certificate.location or"),
+    ({"security_protocol": "ssl", "ssl_cipher_suites": "none"}, "ssl.cipher.suites cannot be used"),
+    ({"security_protocol": "ssl", "ssl_engine_location": "/e"}, "ssl.engine.location is not supported"),
+    ({"security_protocol": "ssl", "ssl_certificate_verify_cb": print}, "verify_cb is not supported"),
+    ({"security_protocol": "sasl_ssl"}, "sasl.mechanism GSSAPI is not supported"),
+    ({"security_protocol": "sasl_ssl", "sasl_mechanism": "OAUTHBEARER"}, "with oauth_cb only"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "told"), UNUSABLE)
+def test_what_cannot_be_done_the_clients_way_is_not_done(given, told):
+    if "ssl_certificate_verify_cb" in given:
+        given = {"security_protocol": "ssl"}
+        conf = {"security.protocol": "ssl", "bootstrap.servers": "a"}
+        conf["ssl.certificate.verify_cb"] = print
+        with pytest.raises(UnusableConfig, match=told):
+            make_access(LibrdkafkaConfigs(PRODUCER, conf, {}).find, conf)
+        return
+    with pytest.raises(UnusableConfig, match=told):
+        access(**given)
