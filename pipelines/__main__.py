@@ -339,6 +339,32 @@ def print_scram_credential(arguments: Namespace, _spark_words: list[str]) -> int
     return 0
 
 
+def print_rule(arguments: Namespace, _spark_words: list[str]) -> int:
+    """Explain what the rules for sensitive entries say of one."""
+    from pipelines.rule_explanations import explain_rule
+    from pipelines.sensitive_rules import make_sensitive_key_rules
+    from pipelines.settings import load_config_catalogs
+
+    settings = read_settings(arguments)
+    rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
+    value = None
+    if arguments.value is not None:
+        value = (
+            getpass.getpass("value: ")
+            if sys.stdin.isatty()
+            else sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n")
+        )
+    lines = explain_rule(
+        rules,
+        key=arguments.key,
+        value=value,
+        type_name=arguments.type,
+        software_name=arguments.software,
+    )
+    print(lines)
+    return 0
+
+
 def run_kafka(arguments: Namespace, _spark_words: list[str]) -> int:
     """Run the embedded Kafka until SIGINT or SIGTERM."""
     from pipelines.embedded.command import run_kafka as run
@@ -449,6 +475,7 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
     "kafka": run_kafka,
     "bridge": run_bridge,
     "scram-credential": print_scram_credential,
+    "explain-rule": print_rule,
     "client_telemetry_to_delta": submit_telemetry_job,
     "replay_pushes": submit_replay,
     "compact_tables": submit_compaction,

@@ -85,6 +85,13 @@ class SensitiveKeyRuleSettings:
     key_suffixes: tuple[str, ...] = key("Ends of keys.", default=[])
     key_patterns: tuple[str, ...] = key("RE2 patterns of whole keys.", default=[])
     is_custom: bool = key("Keys outside the software's catalog.", default=False)
+    value_patterns: tuple[str, ...] = key(
+        "RE2 patterns found in values, of the keys that the rest says or of any.",
+        default=[],
+    )
+    value_needs: tuple[str, ...] = key(
+        "RE2 patterns of which each must be found in the value as well.", default=[]
+    )
     action: str = key("What is done.", choices=("redact", "drop", "allow"))
 
 

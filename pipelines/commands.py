@@ -4,6 +4,8 @@
 
 import argparse
 
+from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
+
 from .admin import client_metrics_options
 from .command_options import DATE, ENV, MOMENT, SET, Command, flag, option
 from .command_parser import CommandParser
@@ -83,6 +85,34 @@ COMMANDS = (
                 default=8_192,
                 metavar="COUNT",
             ),
+        ),
+    ),
+    Command(
+        name="explain-rule",
+        help="say which rule decides a configuration entry, why, and what it does",
+        options=(
+            option("--key", "configuration key", required=True, metavar="KEY"),
+            option(
+                "--type",
+                f"its type: {', '.join(CONFIG_TYPE_NAMES)} (default: STRING)",
+                type=str.upper,
+                choices=CONFIG_TYPE_NAMES,
+                default="STRING",
+                metavar="TYPE",
+            ),
+            option(
+                "--value",
+                "-: read a value from the standard input; it is never printed",
+                choices=("-",),
+            ),
+            option(
+                "--software",
+                "client_software_name of the client (default: apache-kafka-java)",
+                default="apache-kafka-java",
+                metavar="NAME",
+            ),
+            ENV,
+            SET,
         ),
     ),
     Command(

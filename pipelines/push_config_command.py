@@ -26,7 +26,7 @@ from pipelines.clients.own_configs import (
 from pipelines.clients.pushed_entries import choose_entries
 from pipelines.clients.security import UnusableConfig, make_access
 from pipelines.clients.wire import ConfigEntry
-from udfs.sensitive_keys import CONFIG_TYPE_NAMES
+from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 from .errors import InvalidSetting, PushNotTaken
 

@@ -2,12 +2,8 @@
 
 import dataclasses
 
-from udfs.sensitive_keys import (
-    InvalidRule,
-    SensitiveKeyRule,
-    SensitiveKeyRules,
-    compile_rules,
-)
+from udfs.sensitive_key_rules import InvalidRule, SensitiveKeyRule
+from udfs.sensitive_keys import SensitiveKeyRules, compile_rules
 
 from .client_config_settings import SensitiveKeySettings
 from .config_catalogs import Catalogs, catalogs_by_software

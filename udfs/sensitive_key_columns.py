@@ -1,8 +1,11 @@
-"""The rules for sensitive keys over whole columns.
+"""The rules for sensitive entries over whole columns.
 
 Strategy: keys, types and software repeat all over a batch, so each different
 combination is judged once, by the same SensitiveKeyRules that judge a single request,
-and the verdicts are spread over the rows by index. The loop is over combinations.
+and the verdicts are spread over the rows by index. Of the values that keys allow, Arrow
+searches each different one for the rules' hiding pattern, by RE2 as they do; only where
+it is found is the entry judged with its value, again by SensitiveKeyRules. The loops
+are over combinations and over suspects.
 What a column lacks is the empty text, which no catalog knows: null is never a way
 around a rule.
 """
@@ -12,7 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .sensitive_key_rules import ALLOW, Verdict
 from .sensitive_keys import SensitiveKeyRules
+from .text_codes import CodedTexts, Codes, code_texts, combine_codes, texts_at
 
 VERDICT_TYPE = pa.struct([("rule", pa.string()), ("action", pa.string())])
 
@@ -23,7 +28,7 @@ def judge_keys(
     software_names: pa.StringArray,
     rules: SensitiveKeyRules,
 ) -> pa.StructArray:
-    """Decide many entries.
+    """Decide many entries by all but their values.
 
     Args:
         keys: string, as they were sent.
@@ -34,19 +39,99 @@ def judge_keys(
     Shape: n rows in, n rows out, same order.
     Nulls: A null is judged as the empty text; no verdict is null.
     """
-    columns = [_encode(one) for one in (keys, type_names, software_names)]
-    codes = np.zeros(len(keys), np.int64)
-    for numbers, texts in columns:
-        codes = codes * len(texts) + numbers
-    different, places = np.unique(codes, return_inverse=True)
-    verdicts = []
-    for code in different.tolist():
-        parts = []
-        for _, texts in reversed(columns):
-            code, number = divmod(code, len(texts))  # noqa: PLW2901 - digits, last first
-            parts.append(texts[number])
-        software_name, type_name, key = parts
-        verdicts.append(rules.judge(key, type_name, software_name))
+    columns = [code_texts(one) for one in (software_names, type_names, keys)]
+    verdicts, places = _judge_combinations(columns, rules)
+    return _spread(verdicts, places)
+
+
+def judge_entries(
+    keys: pa.StringArray,
+    values: pa.StringArray,
+    type_names: pa.StringArray,
+    software_names: pa.StringArray,
+    rules: SensitiveKeyRules,
+) -> pa.StructArray:
+    """Decide many entries.
+
+    Args:
+        keys: string, as they were sent.
+        values: string, as they were sent, same length.
+        type_names: string, names of ConfigDef.Type, same length.
+        software_names: string, client_software_name, same length.
+        rules: From sensitive_keys.compile_rules.
+    Returns: VERDICT_TYPE; what rules.judge_entry says of each row.
+    Shape: n rows in, n rows out, same order; any column may be dictionary-encoded.
+    Nulls: A null is judged as the empty text; no verdict is null.
+    """
+    coded = [code_texts(one) for one in (keys, values, type_names, software_names)]
+    verdicts, places = judge_coded(*coded, rules=rules)
+    return _spread(verdicts, places)
+
+
+def judge_coded(
+    keys: CodedTexts,
+    values: CodedTexts,
+    type_names: CodedTexts,
+    software_names: CodedTexts,
+    *,
+    rules: SensitiveKeyRules,
+) -> tuple[list[Verdict], Codes]:
+    """Decide many entries, as judge_entries, numbers in and numbers out.
+
+    Args:
+        keys: As they were sent.
+        values: As they were sent.
+        type_names: Names of ConfigDef.Type.
+        software_names: client_software_name.
+        rules: From sensitive_keys.compile_rules.
+    Returns: Some verdicts; for each row the index of its own.
+    """
+    columns = [software_names, type_names, keys]
+    verdicts, places = _judge_combinations(columns, rules)
+    is_allowed = np.array([one.action == ALLOW for one in verdicts], np.bool_)
+    is_suspect = find_suspects(values.texts, rules)
+    suspects = np.flatnonzero(is_suspect[values.codes] & is_allowed[places])
+    if not suspects.size:
+        return verdicts, places
+    parts = [one.take(suspects) for one in (*columns, values)]
+    first, suspect_places = combine_codes(parts)
+    more = [
+        rules.judge_entry(key, value, type_name, software_name)
+        for software_name, type_name, key, value in texts_at(first, parts)
+    ]
+    places[suspects] = len(verdicts) + suspect_places
+    return [*verdicts, *more], places
+
+
+def find_suspects(
+    values: pa.StringArray, rules: SensitiveKeyRules
+) -> npt.NDArray[np.bool_]:
+    """Say which values a rule may hide for what they look like.
+
+    Args:
+        values: string, without nulls.
+        rules: From sensitive_keys.compile_rules.
+    Returns: bool for each value; where rules.may_hide says so of it alone.
+    """
+    if not rules.hiding_pattern:
+        return np.zeros(len(values), np.bool_)
+    found = pc.match_substring_regex(values, rules.hiding_pattern)
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _judge_combinations(
+    columns: list[CodedTexts], rules: SensitiveKeyRules
+) -> tuple[list[Verdict], Codes]:
+    """Return the verdict of each combination of the three texts, and whose it is."""
+    different, places = combine_codes(columns)
+    verdicts = [
+        rules.judge(key, type_name, software_name)
+        for software_name, type_name, key in texts_at(different, columns)
+    ]
+    return verdicts, places
+
+
+def _spread(verdicts: list[Verdict], places: Codes) -> pa.StructArray:
     made = pa.StructArray.from_arrays(
         [
             pa.array([one.rule for one in verdicts], pa.string()),
@@ -55,10 +140,3 @@ def judge_keys(
         fields=list(VERDICT_TYPE),
     )
     return made.take(pa.array(places, pa.int64()))
-
-
-def _encode(texts: pa.StringArray) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Return a number for each row, and the text that each number means."""
-    encoded = pc.fill_null(texts, "").dictionary_encode()
-    numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers, encoded.dictionary.to_pylist() or [""]

@@ -1,22 +1,19 @@
 """Verdicts on pushed client configurations: what may be written, and what is said.
 
-Strategy: every entry is judged by the rules for sensitive keys. What is left of it is
-decided here, once, and everything behind (policy, record, answer) sees only that.
+Strategy: every entry is judged by the rules for sensitive keys. Their patterns for
+values are searched for once in the whole push; only where that finds something is each
+value looked at. What is left of an entry is decided here, once, and everything behind
+(policy, record, answer) sees only that.
 Answers and headers name keys, as far as they look like keys, and rules; no value ever.
 Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from udfs.sensitive_keys import (
-    ALLOW,
-    CONFIG_TYPE_NAMES,
-    NO_NAME,
-    REDACT,
-    SensitiveKeyRules,
-    show_key,
-)
+from udfs.config_key_names import NO_NAME
+from udfs.sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES, REDACT
+from udfs.sensitive_keys import SensitiveKeyRules
 
 from .protocol.push_config import ClientConfig
 
@@ -55,7 +52,7 @@ def type_name(type_id: int) -> str:
 
 
 def judge_configs(
-    configs: Iterable[ClientConfig],
+    configs: Collection[ClientConfig],
     *,
     software_name: str,
     rules: SensitiveKeyRules,
@@ -64,7 +61,7 @@ def judge_configs(
     """Decide every entry of one push.
 
     Args:
-        configs: As they were sent.
+        configs: As they were sent; gone through more than once.
         software_name: client_software_name of the connection.
         rules: For sensitive keys.
         first_config_type_id: What BOOLEAN is on the wire.
@@ -72,12 +69,17 @@ def judge_configs(
         key does not look like a key, since the key might be what is secret.
     """
     stored, allowed, violations = [], [], []
+    has_suspect = rules.may_hide([one.config_value for one in configs])
     for one in configs:
         type_id = one.config_type - first_config_type_id
         name = type_name(type_id)
         if name == NO_TYPE:
             type_id = NO_TYPE_ID
-        verdict = rules.judge(one.config_key, name, software_name)
+        verdict = (
+            rules.judge_entry(one.config_key, one.config_value, name, software_name)
+            if has_suspect
+            else rules.judge(one.config_key, name, software_name)
+        )
         if verdict.action == ALLOW:
             entry = (
                 one if type_id == one.config_type else one._replace(config_type=type_id)
@@ -85,7 +87,7 @@ def judge_configs(
             stored.append(entry)
             allowed.append(entry)
             continue
-        shown = show_key(one.config_key)
+        shown = rules.show_key(one.config_key)
         violations.append(Violation(key=shown, rule=verdict.rule))
         if verdict.action == REDACT and shown != NO_NAME:
             stored.append(

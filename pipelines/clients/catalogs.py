@@ -13,7 +13,8 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from .key_lists import SHARE_CONSUMER
-from .sensitive_keys import SensitiveKeyRule, SensitiveKeyRules, compile_rules
+from .sensitive_key_rules import SensitiveKeyRule
+from .sensitive_keys import SensitiveKeyRules, compile_rules
 
 JAVA_VERSION = "4.3.1"
 LIBRDKAFKA_FILE = "librdkafka-2.15.csv"
@@ -89,10 +90,15 @@ def load_java_catalog(client_type: str) -> Mapping[str, Config]:
 
 @functools.cache
 def load_rules() -> SensitiveKeyRules:
-    """Compile the product's rules for sensitive keys over all catalogs."""
+    """Compile the product's rules for sensitive keys over all catalogs.
+
+    Those for values need RE2, which applications do not have; the bridge asks them.
+    """
     place = resources.files(__package__) / "sensitive_keys.toml"
     document = tomllib.loads(place.read_text(encoding="utf-8"))
-    rules = [_read_rule(rule) for rule in document["rules"]]
+    rules = [
+        _read_rule(rule) for rule in document["rules"] if "value_patterns" not in rule
+    ]
     catalogs: dict[str, dict[str, frozenset[str]]] = {}
     for file in _catalog_folder().iterdir():
         if not file.name.endswith(".csv"):

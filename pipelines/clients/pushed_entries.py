@@ -6,9 +6,11 @@ Source: KIP-1324, "Sensitive Configuration".
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from .config_key_names import show_key
 from .configs_in_force import ConfigInForce
 from .key_lists import RENAMED_KEYS
-from .sensitive_keys import ALLOW, CONFIG_TYPE_NAMES, SensitiveKeyRules, show_key
+from .sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES
+from .sensitive_keys import SensitiveKeyRules
 from .wire import ConfigEntry
 
 FindConfig = Callable[[str], ConfigInForce | None]

@@ -5,7 +5,7 @@ import random
 import re
 import uuid
 
-from pipelines.settings import load_config_catalogs
+from tests.config_canaries import ALLOWED_KEYS, SPELLINGS, list_sensitive_keys
 from tests.integration.config_support import read_topic, running_bridge
 from tests.unit.bridge.push_config.raw_client import (
     PUSH_CONFIG,
@@ -14,46 +14,37 @@ from tests.unit.bridge.push_config.raw_client import (
     entry,
     push_body,
 )
+from tests.unit.udfs.secrets_in_values import SECRETS, write_secret
 
-CANARIES = 1_000
-CANARY = re.compile(rb"canary[0-9]{6}")
+CANARIES = 1_400
+CANARY = re.compile(rb"canary[0-9]{6}|(?<![0-9])9000[0-9]{5}(?![0-9])")
 ORDINARY = "ordinary-value-that-must-be-found"
 POLICY = "client_config.policy=tests.unit.bridge.push_config.policies:Failing"
 
 
-def spell(key, dice):
-    """Write a key as somebody might who wants it to pass."""
-    plain = dice.choice([key] * 4 + [key.upper(), key.title(), f" {key}", f"{key}\t"])
-    return dice.choice([plain] * 4 + [plain.replace(".", "_"), plain.replace("s", "ſ")])  # noqa: RUF001 - a disguise
-
-
-def sensitive_keys():
-    """Return every key of the catalogs whose type or name is sensitive."""
-    hidden = re.compile(r"^(sasl|security|ssl)\.|\.(sasl|security|ssl)\.|\.class(es)?$")
-    return sorted(
-        key
-        for catalog in load_config_catalogs().values()
-        for key, types in catalog.items()
-        if types & {"PASSWORD", "CLASS"} or hidden.search(key)
-    )
-
-
 def make_pushes(dice):
     """Yield bodies with canaries, well made and not, until there are enough."""
-    keys, count = sensitive_keys(), 0
+    keys, count = list_sensitive_keys(), 0
 
     def canary():
         nonlocal count
         count += 1
         return f"canary{count:06}"
 
+    def secret_value():
+        nonlocal count
+        count += 1
+        return write_secret(dice.choice(SECRETS)[1], count)
+
     while count < CANARIES:
-        key = spell(dice.choice(keys), dice)
+        key, other = (dice.choice(SPELLINGS)(dice.choice(keys)) for _ in range(2))
         jaas = f'org.x.LoginModule required password="{canary()}";'
         yield push_body(
             entry("client.id", ORDINARY),
             entry(key, canary(), dice.choice(TYPES)),
-            entry(spell(dice.choice(keys), dice), jaas, "PASSWORD"),
+            entry(other, jaas, "PASSWORD"),
+            entry(dice.choice(ALLOWED_KEYS[1:]), secret_value()),
+            entry("client.rack", secret_value()),
             entry("acks", canary(), "PASSWORD"),
             entry(f"com.acme.key{dice.randrange(10)}", canary()),
             entry(f"password={canary()}", "x"),

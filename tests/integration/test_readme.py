@@ -52,6 +52,11 @@ def list_commands():
 
 COMMANDS = list_commands()
 RUN_ELSEWHERE |= {
+    command: "tests/unit/test_rule_explanations.py"
+    for command in COMMANDS
+    if " explain-rule " in command
+}
+RUN_ELSEWHERE |= {
     command: "test_client_metrics_command.py"
     for command in COMMANDS
     if " kafka-client-metrics " in command

@@ -50,11 +50,18 @@ def test_a_block_is_an_environment_that_a_bridge_takes(tmp_path, block):
     BridgeServer(settings, SecretReader(environ={}))
 
 
-@pytest.mark.parametrize("block", RULES)
-def test_a_rule_can_be_put_before_those_of_the_file(tmp_path, block):
+@pytest.mark.parametrize(
+    ("block", "key", "value", "rule"),
+    [
+        (RULES[0], "com.acme.x", "a", "our-keys"),
+        (RULES[1], "group.id", "pass: me", "our-group-ids"),
+    ],
+)
+def test_a_rule_can_be_put_before_those_of_the_file(tmp_path, block, key, value, rule):
     conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
     path = conf / "sensitive_keys.toml"
     path.write_text(block + path.read_text())
     settings = load_settings("base", conf_path=conf).sensitive_keys
     rules = make_sensitive_key_rules(settings, load_config_catalogs(conf))
-    assert rules.judge("com.acme.x", "STRING", "apache-kafka-java").rule == "our-keys"
+    verdict = rules.judge_entry(key, value, "STRING", "apache-kafka-java")
+    assert (verdict.rule, verdict.action) == (rule, "allow")

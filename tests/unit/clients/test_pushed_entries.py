@@ -99,13 +99,14 @@ def test_the_allowed_keys_themselves_are_pushed_where_they_are_listed():
     ]
 
 
-def test_the_rules_are_those_of_the_bridge():
+def test_the_rules_for_keys_are_those_of_the_bridge():
     settings = load_settings("base").sensitive_keys
     there = make_sensitive_key_rules(settings, load_config_catalogs())
     here = load_rules()
     assert list(map(str, here._made_from[0])) == [
         str(one).replace(type(one).__name__, "SensitiveKeyRule")
         for one in there._made_from[0]
+        if not one.value_patterns
     ]
     assert here._catalogs == there._catalogs
 

@@ -90,9 +90,18 @@ def test_a_wheel_holds_files_and_no_links(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         rules = archive.read("kafka_clientele/sensitive_keys.toml")
-        kernel = archive.read("kafka_clientele/sensitive_keys.py")
+        kernel = {
+            name: archive.read(f"kafka_clientele/{name}")
+            for name in (
+                "config_key_names.py",
+                "linear_patterns.py",
+                "sensitive_key_rules.py",
+                "sensitive_keys.py",
+            )
+        }
     assert rules == (CONF_PATH / "sensitive_keys.toml").read_bytes()
-    assert kernel == (ROOT / "udfs" / "sensitive_keys.py").read_bytes()
+    for name, content in kernel.items():
+        assert content == (ROOT / "udfs" / name).read_bytes()
     catalogs = {path.name for path in (CONF_PATH / "config_catalog").glob("*.csv")}
     assert {f"kafka_clientele/config_catalog/{name}" for name in catalogs} <= names
     assert "kafka_clientele/wheel_backend.py" not in names

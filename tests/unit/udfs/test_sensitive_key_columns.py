@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
-from udfs.sensitive_key_columns import VERDICT_TYPE, judge_keys
-from udfs.sensitive_keys import CONFIG_TYPE_NAMES
+from tests.unit.udfs.secrets_in_values import SECRETS, write_secret
+from udfs.sensitive_key_columns import (
+    VERDICT_TYPE,
+    find_suspects,
+    judge_entries,
+    judge_keys,
+)
+from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 RULES = make_sensitive_key_rules(
     load_settings("base").sensitive_keys, load_config_catalogs()
@@ -49,6 +55,60 @@ def test_a_column_is_judged_as_its_entries_are_one_by_one(rows):
     assert verdicts.to_pylist() == [
         {"rule": one.rule, "action": one.action} for one in expected
     ]
+
+
+value_texts = st.one_of(
+    st.builds(
+        write_secret, st.sampled_from([form for _, form in SECRETS]), st.integers(0, 9)
+    ),
+    st.builds(
+        lambda form, cut: write_secret(form, 1)[cut:-cut],
+        st.sampled_from([form for _, form in SECRETS]),
+        st.integers(1, 9),
+    ),
+    st.from_regex(r"(password|sig|eyJ|a://|AKIA)[=:@. \n]{0,2}[a-zA-Z0-9]{0,24}"),
+    st.sampled_from(["", "all", "5", "a\nb", "\u017fecret=1", "to\u212aen=x", "é@"]),
+    st.text(max_size=20),
+    st.none(),
+)
+allowed_keys = st.sampled_from(["acks", "client.id", "enable.idempotency"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(allowed_keys, key_texts), value_texts, type_texts, software_texts
+        ),
+        max_size=30,
+    )
+)
+def test_a_column_with_values_is_judged_as_its_entries_are_one_by_one(rows):
+    columns = [pa.array([row[at] for row in rows], pa.string()) for at in range(4)]
+    expected = [RULES.judge_entry(*(text or "" for text in row)) for row in rows]
+    for given_columns in (columns, [one.dictionary_encode() for one in columns]):
+        verdicts = judge_entries(*given_columns, RULES)
+        assert verdicts.type == VERDICT_TYPE
+        assert verdicts.to_pylist() == [
+            {"rule": one.rule, "action": one.action} for one in expected
+        ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(value_texts.map(lambda text: text or ""), max_size=20))
+def test_arrow_finds_suspects_where_the_bridge_does(values):
+    found = find_suspects(pa.array(values, pa.string()), RULES).tolist()
+    assert found == [RULES.may_hide([value]) for value in values]
+
+
+def test_one_secret_value_does_not_touch_its_neighbours():
+    keys = ["acks", "client.id", "acks", "ssl.x", "client.id"]
+    values = ["all", "password=x", "password=x", "password=x", None]
+    columns = [keys, values, ["STRING"] * 5, ["apache-kafka-java"] * 5]
+    verdicts = judge_entries(*(pa.array(one, pa.string()) for one in columns), RULES)
+    assert [one["rule"] for one in verdicts.to_pylist()] == [
+        "", "named-secret-value", "named-secret-value", "security-key", "",
+    ]  # fmt: skip
 
 
 def test_no_rows_are_no_verdicts():

@@ -8,14 +8,8 @@ import pytest
 
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
-from udfs.sensitive_keys import (
-    ALLOW,
-    DROP,
-    REDACT,
-    InvalidRule,
-    SensitiveKeyRule,
-    compile_rules,
-)
+from udfs.sensitive_key_rules import ALLOW, DROP, REDACT, InvalidRule, SensitiveKeyRule
+from udfs.sensitive_keys import compile_rules
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "config_catalog"
 JAVA = "apache-kafka-java"

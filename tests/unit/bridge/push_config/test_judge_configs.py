@@ -11,13 +11,16 @@ from pipelines.bridge.push_config import (
     redacted_keys_header,
     type_name,
 )
-from udfs.sensitive_keys import SensitiveKeyRule, compile_rules
+from udfs.sensitive_key_rules import SensitiveKeyRule
+from udfs.sensitive_keys import compile_rules
 
 RULES = compile_rules(
     [
         SensitiveKeyRule(name="gone", action="drop", key_prefixes=("drop.",)),
         SensitiveKeyRule(name="class", action="redact", config_types=("CLASS",)),
         SensitiveKeyRule(name="new", action="redact", is_custom=True),
+        SensitiveKeyRule(name="pin", action="redact", value_patterns=("^pin=",)),
+        SensitiveKeyRule(name="key", action="drop", value_patterns=("^key=",)),
     ],
     {"app": {key: frozenset() for key in ("a", "b", "drop.it", "c")}},
 )
@@ -40,6 +43,20 @@ def test_ordinary_entries_stay_as_they_are_and_in_order():
     judged = judge(*entries)
     assert judged.stored == judged.allowed == entries
     assert judged.violations == ()
+
+
+def test_a_sensitive_value_is_gone_whatever_its_key():
+    judged = judge(config("a", "pin=1"), config("b", "key=1"), config("c", "1"))
+    assert judged.stored == (config("a", ""), config("c", "1"))
+    assert judged.allowed == (config("c", "1"),)
+    assert judged.violations == (
+        Violation(key="a", rule="pin"), Violation(key="b", rule="key"),
+    )  # fmt: skip
+
+
+def test_values_side_by_side_are_not_read_as_one():
+    entries = (config("a", "pin"), config("b", "=1"), config("c", "\n"))
+    assert judge(*entries).stored == entries
 
 
 def test_a_redacted_entry_keeps_its_key_and_loses_its_value():

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.settings import load_config_catalogs
-from udfs.sensitive_keys import NO_NAME, plain_form, show_key
+from udfs.config_key_names import NO_NAME, plain_form, show_key
 
 
 def test_plain_form_leaves_a_plain_key_alone():

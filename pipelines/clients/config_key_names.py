@@ -1,0 +1,1 @@
+../../udfs/config_key_names.py

@@ -1,0 +1,1 @@
+../../udfs/linear_patterns.py

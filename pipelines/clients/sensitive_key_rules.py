@@ -1,0 +1,1 @@
+../../udfs/sensitive_key_rules.py

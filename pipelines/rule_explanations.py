@@ -1,0 +1,55 @@
+"""What the rules for sensitive entries say of one, in words; never its value."""
+
+from udfs.sensitive_key_rules import ALLOW, DROP, REDACT
+from udfs.sensitive_keys import SensitiveKeyRules
+
+_OUTCOMES = {
+    REDACT: "the key is written, its value is not",
+    DROP: "neither key nor value is written",
+    ALLOW: "written as it is",
+}
+_VALUE_NOT_GIVEN = "not looked at; --value - reads one"
+_NO_RULE = "none matches"
+_NO_CATALOG = "custom: no catalog of {software} has the key"
+
+
+def explain_rule(
+    rules: SensitiveKeyRules,
+    *,
+    key: str,
+    value: str | None,
+    type_name: str,
+    software_name: str,
+) -> str:
+    """Return lines that say which rule decides an entry, why, and what then happens.
+
+    Args:
+        rules: Those in force.
+        key: As a client would send it.
+        value: The same; None where nobody gave one, and rules for values are not asked.
+        type_name: One of CONFIG_TYPE_NAMES.
+        software_name: client_software_name of the client.
+    """
+    key, value = _without_surrogates(key), value and _without_surrogates(value)
+    explained = rules.explain(key, value or "", type_name, software_name)
+    catalogued = rules.catalogued_types(key, software_name)
+    verdict = explained.verdict
+    lines = {
+        "key": rules.show_key(key),
+        "type": type_name,
+        "catalog": (
+            _NO_CATALOG.format(software=software_name)
+            if catalogued is None
+            else f"{', '.join(sorted(catalogued))} for {software_name}"
+        ),
+        "value": _VALUE_NOT_GIVEN if value is None else f"{len(value)} characters",
+        "rule": verdict.rule or _NO_RULE,
+        "because": explained.reason or "-",
+        "action": f"{verdict.action}: {_OUTCOMES[verdict.action]}",
+    }
+    return "\n".join(f"{name:<8}  {text}" for name, text in lines.items())
+
+
+def _without_surrogates(text: str) -> str:
+    """Return a text as the bridge reads it: what is no UTF-8 becomes U+FFFD."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")

@@ -1,0 +1,94 @@
+"""Ten thousand secrets go in; none comes out, of the bridge's rules or of the kernel."""
+
+import pyarrow as pa
+import pytest
+
+from pipelines.bridge.protocol.push_config import write_push_config
+from pipelines.bridge.push_config import (
+    describe_violations,
+    judge_configs,
+    redacted_keys_header,
+)
+from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.settings import load_config_catalogs, load_settings
+from tests.config_canaries import (
+    ALLOWED_KEYS,
+    ORDINARY,
+    SPELLINGS,
+    find_canaries,
+    list_sensitive_keys,
+    make_canary_pushes,
+)
+from tests.unit.udfs.secrets_in_values import SECRETS
+from udfs.config_defaults import DEFAULT_SCHEMA, make_known_defaults
+from udfs.config_entries import CONTEXT_COLUMNS, decode_configs
+
+CANARIES = 10_000
+SEED = 20_261_121
+RULES = make_sensitive_key_rules(
+    load_settings("base").sensitive_keys, load_config_catalogs()
+)
+PUSHES = list(make_canary_pushes(CANARIES, SEED))
+SOFTWARE = ("apache-kafka-java", "librdkafka", "franz-go", "")
+
+
+def test_ten_thousand_different_canaries_are_planted_in_every_place():
+    bodies = b"".join(write_push_config(push) for push in PUSHES)
+    assert len(find_canaries(bodies, CANARIES)) >= CANARIES
+    used = {entry.config_key for push in PUSHES for entry in push}
+    assert len(list_sensitive_keys()) > 100
+    assert {
+        spell(key) for key in list_sensitive_keys() for spell in SPELLINGS[:8]
+    } <= used
+    in_allowed = {
+        entry.config_value.partition("9")[0]
+        for push in PUSHES
+        for entry in push
+        if entry.config_key in ALLOWED_KEYS
+    }
+    assert len(in_allowed) >= len({form.partition("{")[0] for _, form in SECRETS}) - 5
+
+
+@pytest.mark.parametrize("software_name", SOFTWARE)
+def test_no_canary_passes_the_bridge(software_name):
+    out, ordinary = [], 0
+    for push in PUSHES:
+        judged = judge_configs(
+            push, software_name=software_name, rules=RULES, first_config_type_id=0
+        )
+        out += [
+            write_push_config(judged.stored),
+            write_push_config(judged.allowed),
+            redacted_keys_header(judged.violations),
+            describe_violations(judged.violations, "was not stored").encode(),
+            repr(judged).encode(),
+        ]
+        ordinary += ORDINARY.encode() in out[-5]
+    assert find_canaries(b"\n".join(out), CANARIES) == set()
+    assert ordinary == (len(PUSHES) if software_name in SOFTWARE[:2] else 0)
+
+
+@pytest.mark.parametrize("software_name", SOFTWARE)
+def test_no_canary_passes_the_kernel_that_reads_the_topic(software_name):
+    """The topic may hold what an older set of rules let through."""
+    bodies = pa.array([write_push_config(push) for push in PUSHES], pa.binary())
+    columns = [
+        pa.array([text] * len(PUSHES), pa.string())
+        for text in (software_name, "4.3.1", "producer", "")
+    ]
+    decoded = decode_configs(
+        bodies,
+        pa.RecordBatch.from_arrays(columns, names=list(CONTEXT_COLUMNS)),
+        rules=RULES,
+        defaults=make_known_defaults(DEFAULT_SCHEMA.empty_table()),
+        max_bytes=1 << 20,
+    )
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, decoded.schema) as writer:
+        writer.write_batch(decoded)
+    written = sink.getvalue().to_pybytes()
+    assert find_canaries(written, CANARIES) == set()
+    assert find_canaries(repr(decoded.to_pylist()).encode(), CANARIES) == set()
+    known = software_name in SOFTWARE[:2]
+    values = decoded["configs"].flatten().field("config_value").to_pylist()
+    assert values.count(ORDINARY) == (len(PUSHES) if known else 0)

@@ -1,0 +1,95 @@
+"""The command that explains a decision of the rules."""
+
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from pipelines.settings import CONF_PATH
+
+ROOT = CONF_PATH.parent
+COMMAND = (sys.executable, "-m", "pipelines", "explain-rule")
+SECRET = "password=hunter2"
+
+
+def run(*words, stdin=""):
+    return subprocess.run(
+        [*COMMAND, *words],
+        cwd=ROOT,
+        input=stdin.encode("utf-8", "surrogateescape"),
+        capture_output=True,
+        check=False,
+    )
+
+
+def explain(*words, stdin=""):
+    done = run(*words, stdin=stdin)
+    assert done.returncode == 0, done.stderr
+    assert b"hunter2" not in done.stdout + done.stderr
+    return dict(
+        line.split(maxsplit=1) for line in done.stdout.decode().splitlines() if line
+    )
+
+
+def test_a_key_is_explained_by_its_rule_and_the_condition_that_held():
+    said = explain("--key", " SSL_keystore.password", "--type", "string")
+    assert said["key"] == "(no name)"
+    assert said["rule"] == "security-key"
+    assert said["because"] == "key_prefixes has 'ssl.', in plain form"
+    assert said["action"] == "redact: the key is written, its value is not"
+
+
+def test_the_catalog_speaks_as_well_as_the_client():
+    said = explain("--key", "key.serializer")
+    assert said["catalog"] == "CLASS for apache-kafka-java"
+    assert (said["rule"], said["because"]) == ("class-type", "config_types has CLASS")
+    said = explain("--key", "key.serializer", "--software", "franz-go")
+    assert said["catalog"] == "custom: no catalog of franz-go has the key"
+    assert said["rule"] == "custom-key"
+
+
+@pytest.mark.parametrize(
+    ("stdin", "rule", "action"),
+    [(SECRET, "named-secret-value", "redact"), ("acks of all\n", "none", "allow"),
+     ("\udcff" + SECRET, "named-secret-value", "redact"), ("", "none", "allow")],
+)  # fmt: skip
+def test_a_value_is_judged_and_never_printed(stdin, rule, action):
+    said = explain("--key", "client.id", "--value", "-", stdin=stdin)
+    assert said["rule"].split()[0] == rule
+    assert said["action"].startswith(action)
+    assert said["value"] == f"{len(stdin.rstrip())} characters"
+
+
+def test_without_a_value_only_the_key_is_judged():
+    said = explain("--key", "acks", stdin=SECRET)
+    assert said["value"] == "not looked at; --value - reads one"
+    assert (said["rule"], said["because"]) == ("none matches", "-")
+
+
+def test_the_rules_of_the_command_line_are_those_in_force():
+    rule = 'sensitive_keys.rules=[{name="ours",action="drop",key_patterns=["a.*"]}]'
+    said = explain("--key", "acks", "--set", rule)
+    assert (said["rule"], said["because"]) == ("ours", "key_patterns has 'a.*'")
+    assert said["action"] == "drop: neither key nor value is written"
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--key", "a", "--value", "x"), ("--key", "a", "--type", "TEXT")]
+)
+def test_a_wrong_option_is_refused(words):
+    done = run(*words)
+    assert done.returncode == 2
+    assert b"usage:" in done.stderr
+
+
+def test_the_commands_of_the_readme_are_right():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(
+        r"^\./spark-submit\.sh explain-rule (.*)$", text, re.MULTILINE
+    )
+    assert len(commands) == 2
+    for command in commands:
+        words = shlex.split(command.partition("<")[0])
+        assert run(*words, stdin=SECRET).returncode == 0
