@@ -44,12 +44,12 @@ case "$part" in
     ;;
 esac
 if [ "$part" = all ] || [ "$part" = checks ]; then run_checks; fi
-if [ "$part" = all ] || [ "$part" = unit ]; then
-  run_tier "unit, architecture" tests/unit tests/architecture
-fi
 # Two processes, each with a Spark of its own: most of the time is JVMs that start. A
 # file stays in one process; in the order given, so that the longest are not the last.
 LANES=(-n 2 --dist loadfile --no-loadscope-reorder)
+if [ "$part" = all ] || [ "$part" = unit ]; then
+  run_tier "unit, architecture" "${LANES[@]}" tests/unit tests/architecture
+fi
 if [ "$part" = all ] || [ "$part" = spark ]; then
   run_tier "spark" "${LANES[@]}" tests/spark
 fi

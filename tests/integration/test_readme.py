@@ -166,7 +166,7 @@ def test_every_command_is_run_by_a_test():
         "client_telemetry_to_delta",
     ]
     assert all(
-        (ROOT / "tests" / "integration" / name).exists()
+        (ROOT / (name if "/" in name else f"tests/integration/{name}")).exists()
         for name in RUN_ELSEWHERE.values()
         if name.endswith(".py")
     )

@@ -1,6 +1,6 @@
 """A replay puts right what a decoder with faults has written, and nothing else.
 
-`python tests/integration/replay_run.py` is the long form of the first test.
+Beside a stream, and killed, it is shown by `python tests/integration/replay_run.py`.
 """
 
 import os
@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipelines import replay_results
 from pipelines.errors import MissingTable, NothingToDo
 from pipelines.jobs import replay_pushes
 from pipelines.settings import CONF_PATH
@@ -21,7 +20,6 @@ from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, CONTRACTS
 from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
 from tests.integration.job_support import make_settings
-from tests.integration.replay_run import run
 from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
 from tests.spark.local_session import start_session
 
@@ -36,25 +34,6 @@ def spark(tmp_path_factory):
     session = start_session(tmp_path_factory.mktemp("warehouse"))
     yield session
     session.stop()
-
-
-def test_a_day_is_put_right_beside_a_stream_and_after_a_kill(spark, kafka, tmp_path):
-    told = []
-    outcome = run(
-        spark,
-        kafka.bootstrap_servers,
-        tmp_path,
-        700,
-        limit=1_000,
-        feed_count=3,
-        say=told.append,
-    )
-    assert outcome.differences == {}
-    assert outcome.is_stream_alive
-    assert outcome.commits > 1
-    assert replay_results.describe(outcome.second.differences) == "nothing differs"
-    first = outcome.first.differences
-    assert all(first[name].pushes for name in ("quarantine", "client_pushes"))
 
 
 def test_a_range_without_pushes_and_tables_that_are_not_there_are_named(
