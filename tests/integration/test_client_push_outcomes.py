@@ -93,6 +93,8 @@ def test_a_policy_refuses_and_says_why(kafka, push_topics, tmp_path, push_log):
     policy = [
         "client_config.policy=pipelines.bridge.value_rules:ValueRules",
         'client_config.policy_settings={durable="acks in all reject"}',
+        # A policy that is slower is passed over, and this machine may be busy.
+        "client_config.policy_timeout_ms=3000",
     ]
     with running_bridge(kafka, tmp_path / "log", *push_topics, *policy) as (
         _,
