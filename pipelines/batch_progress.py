@@ -76,9 +76,11 @@ class BatchListener(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's
         """Tell the observer of a micro-batch of the job."""
         progress = event.progress
+        if progress.name != self._query_name:
+            return  # another query's, whose batches have the same numbers
         counts = self._counts.pop(progress.batchId, None)
-        if progress.name != self._query_name or counts is None:
-            return
+        if counts is None:
+            return  # an idle trigger, or a batch of an earlier query of this session
         self._observer(
             BatchProgress(
                 batch_id=progress.batchId,
