@@ -24,9 +24,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
-from .sinks import ROWS_PER_FILE
 from .transforms.row_digests import FILE_NAME, PUSH
 
+ROWS_PER_FILE = 250_000
+"""Of rows that are new: few make one file, many are written side by side."""
 BYTES_PER_FILE = 32 * 2**20
 """Of files that are written anew."""
 CONFLICTS = (

@@ -22,8 +22,6 @@ QUERY_ID_PROPERTY = "sql.streaming.queryId"
 """Spark sets it on the thread of a query; it lives as long as the checkpoint."""
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
-ROWS_PER_FILE = 250_000
-"""Of one write by Spark: few rows make one file, many are written side by side."""
 
 _logger = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ ApiVersions in all versions, since a client cannot know more yet (KIP-511).
 Source: Kafka protocol guide, "Response Header".
 """
 
-import functools
 import io
 import struct
 from datetime import timedelta
@@ -14,7 +13,6 @@ from typing import Any
 
 from kio.index import load_response_schema
 from kio.schema.errors import ErrorCode
-from kio.schema.push_telemetry.v0.response import PushTelemetryResponse
 from kio.serial import entity_writer
 from kio.static.primitive import i32Timedelta
 from kio.static.protocol import Entity
@@ -123,14 +121,6 @@ def encode_body(message: Entity) -> bytes:
 def encode_push_reply(correlation_id: int, error_code: ErrorCode) -> bytes:
     """Write the whole reply to a push: in one step, for many are sent."""
     return _PUSH_REPLY.pack(_PUSH_REPLY_SIZE, correlation_id, 0, 0, error_code, 0)
-
-
-@functools.cache
-def encode_push_body(error_code: ErrorCode) -> bytes:
-    """Write a PushTelemetryResponse; there are few of them, and many are sent."""
-    return encode_body(
-        PushTelemetryResponse(throttle_time=NO_THROTTLE, error_code=error_code)
-    )
 
 
 def fill_response(api_key: int, api_version: int, **values: object) -> Entity:

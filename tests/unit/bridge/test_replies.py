@@ -10,14 +10,15 @@ from kio.schema.get_telemetry_subscriptions.v0.response import (
     GetTelemetrySubscriptionsResponse,
 )
 from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
+from kio.schema.push_telemetry.v0.response import PushTelemetryResponse
 from kio.serial import entity_reader
 
 from pipelines.bridge.protocol.api_versions import answer_api_versions
 from pipelines.bridge.protocol.metadata import AdvertisedNode, answer_metadata
 from pipelines.bridge.protocol.replies import (
+    NO_THROTTLE,
     ReplyOrder,
     encode_body,
-    encode_push_body,
     encode_push_reply,
     encode_reply,
 )
@@ -115,6 +116,13 @@ def test_get_telemetry_answer_is_kafkas_bytes():
         )
     )
     assert body == golden("GetTelemetrySubscriptionsResponse v0 body")
+
+
+def encode_push_body(error_code):
+    """Write the body of a push's reply by kio."""
+    return encode_body(
+        PushTelemetryResponse(throttle_time=NO_THROTTLE, error_code=error_code)
+    )
 
 
 def test_push_answer_is_kafkas_bytes():

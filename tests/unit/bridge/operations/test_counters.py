@@ -3,6 +3,7 @@ import math
 import pytest
 from kio.schema.errors import ErrorCode
 from kio.schema.metadata.v13.request import MetadataRequest
+from kio.schema.push_telemetry.v0.response import PushTelemetryResponse
 
 from pipelines.bridge.counters import AnswerCounts, BridgeCounters, LatencyCounts
 from pipelines.bridge.handlers import (
@@ -13,7 +14,8 @@ from pipelines.bridge.handlers import (
 )
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.protocol.replies import (
-    encode_push_body,
+    NO_THROTTLE,
+    encode_body,
     encode_reply,
     read_error_code,
 )
@@ -65,10 +67,17 @@ def make_request(api_key, *, is_flexible):
     )  # fmt: skip
 
 
+PUSH_REFUSED = encode_body(
+    PushTelemetryResponse(
+        throttle_time=NO_THROTTLE, error_code=ErrorCode.telemetry_too_large
+    )
+)
+
+
 @pytest.mark.parametrize(
     ("api_key", "is_flexible", "body", "offset", "code"),
     [
-        (72, True, encode_push_body(ErrorCode.telemetry_too_large), 4, 118),
+        (72, True, PUSH_REFUSED, 4, 118),
         (18, True, b"\x00\x23rest", 0, 35),
         (17, False, b"\xff\xff", 0, -1),
         (3, True, b"\x00\x23", None, None),
