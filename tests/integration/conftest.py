@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from pipelines.embedded import EmbeddedKafka
+from tests.spark.local_session import start_session
 
 PATIENCE_S = 60
 
@@ -27,6 +28,14 @@ def kafka(java):
     """One real broker for all tests of the session; each test names its own topics."""
     with EmbeddedKafka(java=java) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """A session in this process; it ends with the file that asked for it."""
+    session = start_session(tmp_path_factory.mktemp("warehouse"))
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="session")

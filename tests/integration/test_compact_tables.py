@@ -17,20 +17,12 @@ from pipelines.table_setup import ensure_tables
 from pipelines.tables import CLIENT_METRICS, CONTRACTS
 from pipelines.time_ranges import TimeRange, midnight
 from tests.integration.test_readme import HASTE
-from tests.spark.local_session import start_session
 
 ROOT = CONF_PATH.parent
 COMMAND = [sys.executable, "-P", "-m", "pipelines"]
 TODAY = datetime.now(tz=UTC).date()
 DAY = timedelta(days=1)
 PATIENCE_S = 300
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    session = start_session(tmp_path_factory.mktemp("warehouse"))
-    yield session
-    session.stop()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import lz4.frame
-import pytest
 from confluent_kafka import Producer
 
 from pipelines.tables import CLIENT_PUSHES, QUARANTINE
@@ -19,7 +18,6 @@ from tests.integration.job_support import (
     read_rows,
     run_once,
 )
-from tests.spark.local_session import start_session
 from tests.spark.telemetry_records import make_headers
 from tests.unit.udfs.test_compression import raw_snappy, xerial, zstd
 
@@ -41,13 +39,6 @@ BOMBS = {
 }
 ALLOWANCE_MIB = 48
 """What a worker's memory varies by anyway; far less than a bomb."""
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    session = start_session(tmp_path_factory.mktemp("warehouse"))
-    yield session
-    session.stop()
 
 
 def send(servers, pushes):

@@ -14,20 +14,12 @@ from tests.integration.job_support import (
     create_topic,
     make_settings,
 )
-from tests.spark.local_session import start_session
 from tests.spark.telemetry_records import make_headers
 
 LIMIT = 40
 PUSHES = 100
 POINTS = 3
 PATIENCE_S = 600
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    session = start_session(tmp_path_factory.mktemp("warehouse"))
-    yield session
-    session.stop()
 
 
 def send_backlog(servers, topic):

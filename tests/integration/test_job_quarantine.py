@@ -17,7 +17,6 @@ from tests.integration.job_support import (
     read_rows,
     run_once,
 )
-from tests.spark.local_session import start_session
 from tests.spark.telemetry_records import INSTANCE, make_headers
 
 CAPTURES = CONF_PATH.parent / "tests" / "golden" / "telemetry"
@@ -59,13 +58,6 @@ HAS_BODY_FAULT = {
     "truncated_frame",
     "too_large",
 }
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    session = start_session(tmp_path_factory.mktemp("warehouse"))
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")

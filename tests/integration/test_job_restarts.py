@@ -17,7 +17,6 @@ from tests.integration.job_support import (
     read_rows,
     run_once,
 )
-from tests.spark.local_session import start_session
 
 # Before the next table is the same state as after this one.
 POINTS = [
@@ -39,13 +38,6 @@ def stop_at(point):
             raise StoppedHereError(point)
 
     return observe
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    session = start_session(tmp_path_factory.mktemp("warehouse"))
-    yield session
-    session.stop()
 
 
 @pytest.fixture

@@ -21,19 +21,11 @@ from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
 from tests.integration.job_support import make_settings
 from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
-from tests.spark.local_session import start_session
 
 ROOT = CONF_PATH.parent
 COMMAND = [sys.executable, "-P", "-m", "pipelines"]
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SPAN = TimeRange(NOON, NOON + timedelta(hours=1))
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    session = start_session(tmp_path_factory.mktemp("warehouse"))
-    yield session
-    session.stop()
 
 
 def test_a_range_without_pushes_and_tables_that_are_not_there_are_named(
