@@ -30,8 +30,7 @@ from .transforms.client_config_diffs import (
 )
 
 Say = Callable[[str], None]
-_NEAR = 5
-_DEFAULT, _LIVE = "default", "live"
+_DEFAULT, _LIVE, _NEAR = "default", "live", 5
 
 
 class UnknownClient(PipelineError):
@@ -76,19 +75,16 @@ class ConfigCommand:
         answers[action](asked)
 
     def describe(self, asked: ConfigQuestion) -> None:
-        """Print the configuration of client instances, or of clients at a moment."""
+        """Print the configuration of instances, or of clients at a moment."""
         if asked.at is not None:
             self._describe_at(asked, asked.at)
             return
-        entries = self._find(ENTRIES, asked)
+        states = self._read_states(asked)
+        entries = self._narrow(self._select(ENTRIES, asked), asked)
         if not asked.is_all:
             entries = entries.where(F.col("status") != _DEFAULT)
-        states = self._read_states(asked)
-        shown = self._narrow(entries, asked).where(
-            F.col("client_instance_id").isin(*states)
-        )
-        rows = shown.orderBy(*LOGICAL_CLIENT, "client_instance_id", "config_key")
-        found = rows.collect()
+        shown = entries.where(F.col("client_instance_id").isin(*states))
+        found = shown.orderBy("client_instance_id", "config_key").collect()
         if asked.is_json:
             self._print_json(found)
             return
@@ -195,11 +191,15 @@ class ConfigCommand:
 
         Raises: UnknownClient where there is none, with names that are near.
         """
+        rows = self._select(view, asked)
+        if rows.isEmpty():
+            self._refuse(asked)
+        return rows
+
+    def _select(self, view: str, asked: ConfigQuestion) -> DataFrame:
         rows = self._spark.table(view)
         for condition in _conditions(rows, asked):
             rows = rows.where(condition)
-        if rows.isEmpty():
-            self._refuse(asked)
         return rows
 
     def _refuse(self, asked: ConfigQuestion) -> None:

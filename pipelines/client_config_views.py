@@ -98,8 +98,9 @@ SELECT {_IDENTITY}, config_key, config_value, config_type, is_default, status,
 FROM (SELECT *, {TRIMMED} AS trimmed FROM found)
 """  # noqa: S608 - names of our own contracts
 
-# A holder that pushed anew, and otherwise, has stopped holding; one that telemetry has
-# never seen is taken to live. What references leave out says nothing.
+# A holder that pushed anew, and otherwise, has stopped holding. One that telemetry has
+# never seen is taken to live, and so is one that pushed a configuration after its end.
+# What references leave out says nothing.
 _TIMELINE_SQL = f"""
 WITH held AS (
   SELECT logical_client, config_key, value_id, valid_from, config_value,
@@ -115,18 +116,21 @@ ends AS (
   FROM {{clients}} WHERE state <> 'live'
 ),
 closed AS (
-  SELECT held.logical_client, held.config_key, held.value_id, held.valid_from,
+  SELECT logical_client, config_key, value_id, valid_from,
     max(coalesce(ended_at, moved_at)) AS ended_at
   FROM (
-    SELECT held.*, CASE WHEN c.received_at > held.valid_from AND (
-      NOT map_contains_key(c.configs, held.config_key)
-      OR c.configs[held.config_key].config_value <> held.config_value
-    ) THEN c.received_at END AS moved_at
-    FROM held LEFT JOIN {CLIENT_CONFIGS.name} AS c
+    SELECT held.*,
+      IF(c.received_at > ends.ended_at, NULL, ends.ended_at) AS ended_at,
+      CASE WHEN c.received_at > held.valid_from AND (
+        NOT map_contains_key(c.configs, held.config_key)
+        OR c.configs[held.config_key].config_value <> held.config_value
+      ) THEN c.received_at END AS moved_at
+    FROM held
+    LEFT JOIN {CLIENT_CONFIGS.name} AS c
       ON held.client_instance_id = c.client_instance_id
-  ) AS held
-  LEFT JOIN ends ON held.client_instance_id = ends.client_instance_id
-  GROUP BY held.logical_client, held.config_key, held.value_id, held.valid_from
+    LEFT JOIN ends ON held.client_instance_id = ends.client_instance_id
+  )
+  GROUP BY logical_client, config_key, value_id, valid_from
   HAVING count(*) = count(coalesce(ended_at, moved_at)) AND count(ended_at) > 0
 )
 SELECT {{columns}}

@@ -177,7 +177,12 @@ def test_every_catalogued_default_is_typed_as_the_job_would_type_it(spark):
         assert repr(value) == repr(None if nothing else expected), row
 
 
-TELEMETRY = {"gone": (9, True), "silent": (5, False), "live": (1, False)}
+TELEMETRY = {
+    "gone": (9, True),
+    "silent": (5, False),
+    "live": (1, False),
+    "back": (9, False),
+}
 """Client instance to hours since its last push, and whether it ended by that."""
 
 
@@ -194,7 +199,9 @@ def test_a_value_ends_with_the_last_of_its_holders(spark, settings, entries):
     pushes = [{"client_instance_id": n, "received_at": at} for n, at in lasts.items()]
     append(spark, settings, CLIENT_PUSHES, *pushes)
     moved = instance("live", {"acks": held("new")}, received_at=hours(3))
-    append(spark, settings, CLIENT_CONFIGS, moved)
+    # It pushed its configuration after it had fallen silent.
+    back = instance("back", {"acks": held("back")}, received_at=NOW)
+    append(spark, settings, CLIENT_CONFIGS, moved, back)
     append(
         spark,
         settings,
@@ -205,6 +212,7 @@ def test_a_value_ends_with_the_last_of_its_holders(spark, settings, entries):
         # Who pushed something else meanwhile no longer holds.
         span("acks", "moved", 0, client_instance_ids=["gone", "live"]),
         span("acks", "new", 3, client_instance_ids=["live"]),
+        span("acks", "back", 3, client_instance_ids=["back"]),
     )
     views.register(spark, settings)
     rows = spark.table(TIMELINE).collect()
@@ -221,4 +229,5 @@ def test_a_value_ends_with_the_last_of_its_holders(spark, settings, entries):
         "old": (hours(1), False),
         "moved": (NOW - timedelta(hours=9), False),
         "new": (None, True),
+        "back": (None, True),
     }

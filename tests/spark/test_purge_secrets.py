@@ -1,7 +1,9 @@
 """After a rule was tightened nothing of what it hides is left, in no byte."""
 
 import dataclasses
+import os
 import pathlib
+import time
 from datetime import UTC
 
 import pytest
@@ -17,6 +19,7 @@ from pipelines.client_config_tables import (
 )
 from pipelines.errors import MissingTable
 from pipelines.jobs import purge_secrets
+from pipelines.jobs.purge_secrets import SecretsRemain
 from pipelines.settings import load_settings
 from pipelines.table_locations import identify_table
 from pipelines.table_setup import ensure_tables
@@ -24,6 +27,9 @@ from tests.spark.config_rows import JAVA, append, entry, held, hours, instance, 
 
 CANARY = "canary7f3a"
 BY_VALUE, BY_KEY, DROPPED = (f"{CANARY}-{n}" for n in ("value", "key", "dropped"))
+
+
+HOUR_S = 3600
 
 
 def rule(name, action, **conditions):
@@ -57,6 +63,16 @@ def settings(tmp_path_factory):
 def read(spark, settings, contract, *columns):
     table = spark.table(identify_table(spark, settings.tables, contract))
     return table.select(*columns).collect()
+
+
+def leave_behind(settings, name, age_s):
+    """Write a file that no commit names, as a job does that is killed."""
+    folder = pathlib.Path(settings.tables.root_path) / CLIENT_CONFIGS.name
+    path = folder / name
+    path.write_bytes(CANARY.encode() if age_s else b"")
+    changed = time.time() - age_s
+    os.utime(path, (changed, changed))
+    return path
 
 
 def find_canary(settings):
@@ -124,14 +140,17 @@ def purged(spark, settings):
     spark.conf.set(codec, "uncompressed")
     plant(spark, settings)
     spark.conf.unset(codec)
+    leave_behind(settings, "of-a-killed-job.parquet", 2 * HOUR_S)
+    uncommitted = leave_behind(settings, "of-a-running-job.parquet", 0)
     before = find_canary(settings)
     printed = []
     purge_secrets.run(spark, settings, is_dry_run=True, say=printed.append)
     assert find_canary(settings) == before
-    assert len(before) >= 6
+    assert len(before) >= 7
     dry = list(printed)
     printed.clear()
     purge_secrets.run(spark, settings, is_dry_run=False, say=printed.append)
+    assert uncommitted.exists()
     return dry, printed
 
 
@@ -217,3 +236,15 @@ def test_a_hidden_default_is_unlearned(purged, spark, settings):
     columns = ("config_key", "default_value", "conflicting_values")
     rows = read(spark, settings, CONFIG_DEFAULTS, *columns)
     assert [tuple(row) for row in rows] == [("linger.ms", "5", ["7"])]
+
+
+def test_what_a_job_with_older_rules_writes_meanwhile_is_told(purged, spark, settings):
+    assert purged
+    late = JAVA | {"offset": 9, "configs": [entry("client.rack", "a rack")]}
+
+    def write_once(line):
+        if line.startswith(CLIENT_CONFIG_PUSHES.name):
+            append(spark, settings, CLIENT_CONFIG_PUSHES, late)
+
+    with pytest.raises(SecretsRemain, match="client_config_pushes: a job that was"):
+        purge_secrets.run(spark, settings, is_dry_run=False, say=write_once)

@@ -1,0 +1,67 @@
+"""The commands of the README take out what the shipped rules hide."""
+
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+from pipelines.client_config_tables import (
+    CLIENT_CONFIG_CONTRACTS,
+    CLIENT_CONFIG_PUSHES,
+    CLIENT_CONFIGS,
+)
+from pipelines.settings import CONF_PATH, load_settings
+from pipelines.table_setup import ensure_tables
+from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
+from tests.spark.config_rows import JAVA, append, entry, held, instance
+
+ROOT = CONF_PATH.parent
+CANARY = "canary7f3a"
+
+
+def find_canary(folder):
+    """Return the files of a folder that hold the canary."""
+    return [
+        path.name
+        for path in sorted(pathlib.Path(folder).rglob("*"))
+        if path.is_file() and CANARY.encode() in path.read_bytes()
+    ]
+
+
+def run(command, folder):
+    done = subprocess.run(
+        [
+            *(sys.executable, "-P", "-m", "pipelines"),
+            *shlex.split(command)[1:],
+            *("--set", f"tables.root_path={folder}"),
+            *HASTE,
+        ],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert CANARY not in done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_commands_say_what_they_find_and_leave_no_byte_of_it(spark, tmp_path):
+    settings = load_settings("local", [f"tables.root_path={tmp_path}"])
+    ensure_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
+    spark.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
+    password = entry("ssl.key.password", CANARY, "PASSWORD")
+    push = JAVA | {"decode_status": "ok", "configs": [password]}
+    append(spark, settings, CLIENT_CONFIG_PUSHES, push)
+    configs = {"ssl.key.password": held(CANARY, "STRING"), "acks": held("1")}
+    append(spark, settings, CLIENT_CONFIGS, instance("one", configs))
+    dry_run, purge = (c for c in list_commands() if " purge-secrets" in c)
+    printed = run(dry_run, tmp_path)
+    assert "client_configs: 1 entries in 1 rows would be taken out" in printed
+    assert len(find_canary(tmp_path)) == 2
+    printed = run(purge, tmp_path)
+    assert "client_configs: 1 entries in 1 rows are taken out" in printed
+    assert "out of reach:" in printed
+    assert find_canary(tmp_path) == []
