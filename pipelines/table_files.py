@@ -23,6 +23,7 @@ from .sinks import Transaction
 from .table_locations import open_path
 from .tables import TableContract
 
+MILLISECOND_NS = 1_000_000
 _UNKNOWN_TO_US = (
     "delta.constraints.",
     "delta.columnMapping.mode",
@@ -75,34 +76,45 @@ def append_files(
     app_id, version = transaction.app_id(contract, "append"), transaction.batch_id
     if started.txnVersion(app_id) >= version:
         return
-    _check_writable(contract, location, started.metadata().json())
-    now_ms = time.time_ns() // 1_000_000
+    check_writable(contract, location, started.metadata().json())
+    now_ms = time.time_ns() // MILLISECOND_NS
     seen = {"appId": app_id, "version": version, "lastUpdated": now_ms}
     actions: list[dict[str, object]] = [{"txn": seen}]
-    actions += [_store(spark, contract, location, file, now_ms) for file in files]
-    made = jvm.java.util.ArrayList()
-    parser = _companion(delta.actions, "Action")
-    for action in actions:
-        made.add(parser.fromJson(json.dumps(action)))
+    actions += [store_file(spark, contract, location, file) for file in files]
     started.commit(
-        jvm.org.apache.spark.api.python.PythonUtils.toSeq(made),
+        jvm.org.apache.spark.api.python.PythonUtils.toSeq(parse_actions(jvm, actions)),
         _streaming_update(jvm, delta, transaction),
     )
 
 
+def parse_actions(jvm: Any, actions: Iterable[dict[str, object]]) -> Any:  # noqa: ANN401 - objects of the JVM
+    """Return a Java list of Delta's actions.
+
+    Args:
+        jvm: As py4j has it.
+        actions: As they stand in the log.
+    """
+    made = jvm.java.util.ArrayList()
+    parser = companion(jvm.org.apache.spark.sql.delta.actions, "Action")
+    for action in actions:
+        made.add(parser.fromJson(json.dumps(action)))
+    return made
+
+
 def _streaming_update(jvm: Any, delta: Any, transaction: Transaction) -> Any:  # noqa: ANN401 - objects of the JVM
     mode = jvm.org.apache.spark.sql.streaming.OutputMode.Append()
-    nothing = _companion(jvm.scala, "None")
+    nothing = companion(jvm.scala, "None")
     return delta.DeltaOperations.StreamingUpdate(
         mode, transaction.query_id, transaction.batch_id, nothing
     )
 
 
-def _companion(package: Any, name: str) -> Any:  # noqa: ANN401 - objects of the JVM
+def companion(package: Any, name: str) -> Any:  # noqa: ANN401 - objects of the JVM
+    """Return an object of Scala."""
     return getattr(getattr(package, f"{name}$"), "MODULE$")
 
 
-def _check_writable(contract: TableContract, location: str, metadata: str) -> None:
+def check_writable(contract: TableContract, location: str, metadata: str) -> None:
     """Refuse a table whose writers must do more than write its columns."""
     stated = json.loads(metadata)["metaData"]
     properties = stated.get("configuration", {})
@@ -125,14 +137,17 @@ def _check_writable(contract: TableContract, location: str, metadata: str) -> No
         )
 
 
-def _store(
-    spark: SparkSession,
-    contract: TableContract,
-    location: str,
-    file: NewFile,
-    now_ms: int,
+def store_file(
+    spark: SparkSession, contract: TableContract, location: str, file: NewFile
 ) -> dict[str, object]:
-    """Write a file into the table's folder; return the action that adds it."""
+    """Write a file into the table's folder; return the action that adds it.
+
+    Args:
+        spark: Any session of the job.
+        contract: What the table promises; it is partitioned by event_date.
+        location: Folder of the table.
+        file: Its content.
+    """
     partition = contract.partition_by[0]
     value = file.event_date.isoformat()
     relative = f"{partition}={value}/part-{uuid.uuid4()}.zstd.parquet"
@@ -147,7 +162,7 @@ def _store(
             "path": relative,
             "partitionValues": {partition: value},
             "size": len(file.content),
-            "modificationTime": now_ms,
+            "modificationTime": time.time_ns() // MILLISECOND_NS,
             "dataChange": True,
             "stats": file.statistics,
         }

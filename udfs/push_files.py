@@ -6,7 +6,7 @@ a point costs one small number for each such column. Nothing of a point leaves a
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +16,14 @@ import pyarrow.compute as pc
 from .envelopes import read_envelopes
 from .otlp_metrics import DecodedPushes, iter_decoded
 from .otlp_schema import OK, PUSH_SCHEMA
-from .table_files import FileWriter, TableFile, TableLayout
+from .table_files import EPOCH, DayWriters, TableFile, TableLayout, days_of
 
 Columns = dict[str, pa.Array]
 Floors = Mapping[int, int]
 """Partition to the newest offset that a table holds already."""
 
-EPOCH = date(1970, 1, 1)
 FIRST_DAY, LAST_DAY = 0, (date(9999, 12, 31) - EPOCH).days
 """A producer chooses the timestamp of a record; the folder of a date must be one."""
-MICROS_PER_DAY = 86_400_000_000
 COORDINATES = ("topic", "partition", "offset")
 
 
@@ -54,33 +52,6 @@ class WrittenPart:
     files: list[TableFile]
 
 
-class _Writers:
-    """The open files of one table, one for each day."""
-
-    def __init__(self, layout: TableLayout) -> None:
-        self._layout = layout
-        self._by_day: dict[int, FileWriter] = {}
-
-    def write(
-        self, columns: Columns, days: npt.NDArray[np.int64]
-    ) -> Iterator[TableFile]:
-        """Write rows, each to the file of its day."""
-        arrays = [columns[name] for name in self._layout.columns]
-        rows = pa.RecordBatch.from_arrays(arrays, names=list(self._layout.columns))
-        found = np.unique(days).tolist()
-        for day in found:
-            if day not in self._by_day:
-                dated = EPOCH + timedelta(days=day)
-                self._by_day[day] = FileWriter(self._layout, dated)
-            of_day = rows if len(found) == 1 else rows.filter(pa.array(days == day))
-            yield from self._by_day[day].write(of_day)
-
-    def end(self) -> Iterator[TableFile]:
-        """Return the files that are still open."""
-        for writer in self._by_day.values():
-            yield from writer.end()
-
-
 def write_pushes(
     batches: Iterator[pa.RecordBatch], tables: PushTables
 ) -> Iterator[WrittenPart]:
@@ -95,8 +66,8 @@ def write_pushes(
     Errors: A record that cannot be used, or a body that cannot be decoded, is a row
         of quarantine; never raises for data.
     """
-    points, pushes = _Writers(tables.points), _Writers(tables.pushes)
-    quarantine = _Writers(tables.quarantine)
+    points, pushes = DayWriters(tables.points), DayWriters(tables.pushes)
+    quarantine = DayWriters(tables.quarantine)
     for records in batches:
         batch = read_envelopes(records)
         is_usable = pc.is_null(batch.column("envelope_fault"))
@@ -113,7 +84,7 @@ def write_pushes(
             part = usable.slice(done, decoded.pushes.num_rows)
             done += part.num_rows
             columns = _push_columns(part, decoded)
-            days = _days_of(columns["received_at"])
+            days = days_of(columns["received_at"])
             files = [
                 *points.write(*_point_rows(columns, days, decoded, tables)),
                 *_write_rejected(part, decoded, quarantine, tables),
@@ -124,12 +95,6 @@ def write_pushes(
             )
     last = [*points.end(), *quarantine.end(), *pushes.end()]
     yield WrittenPart(records=0, pushes=None, files=last)
-
-
-def _days_of(times: pa.Array) -> npt.NDArray[np.int64]:
-    """Return days since 1970, UTC."""
-    days: npt.NDArray[np.int64] = times.cast(pa.int64()).to_numpy() // MICROS_PER_DAY
-    return days
 
 
 def _push_columns(part: pa.RecordBatch, decoded: DecodedPushes) -> Columns:
@@ -193,7 +158,7 @@ def _spread(column: pa.Array, places: pa.Int32Array) -> pa.Array:
 def _write_rejected(
     part: pa.RecordBatch,
     decoded: DecodedPushes | None,
-    quarantine: _Writers,
+    quarantine: DayWriters,
     tables: PushTables,
 ) -> Iterator[TableFile]:
     """Write what has a fault of the envelope, or else of the body."""
@@ -212,5 +177,5 @@ def _write_rejected(
     chosen = pa.array(is_rejected)
     rows = {name: column.filter(chosen) for name, column in columns.items()}
     rows["source_job"] = pa.array([tables.source_job] * len(rows["reason"]))
-    days = np.clip(_days_of(rows["kafka_timestamp"]), FIRST_DAY, LAST_DAY)
+    days = np.clip(days_of(rows["kafka_timestamp"]), FIRST_DAY, LAST_DAY)
     yield from quarantine.write(rows, days)

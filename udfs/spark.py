@@ -24,13 +24,14 @@ from pyspark.sql.types import (
 from .envelopes import RECORD_SCHEMA, read_envelopes
 from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 from .push_files import PushTables, write_pushes
-from .table_files import TableFile, TableLayout
+from .table_files import DayWriters, TableFile, TableLayout
 
 __all__ = [
     "PushTables",
     "TableLayout",
     "decode_pushes",
     "encode_push_files",
+    "encode_row_files",
 ]
 
 _COORDINATES = ("topic", "partition", "offset")
@@ -176,6 +177,40 @@ def encode_push_files(
                 yield _single_column("file", _file_row(file, schema), schema)
 
     return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, output)
+
+
+def encode_row_files(
+    rows: DataFrame, layout: TableLayout, date_column: str
+) -> DataFrame:
+    """Write rows of a table into files; use with transform.
+
+    Spark's own writer would make one of all NaNs.
+
+    Args:
+        rows: The layout's columns and date_column.
+        layout: What the files look like.
+        date_column: date; each day has files of its own.
+    Returns: FILE_TYPE.
+    Nulls: A null in a required column, or in date_column, fails the task.
+    """
+    schema = to_arrow_schema(FILE_TYPE, timezone="UTC")
+
+    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        writers = DayWriters(layout)
+        for batch in batches:
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            dates = columns[date_column].cast(pa.int32()).to_numpy()
+            for file in writers.write(columns, dates):
+                yield _file_batch(file, schema)
+        for file in writers.end():
+            yield _file_batch(file, schema)
+
+    return rows.select(*layout.columns, date_column).mapInArrow(encode, FILE_TYPE)
+
+
+def _file_batch(file: TableFile, schema: pa.Schema) -> pa.RecordBatch:
+    row = {name: getattr(file, name) for name in FILE_TYPE.names}
+    return pa.RecordBatch.from_pylist([row], schema=schema)
 
 
 def _single_column(name: str, column: pa.Array, schema: pa.Schema) -> pa.RecordBatch:

@@ -20,8 +20,9 @@ from pipelines.kafka_positions import read_topic_bounds
 from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
 from pipelines.sources import read_kafka
-from pipelines.table_columns import BODY, names
+from pipelines.table_columns import BODY
 from pipelines.table_files import append_files
+from pipelines.table_layouts import layout_of
 from pipelines.table_locations import identify_table, locate_table, qualify_path
 from pipelines.table_setup import ensure_tables
 from pipelines.tables import (
@@ -30,7 +31,6 @@ from pipelines.tables import (
     CLIENT_PUSHES,
     CONTRACTS,
     QUARANTINE,
-    STATISTICS_PROPERTY,
     TableContract,
 )
 from pipelines.transforms.client_instances import (
@@ -41,7 +41,7 @@ from pipelines.transforms.client_instances import (
     select_instance_facts,
     select_instances,
 )
-from udfs.spark import PushTables, TableLayout, encode_push_files
+from udfs.spark import PushTables, encode_push_files
 
 JOB_NAME = "client_telemetry_to_delta"
 
@@ -189,24 +189,11 @@ class _BatchWriter:
 def _layouts(start: JobStart, max_decompressed_bytes: int) -> PushTables:
     """Say what the files of each table look like, and what the tables hold already."""
     return PushTables(
-        points=_layout(CLIENT_METRICS),
-        pushes=_layout(CLIENT_PUSHES, uncompressed=frozenset({BODY.name})),
-        quarantine=_layout(QUARANTINE, uncompressed=frozenset({BODY.name})),
+        points=layout_of(CLIENT_METRICS),
+        pushes=layout_of(CLIENT_PUSHES, uncompressed=frozenset({BODY.name})),
+        quarantine=layout_of(QUARANTINE, uncompressed=frozenset({BODY.name})),
         points_floors=start.floors[CLIENT_METRICS.name],
         quarantine_floors=start.floors[QUARANTINE.name],
         source_job=JOB_NAME,
         max_decompressed_bytes=max_decompressed_bytes,
-    )
-
-
-def _layout(
-    contract: TableContract, uncompressed: frozenset[str] = frozenset()
-) -> TableLayout:
-    columns = [c for c in contract.columns if c.name not in contract.partition_by]
-    return TableLayout(
-        table=contract.name,
-        columns=names(columns),
-        required=frozenset(c.name for c in columns if not c.is_nullable),
-        statistics=tuple(contract.properties[STATISTICS_PROPERTY].split(",")),
-        uncompressed=uncompressed,
     )
