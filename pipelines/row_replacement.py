@@ -21,11 +21,17 @@ from delta.exceptions import (
 from delta.tables import DeltaTable
 from py4j.java_gateway import JavaObject
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
-from .table_files import NewFile, check_writable, companion, parse_actions, store_file
+from .table_files import (
+    check_writable,
+    companion,
+    parse_actions,
+    read_file,
+    store_file,
+)
 from .tables import TableContract
 from .transforms.row_digests import FILE_NAME, PUSH
 
@@ -132,7 +138,7 @@ class Replacement:
         try:
             kept.count()  # all at once; they are fetched one by one
             added = [
-                store_file(self._spark, self._contract, location, _new_file(row))
+                store_file(self._spark, self._contract, location, read_file(row))
                 for row in kept.toLocalIterator()
             ]
         finally:
@@ -151,11 +157,3 @@ class Replacement:
         return self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(
             java_list
         ).toSeq()
-
-
-def _new_file(row: Row) -> NewFile:
-    return NewFile(
-        event_date=row["event_date"],
-        content=bytes(row["content"]),
-        statistics=row["statistics"],
-    )

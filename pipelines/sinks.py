@@ -41,6 +41,10 @@ class Transaction:
         """Return the application id of one step on one table."""
         return f"{self.query_id}/{contract.name}/{step}"
 
+    def merge_app_id(self, contract: TableContract) -> str:
+        """Return the application id under which `merge` writes."""
+        return self.app_id(contract, "merge")
+
 
 def log_progress(point: str, rows: int) -> None:
     """Log how far a micro-batch is; the default observer.
@@ -88,7 +92,7 @@ def merge(
         f"`{name}`": f"source.`{name}`" for name in contract.column_names
     }
     session = rows.sparkSession
-    session.conf.set(TXN_APP_ID, transaction.app_id(contract, "merge"))
+    session.conf.set(TXN_APP_ID, transaction.merge_app_id(contract))
     session.conf.set(TXN_VERSION, str(transaction.batch_id))
     try:
         (

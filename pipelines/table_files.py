@@ -1,24 +1,24 @@
 """Commits data files that the job has written itself to a Delta table, once.
 
 Spark's writer would make a row of each point and a column of each row again. The files
-are made by `udfs.table_files`, and come here as bytes; they are stored by Hadoop, as
-everything else is, and enter the table by a transaction of Delta's own: it finds
-conflicts, skips a micro-batch that the table has, and writes checkpoints. What Delta's
+are made by `udfs.table_files`, and stored by the workers or, from their bytes, here by
+Hadoop. They enter the table by a transaction of Delta's own: it finds conflicts, skips
+a micro-batch that the table has, and writes checkpoints. What Delta's
 writer does beyond that (constraints, generated columns, mapped columns) it cannot do
 for these files, so a table that wants it is refused.
 """
 
 import json
 import time
-import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from .errors import IncompatibleTable
+from .local_files import name_file
 from .sinks import Transaction
 from .table_locations import open_path
 from .tables import TableContract
@@ -45,10 +45,25 @@ class NewFile:
 
     event_date: date
     """Its partition."""
-    content: bytes
-    """Parquet."""
     statistics: str
     """JSON, as an add action has it."""
+    size: int
+    """Bytes."""
+    path: str | None
+    """Below the folder of the table, where it is stored already."""
+    content: bytes | None
+    """Parquet, where it is not."""
+
+
+def read_file(row: Row) -> NewFile:
+    """Return a file from a row that names all of these."""
+    return NewFile(
+        event_date=row["event_date"],
+        statistics=row["statistics"],
+        size=row["size"],
+        path=row["path"],
+        content=None if row["content"] is None else bytes(row["content"]),
+    )
 
 
 def append_files(
@@ -68,15 +83,17 @@ def append_files(
         transaction: The micro-batch; Delta keeps the newest one with the table.
     Raises: IncompatibleTable where the table asks for what these files cannot have.
     """
-    # pyspark has no door to a transaction, and Delta's Python none to its files.
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-    session: Any = spark._jsparkSession  # noqa: SLF001
+    jvm, started = _start_transaction(spark, location)
     delta = jvm.org.apache.spark.sql.delta
-    started = delta.DeltaLog.forTable(session, location).startTransaction()
     app_id, version = transaction.app_id(contract, "append"), transaction.batch_id
-    if started.txnVersion(app_id) >= version:
+    if _read_transaction(started, app_id) >= version:
+        _discard(spark, location, files)
         return
-    check_writable(contract, location, started.metadata().json())
+    try:
+        check_writable(contract, location, started.metadata().json())
+    except IncompatibleTable:
+        _discard(spark, location, files)
+        raise
     now_ms = time.time_ns() // MILLISECOND_NS
     seen = {"appId": app_id, "version": version, "lastUpdated": now_ms}
     actions: list[dict[str, object]] = [{"txn": seen}]
@@ -99,6 +116,53 @@ def parse_actions(jvm: Any, actions: Iterable[dict[str, object]]) -> Any:  # noq
     for action in actions:
         made.add(parser.fromJson(json.dumps(action)))
     return made
+
+
+def read_table_state(
+    spark: SparkSession, location: str, app_id: str
+) -> tuple[int, int]:
+    """Return the version of a table, and the newest transaction of an application.
+
+    Args:
+        spark: Any session of the job.
+        location: Folder of the table.
+        app_id: Application id of transactions; -1 where the table has none of it.
+    """
+    _, started = _start_transaction(spark, location)
+    return started.snapshot().version(), _read_transaction(started, app_id)
+
+
+def _read_transaction(started: Any, app_id: str) -> int:  # noqa: ANN401 - an object of the JVM
+    """Return the newest transaction of an application, or -1.
+
+    As with Delta's own txnVersion the commit fails where somebody else makes another
+    one meanwhile. But that reads the whole state of the table by a job of Spark, for
+    each version anew; the checksum file of a version names its transactions already.
+    """
+    known = started.snapshot().setTransactionsIfKnown()
+    if known.isEmpty():
+        return int(started.txnVersion(app_id))
+    started.readTxn().addOne(app_id)
+    seen = known.get()
+    every = [seen.apply(place) for place in range(seen.size())]
+    return next((t.version() for t in every if t.appId() == app_id), -1)
+
+
+def _start_transaction(spark: SparkSession, location: str) -> tuple[Any, Any]:
+    """Return the JVM and a transaction upon the newest version of a table."""
+    # pyspark has no door to a transaction, and Delta's Python none to its files.
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
+    session: Any = spark._jsparkSession  # noqa: SLF001
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, location)
+    return jvm, log.startTransaction()
+
+
+def _discard(spark: SparkSession, location: str, files: Iterable[NewFile]) -> None:
+    """Delete stored files that do not enter the table."""
+    for file in files:
+        if file.path is not None:
+            file_system, path = open_path(spark, f"{location}/{file.path}")
+            file_system.delete(path, False)
 
 
 def _streaming_update(jvm: Any, delta: Any, transaction: Transaction) -> Any:  # noqa: ANN401 - objects of the JVM
@@ -140,28 +204,28 @@ def check_writable(contract: TableContract, location: str, metadata: str) -> Non
 def store_file(
     spark: SparkSession, contract: TableContract, location: str, file: NewFile
 ) -> dict[str, object]:
-    """Write a file into the table's folder; return the action that adds it.
+    """See that a file is in the table's folder; return the action that adds it.
 
     Args:
         spark: Any session of the job.
         contract: What the table promises; it is partitioned by event_date.
         location: Folder of the table.
-        file: Its content.
+        file: Stored already, or its content.
     """
     partition = contract.partition_by[0]
-    value = file.event_date.isoformat()
-    relative = f"{partition}={value}/part-{uuid.uuid4()}.zstd.parquet"
-    file_system, path = open_path(spark, f"{location}/{relative}")
-    stream = file_system.create(path, False)
-    try:
-        stream.write(file.content)
-    finally:
-        stream.close()
+    relative = file.path or name_file(partition, file.event_date)
+    if file.content is not None:
+        file_system, path = open_path(spark, f"{location}/{relative}")
+        stream = file_system.create(path, False)
+        try:
+            stream.write(file.content)
+        finally:
+            stream.close()
     return {
         "add": {
             "path": relative,
-            "partitionValues": {partition: value},
-            "size": len(file.content),
+            "partitionValues": {partition: file.event_date.isoformat()},
+            "size": file.size,
             "modificationTime": time.time_ns() // MILLISECOND_NS,
             "dataChange": True,
             "stats": file.statistics,

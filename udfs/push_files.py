@@ -4,7 +4,7 @@ Strategy: what all points of a push share is a dictionary with one entry a push,
 a point costs one small number for each such column. Nothing of a point leaves as a row.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .client_instances import DecidingPushes
 from .envelopes import read_envelopes
 from .otlp_metrics import DecodedPushes, iter_decoded
 from .otlp_schema import OK, PUSH_SCHEMA
@@ -47,33 +48,38 @@ class WrittenPart:
     """What some records have become."""
 
     records: int
-    pushes: pa.RecordBatch | None
-    """The usable ones with what was decoded, without their bodies."""
     files: list[TableFile]
+    deciding: pa.Table | None = None
+    """With the last part: the pushes that say who their client instances are, with
+    what was decoded; null where no push is usable."""
 
 
 def write_pushes(
-    batches: Iterator[pa.RecordBatch], tables: PushTables
+    batches: Iterator[pa.RecordBatch],
+    tables: PushTables,
+    push_columns: Sequence[str],
 ) -> Iterator[WrittenPart]:
     """Decode pushes and write the rows of three tables into files.
 
     Args:
         batches: Records, as `envelopes.read_envelopes` wants them.
         tables: What to write.
-    Returns: Parts in the order of the records; the last one has only files.
-    Shape: Each record is counted once, each usable one is a row of `pushes`.
+        push_columns: What is kept of each push that decides, of envelope and result.
+    Returns: Parts in the order of the records; the last one counts none.
+    Shape: Each record is counted once; `deciding` as `select_deciding` has it.
     Nulls: As in `otlp_metrics.iter_decoded`.
     Errors: A record that cannot be used, or a body that cannot be decoded, is a row
         of quarantine; never raises for data.
     """
     points, pushes = DayWriters(tables.points), DayWriters(tables.pushes)
     quarantine = DayWriters(tables.quarantine)
+    instances = DecidingPushes(tuple(push_columns))
     for records in batches:
         batch = read_envelopes(records)
         is_usable = pc.is_null(batch.column("envelope_fault"))
         faulty = batch.filter(pc.invert(is_usable))
         files = list(_write_rejected(faulty, None, quarantine, tables))
-        yield WrittenPart(records=faulty.num_rows, pushes=None, files=files)
+        yield WrittenPart(records=faulty.num_rows, files=files)
         usable = batch if faulty.num_rows == 0 else batch.filter(is_usable)
         done = 0
         for decoded in iter_decoded(
@@ -90,11 +96,12 @@ def write_pushes(
                 *_write_rejected(part, decoded, quarantine, tables),
                 *pushes.write(columns, days),
             ]
-            yield WrittenPart(
-                records=part.num_rows, pushes=_without_body(columns), files=files
+            instances.add(
+                pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
             )
+            yield WrittenPart(records=part.num_rows, files=files)
     last = [*points.end(), *quarantine.end(), *pushes.end()]
-    yield WrittenPart(records=0, pushes=None, files=last)
+    yield WrittenPart(records=0, files=last, deciding=instances.reduce())
 
 
 def _push_columns(part: pa.RecordBatch, decoded: DecodedPushes) -> Columns:
@@ -103,11 +110,6 @@ def _push_columns(part: pa.RecordBatch, decoded: DecodedPushes) -> Columns:
     columns |= dict(zip(PUSH_SCHEMA.names, decoded.pushes.columns, strict=True))
     columns["body_bytes"] = pc.binary_length(columns["body"]).cast(pa.int32())
     return columns
-
-
-def _without_body(columns: Columns) -> pa.RecordBatch:
-    kept = {name: column for name, column in columns.items() if name != "body"}
-    return pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept))
 
 
 def _is_beyond(

@@ -1,6 +1,6 @@
 """Kernels as DataFrame steps; their meaning stands in the kernels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -21,13 +21,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from .envelopes import RECORD_SCHEMA, read_envelopes
+from .envelopes import RECORD_SCHEMA
 from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 from .push_files import PushTables, write_pushes
 from .table_files import DayWriters, TableFile, TableLayout
 
 __all__ = [
     "PushTables",
+    "StoreFile",
     "TableLayout",
     "decode_pushes",
     "encode_push_files",
@@ -127,56 +128,65 @@ def decode_pushes(pushes: DataFrame, *, max_decompressed_bytes: int) -> DataFram
     return pushes.select(*_INPUT).mapInArrow(decode, DECODED_TYPE)
 
 
+StoreFile = Callable[[TableFile], str]
+"""Puts a file where its table is, and returns its path below the table's folder."""
+
 FILE_TYPE = StructType(
     [
         StructField("table", StringType()),
         StructField("event_date", DateType()),
         StructField("row_count", LongType()),
         StructField("statistics", StringType()),
+        StructField("size", LongType()),
+        StructField("path", StringType()),
         StructField("content", BinaryType()),
     ]
 )
-"""A file for a table, or part of it; see `table_files.TableFile`."""
+"""A file for a table, stored at path or with its content; see table_files.TableFile."""
+ENCODED_TYPE = StructType(
+    [
+        StructField("records", LongType()),
+        StructField("deciding", BinaryType()),
+        *FILE_TYPE.fields,
+    ]
+)
+"""What becomes of records; see encode_push_files."""
 
 
 def encode_push_files(
-    records: DataFrame, tables: PushTables, push_columns: Sequence[str]
+    records: DataFrame,
+    tables: PushTables,
+    push_columns: Sequence[str],
+    store: StoreFile | None,
 ) -> DataFrame:
     """Decode pushes into files of three tables; use with transform.
 
     Args:
         records: Columns of Spark's Kafka source, headers included.
         tables: What to write.
-        push_columns: What comes back of each usable push.
-    Returns: records long, push struct of push_columns, file FILE_TYPE.
+        push_columns: What comes back of the pushes that decide.
+        store: Called by the Python workers for each file; None hands the bytes back.
+    Returns: ENCODED_TYPE.
     Shape: Rows of three kinds: `records` counts records that rows before it stand for,
-        `push` is a usable push, `file` is a file. The other columns are null there.
+        `deciding` is an Arrow stream of the pushes of one task that say who their
+        client instances are, all others are those of a `table_files.TableFile`. The
+        columns of other kinds are null.
+    Nulls: Of a file, either path or content.
     Errors: As in `push_files.write_pushes`; never raises for data.
     """
-    envelope = read_envelopes(pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA))
-    fields = [*_spark_fields(envelope.schema), *_spark_fields(PUSH_SCHEMA)]
-    kinds = {field.name: field.dataType for field in fields}
-    push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
-    output = StructType(
-        [
-            StructField("records", LongType()),
-            StructField("push", push_type),
-            StructField("file", FILE_TYPE),
-        ]
-    )
-    schema = to_arrow_schema(output, timezone="UTC")
+    schema = to_arrow_schema(ENCODED_TYPE, timezone="UTC")
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for part in write_pushes(batches, tables):
-            if part.pushes is not None:
-                yield _single_column("push", _as_structs(part.pushes, schema), schema)
+        for part in write_pushes(batches, tables, push_columns):
+            rows: list[dict[str, object]] = [_file_row(f, store) for f in part.files]
             if part.records:
-                counted = pa.array([part.records])
-                yield _single_column("records", counted, schema)
-            for file in part.files:
-                yield _single_column("file", _file_row(file, schema), schema)
+                rows.append({"records": part.records})
+            if part.deciding is not None:
+                rows.append({"deciding": _as_stream(part.deciding)})
+            if rows:
+                yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
-    return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, output)
+    return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, ENCODED_TYPE)
 
 
 def encode_row_files(
@@ -201,33 +211,28 @@ def encode_row_files(
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             dates = columns[date_column].cast(pa.int32()).to_numpy()
             for file in writers.write(columns, dates):
-                yield _file_batch(file, schema)
+                yield pa.RecordBatch.from_pylist([_file_row(file, None)], schema)
         for file in writers.end():
-            yield _file_batch(file, schema)
+            yield pa.RecordBatch.from_pylist([_file_row(file, None)], schema)
 
     return rows.select(*layout.columns, date_column).mapInArrow(encode, FILE_TYPE)
 
 
-def _file_batch(file: TableFile, schema: pa.Schema) -> pa.RecordBatch:
-    row = {name: getattr(file, name) for name in FILE_TYPE.names}
-    return pa.RecordBatch.from_pylist([row], schema=schema)
+def _file_row(file: TableFile, store: StoreFile | None) -> dict[str, object]:
+    return {
+        "table": file.table,
+        "event_date": file.event_date,
+        "row_count": file.row_count,
+        "statistics": file.statistics,
+        "size": len(file.content),
+        "path": None if store is None else store(file),
+        "content": file.content if store is None else None,
+    }
 
 
-def _single_column(name: str, column: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows that have one column and nulls in the others."""
-    arrays = [
-        column if field.name == name else pa.nulls(len(column), field.type)
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _as_structs(pushes: pa.RecordBatch, schema: pa.Schema) -> pa.StructArray:
-    fields = list(schema.field("push").type)
-    arrays = [pushes.column(field.name).cast(field.type) for field in fields]
-    return pa.StructArray.from_arrays(arrays, fields=fields)
-
-
-def _file_row(file: TableFile, schema: pa.Schema) -> pa.StructArray:
-    row = {name: getattr(file, name) for name in FILE_TYPE.names}
-    return pa.array([row], schema.field("file").type)
+def _as_stream(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
