@@ -12,6 +12,7 @@ from .listener_records import (
     LimitSettings,
     ListenerSettings,
 )
+from .proxy_settings import ProxySettings
 from .secret_references import SecretReference
 from .setting_keys import MAX_INT32, MAX_PORT, key
 
@@ -45,6 +46,11 @@ class KafkaSettings:
         "Whether the broker's name must stand in its certificate.",
         choices=("https", "none"),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamSettings(KafkaSettings):
+    """The cluster behind the proxy; without bootstrap_servers, that of [kafka]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +228,8 @@ class Settings:
     listeners: tuple[ListenerSettings, ...]
     authentication: AuthenticationSettings
     limits: LimitSettings
+    proxy: ProxySettings
+    upstream: UpstreamSettings
     subscriptions: tuple[SubscriptionSettings, ...]
     client_config: ClientConfigSettings
     sensitive_keys: SensitiveKeySettings
