@@ -143,7 +143,7 @@ CLIENT_CONFIG_HISTORY = TableContract(
     properties={
         "delta.enableDeletionVectors": "true",
         STATISTICS_PROPERTY: "logical_client,principal,client_id,config_key,"
-        "valid_from,valid_to,is_current",
+        "valid_from,valid_to",
     },
 )
 
@@ -178,7 +178,12 @@ CONFIG_DEFAULTS = TableContract(
         "config_key",
     ),
     contract_version=1,
-    properties={"delta.enableDeletionVectors": "true"},
+    properties={
+        "delta.enableDeletionVectors": "true",
+        # Never of a value: statistics stay in the log when a value is taken out.
+        STATISTICS_PROPERTY: "client_software_name,client_software_version,"
+        "client_type,config_key",
+    },
 )
 
 CONFIG_VIOLATIONS = TableContract(

@@ -1,6 +1,7 @@
 """What readers see: each table under its name, and the views beside them.
 
-`clients` says how each client instance is, `newest_values` what it reported last.
+`clients` says how each client instance is, `newest_values` what it reported last. Those
+of client configurations are in client_config_views.
 
 The names are temporary views of one session: reading takes no lock that a job or
 another reader could wait for.
@@ -8,6 +9,8 @@ another reader could wait for.
 
 from pyspark.sql import SparkSession
 
+from .client_config_tables import CLIENT_CONFIG_CONTRACTS
+from .client_config_views import register_client_configs
 from .setting_records import Settings
 from .table_locations import has_table, identify_table
 from .tables import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES, CONTRACTS
@@ -87,7 +90,7 @@ def register(spark: SparkSession, settings: Settings) -> list[str]:
         settings: Say where the tables are.
     """
     registered = []
-    for contract in CONTRACTS:
+    for contract in (*CONTRACTS, *CLIENT_CONFIG_CONTRACTS):
         table = identify_table(spark, settings.tables, contract)
         if has_table(spark, table):
             # As SQL text: looked up at each use, so that readers see new rows.
@@ -102,6 +105,13 @@ def register(spark: SparkSession, settings: Settings) -> list[str]:
         query = _NEWEST_VALUES_SQL.format(metrics=CLIENT_METRICS.name)
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NEWEST_VALUES} AS {query}")
         registered.append(NEWEST_VALUES)
+    registered += register_client_configs(
+        spark,
+        settings,
+        registered,
+        clients=CLIENTS,
+        silent_after=SILENT_AFTER_INTERVALS,
+    )
     return sorted(registered)
 
 

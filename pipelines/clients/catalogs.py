@@ -18,7 +18,7 @@ from .sensitive_keys import SensitiveKeyRules, compile_rules
 
 JAVA_VERSION = "4.3.1"
 LIBRDKAFKA_FILE = "librdkafka-2.15.csv"
-_TYPES = {
+LIBRDKAFKA_TYPES = {
     "boolean": "BOOLEAN",
     "float": "DOUBLE",
     "integer": "INT",
@@ -65,7 +65,7 @@ def load_librdkafka_catalog() -> LibrdkafkaCatalog:
             continue
         config = Config(
             name=row["name"],
-            type_name=_TYPES[row["type"]],
+            type_name=LIBRDKAFKA_TYPES[row["type"]],
             default=row["default"],
             client_types=row["applies_to"],
         )

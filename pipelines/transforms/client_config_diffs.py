@@ -1,0 +1,139 @@
+"""Configurations at a moment, what differs between two, and who disagrees. Reads only.
+
+A value is what was pushed. A null one was hidden, or is a reference to a default where
+only those are stored; two hidden values count as the same, for nobody can tell.
+"""
+
+from datetime import datetime
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+LOGICAL_CLIENT = ("logical_client", "principal", "client_id", "client_type")
+VALUE = ("config_key", "config_value", "is_default")
+
+# The SQL functions are made of the same texts.
+BY_VALUE = {
+    "is_before": "bool_or(side = 1)",
+    "is_after": "bool_or(side = 2)",
+    "default_before": "bool_or(side = 1 AND is_default)",
+    "default_after": "bool_or(side = 2 AND is_default)",
+}
+"""Aggregates of one value of one key over both sides."""
+IS_REFERENCE = "config_value IS NULL AND is_default"
+BY_KEY = {
+    "before": "sort_array(collect_list(IF(is_before, named_struct('config_value', "
+    "config_value, 'is_default', default_before), NULL)))",
+    "after": "sort_array(collect_list(IF(is_after, named_struct('config_value', "
+    "config_value, 'is_default', default_after), NULL)))",
+    "is_different": "bool_or(is_before <> is_after)",
+}
+"""Aggregates of one key over its values."""
+CHANGE = (
+    "CASE WHEN size(before) = 0 THEN 'added' WHEN size(after) = 0 THEN 'removed' "
+    "ELSE 'changed' END"
+)
+
+
+def select_configs_at(timeline: DataFrame, at: datetime) -> DataFrame:
+    """Return the values that logical clients had at a moment.
+
+    Args:
+        timeline: client_config_timeline, or client_config_history.
+        at: The moment; knows its zone.
+    Returns: LOGICAL_CLIENT, VALUE, config_type, client_instance_ids.
+    Shape: One row for each value; several of one key where instances disagreed.
+    """
+    moment = F.lit(at)
+    is_over = F.coalesce(F.col("valid_to") <= moment, F.lit(col=False))
+    return timeline.where((F.col("valid_from") <= moment) & ~is_over).select(
+        *LOGICAL_CLIENT, *VALUE, "config_type", "client_instance_ids"
+    )
+
+
+def select_instance_configs_at(
+    client_config_pushes: DataFrame, at: datetime
+) -> DataFrame:
+    """Return the values that client instances had pushed last at a moment.
+
+    Args:
+        client_config_pushes: Pushes; those that were not decoded are passed over.
+        at: The moment; knows its zone.
+    Returns: As select_configs_at; client_instance_ids holds the one.
+    Shape: One row for each client instance and key.
+    """
+    newest = F.max_by("configs", F.struct("received_at", "push_id"))
+    return (
+        client_config_pushes.where(F.col("decode_status") == "ok")
+        .where(F.col("received_at") <= F.lit(at))
+        .groupBy(*LOGICAL_CLIENT, "client_instance_id")
+        .agg(newest.alias("configs"))
+        .select("*", F.inline("configs"))
+        .withColumn("client_instance_ids", F.array("client_instance_id"))
+        .select(*LOGICAL_CLIENT, *VALUE, "config_type", "client_instance_ids")
+    )
+
+
+def client_config_diff(before: DataFrame, after: DataFrame) -> DataFrame:
+    """Return the keys whose values differ between two configurations.
+
+    Args:
+        before: VALUE, of one client or of several: at a moment, or one of two clients.
+        after: VALUE, of the same client at another moment, or of another client.
+    Returns: config_key, before and after (arrays of struct config_value, is_default,
+        sorted), change (added, removed, changed); by config_key.
+    Shape: One row a key. A value that is the default on one side and was set to the
+        same on the other is no difference.
+    Nulls: config_value is null where it was hidden, or is a default that is not known.
+    """
+    sides = (
+        before.select(*VALUE, F.lit(1).alias("side"))
+        .unionByName(after.select(*VALUE, F.lit(2).alias("side")))
+        .withColumn("is_reference", F.expr(IS_REFERENCE))
+    )
+    return (
+        sides.groupBy("config_key", "config_value", "is_reference")
+        .agg(*(F.expr(text).alias(name) for name, text in BY_VALUE.items()))
+        .groupBy("config_key")
+        .agg(*(F.expr(text).alias(name) for name, text in BY_KEY.items()))
+        .where("is_different")
+        .select("config_key", "before", "after", F.expr(CHANGE).alias("change"))
+        .orderBy("config_key")
+    )
+
+
+def select_disagreeing_instances(
+    client_config_entries: DataFrame, clients: DataFrame | None = None
+) -> DataFrame:
+    """Return where live instances of one logical client have different values.
+
+    Args:
+        client_config_entries: The view, or part of it.
+        clients: The view of that name; instances that it calls silent or terminated
+            are passed over. Without it, and where it has no row, an instance lives.
+    Returns: LOGICAL_CLIENT, config_key, config_value, is_default, client_instance_ids
+        (sorted), instances (their number); most instances first.
+    Shape: One row a value; at least two for each logical client and key.
+    Nulls: What was hidden is passed over: nobody can tell whether it differs.
+    """
+    live = client_config_entries.where(F.col("config_value").isNotNull())
+    if clients is not None:
+        ended = clients.where(F.col("state") != "live").select("client_instance_id")
+        live = live.join(ended, "client_instance_id", "left_anti")
+    key = [*LOGICAL_CLIENT, "config_key"]
+    held = live.groupBy(*key, "config_value").agg(
+        F.bool_or("is_default").alias("is_default"),
+        F.sort_array(F.collect_set("client_instance_id")).alias("client_instance_ids"),
+    )
+    disagreed = (
+        held.groupBy("logical_client", "config_key")
+        .agg(F.count("*").alias("different"))
+        .where("different > 1")
+        .drop("different")
+    )
+    return (
+        held.join(disagreed, ["logical_client", "config_key"], "left_semi")
+        .withColumn("instances", F.size("client_instance_ids"))
+        .select(*key, "config_value", "is_default", "client_instance_ids", "instances")
+        .orderBy("logical_client", "config_key", F.desc("instances"), "config_value")
+    )

@@ -1,0 +1,224 @@
+"""Entries, completed by defaults, and the history closed where telemetry knows more."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pipelines import views
+from pipelines.catalog_entries import load_catalog_entries
+from pipelines.client_config_tables import (
+    CLIENT_CONFIG_CONTRACTS,
+    CLIENT_CONFIG_HISTORY,
+    CLIENT_CONFIGS,
+    CONFIG_DEFAULTS,
+)
+from pipelines.client_config_views import ENTRIES, TIMELINE
+from pipelines.config_value_sql import PARSED, TRIMMED
+from pipelines.settings import load_settings
+from pipelines.table_setup import ensure_tables
+from pipelines.tables import CLIENT_INSTANCES, CLIENT_PUSHES
+from tests.spark.config_rows import (
+    JAVA,
+    TYPED,
+    append,
+    held,
+    hours,
+    instance,
+    span,
+)
+from udfs.config_values import INVALID, parse_value
+
+NOW = datetime.now(tz=UTC)
+
+
+DEFAULTED = "a client that sends defaults"
+BARE = "a client that sends none"
+LIBRDKAFKA = {
+    "client_software_name": "confluent-kafka-python",
+    "client_software_version": "2.16.1-librdkafka-2.15.0",
+}
+
+
+def default(key, value, config_type="STRING", **fields):
+    known = {"client_type": "producer", "config_key": key, "default_value": value}
+    return JAVA | known | {"config_type": config_type} | fields
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    return load_settings("base", [f"tables.root_path={tmp_path_factory.mktemp('t')}"])
+
+
+@pytest.fixture(scope="module")
+def entries(spark, settings):
+    """Column to (client instance, key) to value, of the view over all clients."""
+    ensure_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
+    acks = {"acks": held("1")}
+    append(
+        spark,
+        settings,
+        CLIENT_CONFIGS,
+        instance(
+            DEFAULTED,
+            {
+                **acks,
+                "batch.size": held("9", "INT", "default"),
+                "linger.ms": held(None, "LONG", "default"),
+                "ssl.key.password": held(None, "PASSWORD", "redacted"),
+                "retries": held("many", "INT", "invalid_value"),
+            },
+        ),
+        instance(BARE, acks),
+        instance("3.7", acks, client_software_version="3.7.0"),
+        instance("4.0", acks, client_software_version="4.0.0"),
+        instance("unknown", acks, client_software_version="unknown"),
+        instance(
+            "librdkafka",
+            {"buffer.memory": held("1024", "LONG"), "linger.ms": held("9", "LONG")},
+            **LIBRDKAFKA,
+        ),
+        instance("typeless", acks, client_type=None),
+        instance("strange", acks, client_software_name="strange"),
+    )
+    append(
+        spark,
+        settings,
+        CONFIG_DEFAULTS,
+        default("linger.ms", "7", "LONG"),
+        default("linger.ms", "0", "LONG", client_software_version="3.9.2"),
+        default("max.block.ms", "3", "LONG"),
+    )
+    views.register(spark, settings)
+    return {
+        (row["client_instance_id"], row["config_key"]): row
+        for row in spark.table(ENTRIES).collect()
+    }
+
+
+def of_instance(entries, name, *columns):
+    return {
+        key: tuple(row[column] for column in columns)
+        for (instance_id, key), row in entries.items()
+        if instance_id == name
+    }
+
+
+def test_every_table_and_view_is_registered_without_telemetry(spark, settings, entries):
+    names = [contract.name for contract in CLIENT_CONFIG_CONTRACTS]
+    expected = sorted([*names, ENTRIES, TIMELINE, "config_catalog"])
+    assert views.register(spark, settings) == expected
+    assert spark.table("config_catalog").where("default_value = 'all'").count() > 0
+    assert entries
+
+
+def test_what_was_pushed_stands_as_it_was_pushed_and_references_are_filled(entries):
+    columns = ("config_value", "value_long", "status", "source", "is_pushed")
+    # Of a client that sends defaults, a key that it did not send is not known.
+    assert of_instance(entries, DEFAULTED, *columns) == {
+        "acks": ("1", None, "overridden", "pushed", True),
+        "batch.size": ("9", 9, "default", "pushed", True),
+        "linger.ms": ("7", 7, "default", "config_defaults", True),
+        "ssl.key.password": (None, None, "redacted", "pushed", True),
+        "retries": ("many", None, "invalid_value", "pushed", True),
+    }
+
+
+def test_a_client_without_defaults_is_completed_by_learned_ones_then_the_catalog(
+    entries,
+):
+    columns = ("config_value", "value_long", "source", "catalog_version", "is_pushed")
+    found = of_instance(entries, BARE, *columns)
+    assert found["acks"] == ("1", None, "pushed", None, True)
+    assert found["linger.ms"] == ("7", 7, "config_defaults", None, False)
+    assert found["batch.size"] == ("16384", 16384, "catalog", "4.3.1", False)
+    # What every client sets itself, and what a client may have left out as sensitive.
+    hidden = {"bootstrap.servers", "client.id", "ssl.key.password"}
+    assert found.keys().isdisjoint(hidden)
+    assert len(found) > 30
+
+
+@pytest.mark.parametrize(
+    ("version", "nearest"), [("3.7", "3.9.2"), ("4.0", "4.3.1"), ("unknown", "4.3.1")]
+)
+def test_the_nearest_catalogued_release_counts(entries, version, nearest):
+    assert entries[version, "batch.size"]["catalog_version"] == nearest
+
+
+def test_a_config_that_librdkafka_calls_otherwise_is_not_completed(entries):
+    found = of_instance(entries, "librdkafka", "config_value", "catalog_version")
+    others = {"queue.buffering.max.kbytes", "queue.buffering.max.ms"}
+    assert found.keys().isdisjoint(others)
+    assert found["message.max.bytes"] == ("1000000", "2.15")
+
+
+@pytest.mark.parametrize("name", ["typeless", "strange"])
+def test_a_client_of_unknown_type_or_software_is_only_what_it_pushed(entries, name):
+    assert of_instance(entries, name, "source") == {"acks": ("pushed",)}
+
+
+def test_every_catalogued_default_is_typed_as_the_job_would_type_it(spark):
+    texts = {(one.config_type, one.default_value) for one in load_catalog_entries()}
+    texts |= {("INT", " 7 "), ("DOUBLE", "1.5f"), ("DOUBLE", "NaN"), ("INT", "1.0")}
+    texts |= {("LIST", "a , b,"), ("BOOLEAN", " TRUE"), ("SHORT", "40000")}
+    texts |= {("UNHEARD OF", " x "), ("PASSWORD", "x"), ("STRING", " x ")}
+    rows = spark.createDataFrame(
+        sorted(texts), "config_type STRING, config_value STRING"
+    )
+    parsed = [f"{sql} AS {name}" for name, sql in PARSED.items()]
+    found = rows.selectExpr("*", f"{TRIMMED} AS trimmed").selectExpr(
+        "config_type", "config_value", *parsed
+    )
+    for row in found.collect():
+        values = [row[name] for name in TYPED if row[name] is not None]
+        expected = parse_value(row["config_type"], row["config_value"])
+        made = tuple(values[0]) if values and row["value_list"] is not None else None
+        value = made if made is not None else (values[0] if values else None)
+        nothing = expected is INVALID or expected is None
+        assert repr(value) == repr(None if nothing else expected), row
+
+
+TELEMETRY = {"gone": (9, True), "silent": (5, False), "live": (1, False)}
+"""Client instance to hours since its last push, and whether it ended by that."""
+
+
+def test_a_value_ends_with_the_last_of_its_holders(spark, settings, entries):
+    assert entries  # registered before there was any telemetry
+    ensure_tables(spark, settings.tables, [CLIENT_INSTANCES, CLIENT_PUSHES])
+    lasts = {name: NOW - timedelta(hours=one[0]) for name, one in TELEMETRY.items()}
+    instances = [
+        {"client_instance_id": name, "push_interval_ms": 3_600_000}
+        | {"terminated_at": lasts[name] if is_terminated else None}
+        for name, (_, is_terminated) in TELEMETRY.items()
+    ]
+    append(spark, settings, CLIENT_INSTANCES, *instances)
+    pushes = [{"client_instance_id": n, "received_at": at} for n, at in lasts.items()]
+    append(spark, settings, CLIENT_PUSHES, *pushes)
+    moved = instance("live", {"acks": held("new")}, received_at=hours(3))
+    append(spark, settings, CLIENT_CONFIGS, moved)
+    append(
+        spark,
+        settings,
+        CLIENT_CONFIG_HISTORY,
+        span("acks", "ended", 0, client_instance_ids=["gone", "silent"]),
+        span("acks", "unseen", 0, client_instance_ids=["gone", "never seen"]),
+        span("acks", "old", 0, 1, client_instance_ids=["gone"]),
+        # Who pushed something else meanwhile no longer holds.
+        span("acks", "moved", 0, client_instance_ids=["gone", "live"]),
+        span("acks", "new", 3, client_instance_ids=["live"]),
+    )
+    views.register(spark, settings)
+    rows = spark.table(TIMELINE).collect()
+    found = {
+        row["config_value"]: (
+            row["valid_to"] and row["valid_to"].astimezone(UTC),
+            row["is_current"],
+        )
+        for row in rows
+    }
+    assert found == {
+        "ended": (NOW - timedelta(hours=2), False),
+        "unseen": (None, True),
+        "old": (hours(1), False),
+        "moved": (NOW - timedelta(hours=9), False),
+        "new": (None, True),
+    }
