@@ -139,11 +139,11 @@ def _read_transaction(started: Any, app_id: str) -> int:  # noqa: ANN401 - an ob
     one meanwhile. But that reads the whole state of the table by a job of Spark, for
     each version anew; the checksum file of a version names its transactions already.
     """
-    known = started.snapshot().setTransactionsIfKnown()
-    if known.isEmpty():
+    checksum = started.snapshot().checksumOpt()
+    if checksum.isEmpty() or checksum.get().setTransactions().isEmpty():
         return int(started.txnVersion(app_id))
     started.readTxn().addOne(app_id)
-    seen = known.get()
+    seen = checksum.get().setTransactions().get()
     every = [seen.apply(place) for place in range(seen.size())]
     return next((t.version() for t in every if t.appId() == app_id), -1)
 

@@ -121,6 +121,17 @@ def test_the_same_batch_is_appended_once(spark, table):
     assert ids(spark, table) == [1, 2, 3]
 
 
+def test_the_same_batch_is_appended_once_without_checksum_files(spark, table):
+    """They name the transactions of a version; other writers leave none behind."""
+    append(spark, table, make_file((1, "a", 0.5, NOON)), batch_id=3)
+    for file in Path(table, "_delta_log").glob("*.crc"):
+        file.unlink()
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    append(spark, table, make_file((9, "again", 0.5, NOON)), batch_id=3)
+    append(spark, table, make_file((2, "b", 0.5, NOON)), batch_id=4)
+    assert ids(spark, table) == [1, 2]
+
+
 def test_a_batch_that_was_there_leaves_no_file_behind(spark, table):
     append(spark, table, make_file((1, "a", 0.5, NOON)))
     append(spark, table, make_file((1, "a", 0.5, NOON)))
