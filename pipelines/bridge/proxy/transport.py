@@ -49,6 +49,7 @@ class ProxiedConnection(asyncio.Protocol):
         "_endpoint",
         "_greeting",
         "_is_admitted",
+        "_is_broker_over",
         "_is_broker_taking",
         "_is_client_over",
         "_is_client_taking",
@@ -80,7 +81,7 @@ class ProxiedConnection(asyncio.Protocol):
         self._responses: ResponseFrames | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._is_admitted = False
-        self._is_client_over = False
+        self._is_client_over = self._is_broker_over = False
         self._is_broker_taking = self._is_client_taking = True
         self._is_draining = False
         self.address = ""
@@ -194,7 +195,10 @@ class ProxiedConnection(asyncio.Protocol):
         except MalformedResponse as error:
             self._end_broken(error)
             return
-        self._settle()
+        if self._is_broker_over:
+            self._end_client()
+        else:
+            self._settle()
 
     def broker_made(self, broker: Side) -> None:
         """Begin to pass on, now that the broker is there."""
@@ -248,8 +252,9 @@ class ProxiedConnection(asyncio.Protocol):
             logger.debug(
                 "broker of connection %d: %s", self._connection_id, type(exc).__name__
             )
-        self._broker = None
-        self._end_other(self._client)
+        self._broker = self._requests = None
+        self._is_broker_over = True
+        self._end_client()
 
     def is_reset(self) -> bool:
         """Say whether a side that is not read has dropped its connection."""
@@ -316,6 +321,16 @@ class ProxiedConnection(asyncio.Protocol):
         except BrokenTls as error:
             self._end("broken_tls", error)
             return b""
+
+    def _end_client(self) -> None:
+        """Close behind the last reply of ours: a client that pushes waits for it."""
+        first = self._line[0] if self._line else None
+        responses = self._responses
+        is_cut = (
+            responses is not None and responses.is_amid and not responses.is_blocked
+        )
+        if self._client is None or is_cut or not isinstance(first, OwnReply):
+            self._end_other(self._client)
 
     def _end_other(self, other: Side | None) -> None:
         """Close the other side behind what is still to be written, or forget both."""
