@@ -256,6 +256,13 @@ def run_compaction(
         print(compact_tables.format_compaction(compaction))
 
 
+def run_purge(spark: "SparkSession", settings: Settings, arguments: Namespace) -> None:
+    """Run purge-secrets and print what it found and cannot reach."""
+    from pipelines.jobs import purge_secrets
+
+    purge_secrets.run(spark, settings, is_dry_run=arguments.dry_run, say=print)
+
+
 def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
     """Serve clients until SIGINT or SIGTERM; the second one does not wait for them."""
     from pipelines.bridge.logs import make_handler
@@ -400,6 +407,19 @@ def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
     return 0
 
 
+def run_configs(arguments: Namespace, spark_words: list[str]) -> int:
+    """Print configurations of clients."""
+    from pipelines.client_config_command import ConfigCommand
+    from pipelines.client_config_questions import read_question
+
+    asked = read_question(arguments)
+    settings = read_settings(arguments)
+    with own_session("configs", spark_words) as spark:
+        command = ConfigCommand(spark, settings, datetime.now(tz=UTC), print)
+        command.answer(arguments.action, asked)
+    return 0
+
+
 def run_shell(arguments: Namespace, spark_words: list[str]) -> int:
     """Open a Python prompt with `spark` and the tables."""
     from pipelines import asking
@@ -480,6 +500,8 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
     "replay_pushes": submit_replay,
     "compact_tables": submit_compaction,
     "sql": run_sql,
+    "configs": run_configs,
+    "purge-secrets": submit_job,
     "shell": run_shell,
     "notebook": run_notebook,
     "kafka-client-metrics": run_client_metrics,
@@ -491,6 +513,7 @@ _JOBS: dict[str, Callable[["SparkSession", Settings, Namespace], None]] = {
     "client_telemetry_to_delta": run_telemetry_job,
     "replay_pushes": run_replay,
     "compact_tables": run_compaction,
+    "purge-secrets": run_purge,
 }
 
 if __name__ == "__main__":

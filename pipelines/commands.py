@@ -7,6 +7,7 @@ import argparse
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 from .admin import client_metrics_options
+from .client_config_questions import ACTIONS
 from .command_options import DATE, ENV, MOMENT, SET, Command, flag, option
 from .command_parser import CommandParser
 from .listener_records import SCRAM_MECHANISMS
@@ -185,6 +186,80 @@ COMMANDS = (
             SET,
             option("--limit", "rows to print (default: 1000)", type=int, default=1000),
         ),
+        takes_spark_options=True,
+    ),
+    Command(
+        name="configs",
+        help="print configurations of clients: now, what differs, or how it came",
+        options=(
+            option(
+                "action",
+                "describe: what clients run with; diff: of one client at two moments, "
+                "or of two clients; history: each value and its time",
+                choices=ACTIONS,
+            ),
+            option(
+                "--client-id",
+                "client.id; twice for diff of two clients",
+                default=[],
+                action="append",
+                metavar="ID",
+            ),
+            option(
+                "--client-instance-id",
+                "client instance id, as Kafka prints it; may be repeated",
+                default=[],
+                action="append",
+                metavar="ID",
+            ),
+            option("--principal", "only of this principal, as User:alice"),
+            option(
+                "--client-type",
+                f"only of this type: {', '.join((*CLIENT_TYPES, 'streams'))}",
+                choices=(*CLIENT_TYPES, "streams"),
+                metavar="TYPE",
+            ),
+            option(
+                "--key",
+                "only this configuration key; may be repeated",
+                default=[],
+                action="append",
+                metavar="KEY",
+            ),
+            option(
+                "--at",
+                "describe, diff of two clients: this moment instead of now: 2026-03-01 "
+                "or 2026-03-01T06:00, UTC unless it says otherwise",
+                type=MOMENT,
+                metavar="TIME",
+            ),
+            option(
+                "--from",
+                "diff: the first moment; history: values that ended later only",
+                dest="start",
+                type=MOMENT,
+                metavar="TIME",
+            ),
+            option(
+                "--to",
+                "diff: the second moment (default: now); history: values that began "
+                "before only",
+                dest="end",
+                type=MOMENT,
+                metavar="TIME",
+            ),
+            flag("--all", "describe: defaults as well, also those nobody pushed"),
+            flag("--json", "print JSON"),
+            ENV,
+            SET,
+        ),
+        takes_spark_options=True,
+    ),
+    Command(
+        name="purge-secrets",
+        help="job: take out of the tables of client configurations what the rules for "
+        "sensitive entries hide now; stop client_configs_to_delta before",
+        options=(flag("--dry-run", "say what is found, and change nothing"), ENV, SET),
         takes_spark_options=True,
     ),
     Command(

@@ -37,13 +37,19 @@ def _format_cell(value: object, limit: int) -> str:
     if value is None:
         return _NULL
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
-    # Clients choose these texts; none may move the cursor or hide another.
-    text = "".join(_printable(character) for character in text.replace("\n", " "))
+    text = make_printable(text)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def _printable(character: str) -> str:
-    return character if character.isprintable() else _REPLACEMENT
+def make_printable(text: str) -> str:
+    """Return a text in one line, without what moves the cursor or hides another.
+
+    Clients choose the texts that are printed.
+    """
+    return "".join(
+        character if character.isprintable() else _REPLACEMENT
+        for character in text.replace("\n", " ")
+    )
 
 
 def _join(cells: list[str], widths: list[int], is_number: list[bool]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
@@ -21,9 +22,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from .config_purges import PURGE_TYPE, judge_stored_entries
 from .envelopes import RECORD_SCHEMA
 from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 from .push_files import PushTables, write_pushes
+from .sensitive_keys import SensitiveKeyRules
 from .table_files import DayWriters, TableFile, TableLayout
 
 __all__ = [
@@ -33,6 +36,7 @@ __all__ = [
     "decode_pushes",
     "encode_push_files",
     "encode_row_files",
+    "with_purge_verdicts",
 ]
 
 _COORDINATES = ("topic", "partition", "offset")
@@ -236,3 +240,22 @@ def _as_stream(rows: pa.Table) -> bytes:
         stream.write_table(rows)
     content: bytes = sink.getvalue().to_pybytes()
     return content
+
+
+def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
+    """Judge stored entries again; use with transform.
+
+    Args:
+        rows: Has client_software_name and entries, an array of structs config_key,
+            config_value, config_type and is_default.
+        rules: Those in force.
+    Returns: The rows with `purge`, as config_purges.PURGE_TYPE.
+    """
+
+    def judge(software_names: pa.Array, entries: pa.Array) -> pa.Array:
+        return judge_stored_entries(software_names, entries, rules)
+
+    purge_type = StructType(_spark_fields(PURGE_TYPE))
+    # The stubs lack the hint-only form; naming functionType would warn at run time.
+    judge_udf = arrow_udf(judge, purge_type)  # type: ignore[call-overload]
+    return rows.withColumn("purge", judge_udf("client_software_name", "entries"))

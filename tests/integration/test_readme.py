@@ -61,6 +61,16 @@ RUN_ELSEWHERE |= {
     for command in COMMANDS
     if " kafka-client-metrics " in command
 }
+RUN_ELSEWHERE |= {
+    command: "test_configs_command.py"
+    for command in COMMANDS
+    if re.search(r" configs |client_configuration|client_config_diff", command)
+}
+RUN_ELSEWHERE |= {
+    command: "test_purge_secrets.py"
+    for command in COMMANDS
+    if " purge-secrets" in command
+}
 KAFKA, BRIDGE, JOB, *ASKING = [c for c in COMMANDS if c not in RUN_ELSEWHERE]
 
 

@@ -1,0 +1,187 @@
+"""Configurations of clients as lines of text, in the manner of kafka-configs.sh."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from pyspark.sql import Row
+
+from .console import format_table, make_printable
+
+HIDDEN = "null"
+"""As Kafka shows a sensitive value."""
+_NO_CLIENT_ID = "without a client-id"
+_REDACTED = "redacted"
+_MAX_WIDTH = 60
+"""Longest key and value that others are aligned to."""
+
+
+def describe_instance(
+    instance: Row,
+    entries: Sequence[Row],
+    is_all: bool,  # noqa: FBT001 - of one option
+) -> Iterator[str]:
+    """Return the lines of one client instance.
+
+    Args:
+        instance: Of client_configs, with state.
+        entries: Of client_config_entries, of this instance.
+        is_all: Whether defaults are among them.
+    """
+    which = "All configs" if is_all else "Configs that are not defaults"
+    software = (
+        f"{instance['client_software_name']} {instance['client_software_version']}"
+    )
+    state = f", {instance['state']}" if instance["state"] else ""
+    yield make_printable(
+        f"{which} for client-instance-id {instance['client_instance_id']} "
+        f"({show_client(instance)}, {software}, pushed "
+        f"{show_time(instance['received_at'])}{state}) are:"
+    )
+    yield from _align(
+        [
+            (
+                f"{row['config_key']}={_show_value(row)}",
+                f"sensitive={_flag(row['status'] == _REDACTED)}",
+                f"type={row['config_type'] or 'UNKNOWN'}",
+                f"status={row['status']}",
+                f"source={_show_source(row)}",
+            )
+            for row in entries
+        ]
+    )
+
+
+def describe_moment(
+    at: str,
+    rows: Sequence[Row],
+    is_all: bool,  # noqa: FBT001 - of one option
+) -> Iterator[str]:
+    """Return the lines of logical clients at a moment.
+
+    Args:
+        at: The moment, as text.
+        rows: From select_configs_at, by client and key.
+        is_all: Whether defaults are among them.
+    """
+    which = "All configs" if is_all else "Configs that are not defaults"
+    if not rows:
+        yield f"{which} at {at}: none"
+    for client, of_client in _by_client(rows):
+        yield make_printable(f"{which} for {client} at {at} are:")
+        yield from _align(
+            [
+                (
+                    f"{row['config_key']}={_show_value(row)}",
+                    f"sensitive={_flag(_is_hidden(row))}",
+                    f"type={row['config_type'] or 'UNKNOWN'}",
+                    f"default={_flag(row['is_default'])}",
+                    f"instances={len(row['client_instance_ids'])}",
+                )
+                for row in of_client
+            ]
+        )
+
+
+def describe_diff(titles: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    """Return the lines of a difference.
+
+    Args:
+        titles: Of both sides.
+        rows: From client_config_diff.
+    """
+    yield make_printable(f"- {titles[0]}")
+    yield make_printable(f"+ {titles[1]}")
+    if not rows:
+        yield "no difference"
+    for row in rows:
+        yield make_printable(f"  {row['config_key']} ({row['change']})")
+        for sign, values in (("-", row["before"]), ("+", row["after"])):
+            for one in values:
+                note = " (default)" if one["is_default"] else ""
+                yield make_printable(f"{sign}   {_show_value(one)}{note}")
+
+
+def describe_history(rows: Sequence[Row]) -> Iterator[str]:
+    """Return the lines of a history.
+
+    Args:
+        rows: Of client_config_timeline, by client, key and time.
+    """
+    if not rows:
+        yield "no value in that time"
+    names = ("config_key", "value", "default", "from", "to", "instances")
+    for client, of_client in _by_client(rows):
+        yield make_printable(f"History of {client}:")
+        cells = [
+            (
+                row["config_key"],
+                _show_value(row),
+                _flag(row["is_default"]),
+                show_time(row["valid_from"]),
+                show_time(row["valid_to"]) if row["valid_to"] else "now",
+                len(row["client_instance_ids"]),
+            )
+            for row in of_client
+        ]
+        yield format_table(names, cells)
+
+
+def show_client(row: Row) -> str:
+    """Return who a logical client is."""
+    client_id = row["client_id"]
+    name = _NO_CLIENT_ID if client_id is None else f"client-id {client_id}"
+    return f"{name}, {row['client_type'] or 'client'} of {row['principal']}"
+
+
+def show_time(moment: datetime) -> str:
+    """Return a moment as ISO 8601, in UTC."""
+    # Spark gives moments without a zone, in that of this process.
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def find_near(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return known names that are like the wanted ones."""
+    near = [
+        make_printable(name)
+        for one in wanted
+        for name in difflib.get_close_matches(one, known, n=3)
+    ]
+    return list(dict.fromkeys(near))
+
+
+def _by_client(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    clients: dict[str, list[Row]] = {}
+    for row in rows:
+        clients.setdefault(row["logical_client"], []).append(row)
+    for of_client in clients.values():
+        yield show_client(of_client[0]), of_client
+
+
+def _align(cells: Sequence[Sequence[str]]) -> Iterator[str]:
+    printable = [[make_printable(cell) for cell in row] for row in cells]
+    widths = [
+        min(_MAX_WIDTH, max(map(len, column)))
+        for column in zip(*printable, strict=True)
+    ]
+    for row in printable:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield f"  {' '.join(padded)}".rstrip()
+
+
+def _show_value(row: Row) -> str:
+    value: str | None = row["config_value"]
+    return HIDDEN if value is None else value
+
+
+def _is_hidden(row: Row) -> bool:
+    return row["config_value"] is None and not row["is_default"]
+
+
+def _show_source(row: Row) -> str:
+    version = row["catalog_version"]
+    return f"{row['source']}:{version}" if version else str(row["source"])
+
+
+def _flag(value: object) -> str:
+    return "true" if value else "false"

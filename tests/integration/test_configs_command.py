@@ -1,0 +1,212 @@
+"""What `configs` prints, and the notebook, of two clients that run with real tables."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from pipelines.client_config_command import (
+    AmbiguousClient,
+    ConfigCommand,
+    UnknownClient,
+)
+from pipelines.client_config_questions import read_question
+from pipelines.client_config_tables import (
+    CLIENT_CONFIG_CONTRACTS,
+    CLIENT_CONFIG_HISTORY,
+    CLIENT_CONFIG_PUSHES,
+    CLIENT_CONFIGS,
+)
+from pipelines.commands import parse_words
+from pipelines.errors import MissingTable
+from pipelines.settings import CONF_PATH, load_settings
+from pipelines.table_setup import ensure_tables
+from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
+from tests.spark.config_rows import append, entry, held, hours, instance, span
+
+ROOT = CONF_PATH.parent
+ORDERS = {"logical_client": "orders", "client_id": "orders"}
+BILLING = {"logical_client": "billing", "client_id": "billing"}
+TWIN = {"logical_client": "twin", "client_id": "orders", "client_type": "consumer"}
+PRODUCER = ["--client-type", "producer"]
+
+
+@pytest.fixture(scope="module")
+def settings(spark, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("configs")
+    made = load_settings("local", [f"tables.root_path={folder}/tables"])
+    ensure_tables(spark, made.tables, CLIENT_CONFIG_CONTRACTS)
+    append(
+        spark,
+        made,
+        CLIENT_CONFIGS,
+        instance(
+            "orders-1",
+            {
+                "acks": held("1"),
+                "linger.ms": held("5", "LONG", "default"),
+                "ssl.key.password": held(None, "PASSWORD", "redacted"),
+            },
+            received_at=hours(2),
+            **ORDERS,
+        ),
+        instance("billing-1", {"acks": held("a\x1b[2Jb")}, **BILLING),
+    )
+    append(
+        spark,
+        made,
+        CLIENT_CONFIG_HISTORY,
+        span("acks", "all", 0, 2, **ORDERS),
+        span("acks", "1", 2, **ORDERS),
+        span("linger.ms", "5", 0, is_default=True, **ORDERS),
+        span("ssl.key.password", None, 0, **ORDERS),
+        span("acks", "all", 0, **BILLING),
+        span("linger.ms", "5", 0, **BILLING),
+        span("ssl.key.password", None, 0, **BILLING),
+        span("group.id", "g", 0, **TWIN),
+    )
+    push = {"client_instance_id": "orders-1", "decode_status": "ok"} | ORDERS
+    append(
+        spark,
+        made,
+        CLIENT_CONFIG_PUSHES,
+        push | {"received_at": hours(0), "configs": [entry("acks", "all")]},
+        push | {"received_at": hours(2), "configs": [entry("acks", "1")]},
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def ask(spark, settings):
+    """Return what one question prints, asked in this process."""
+
+    def answer(text):
+        arguments = parse_words(["configs", *shlex.split(text)])
+        printed = []
+        now = datetime.now(tz=UTC)
+        command = ConfigCommand(spark, settings, now, printed.append)
+        command.answer(arguments.action, read_question(arguments))
+        return "\n".join(printed)
+
+    return answer
+
+
+def run(settings, *words):
+    return subprocess.run(
+        [
+            *(sys.executable, "-P", "-m", "pipelines"),
+            *words,
+            "--set",
+            f"tables.root_path={settings.tables.root_path}",
+            *HASTE,
+        ],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+
+
+OF_THE_README = {
+    " describe ": ["acks=1 ", "sensitive=true", "source=pushed"],
+    " --from ": ["- client-id orders at 2026-03-01T", "acks (added)", "+   1"],
+    " --client-id billing": ["- client-id orders at ", "acks (changed)", "+   all"],
+    " history ": ["History of client-id orders, producer of", "2026-03-01T14:00:00Z"],
+    " sql ": ["acks", "changed", "row"],
+}
+
+
+@pytest.mark.parametrize("mark", OF_THE_README)
+def test_the_commands_of_the_readme_print_what_it_says(settings, mark):
+    named = (" configs ", "client_config_diff")
+    commands = [c for c in list_commands() if any(one in c for one in named)]
+    command = next(c for c in commands if mark in c)
+    done = run(settings, *shlex.split(command)[1:])
+    assert done.returncode == 0, done.stderr
+    assert [part for part in OF_THE_README[mark] if part not in done.stdout] == []
+
+
+def test_describe_aligns_and_leaves_defaults_out(ask):
+    printed = ask("describe --client-id orders").splitlines()
+    assert printed[0] == (
+        "Configs that are not defaults for client-instance-id orders-1 (client-id "
+        "orders, producer of User:a, apache-kafka-java 4.3.1, pushed "
+        "2026-03-01T14:00:00Z) are:"
+    )
+    assert [line.split()[0] for line in printed[1:]] == [
+        "acks=1",
+        "ssl.key.password=null",
+    ]
+    assert len({line.index("sensitive=") for line in printed[1:]}) == 1
+    assert "linger.ms=5 " in ask("describe --client-instance-id orders-1 --all")
+    assert "linger" not in ask("describe --principal User:a --all --key acks")
+
+
+def test_a_value_cannot_move_the_cursor(ask):
+    assert "\x1b" not in ask("describe --client-id billing")
+
+
+def test_describe_at_a_moment(ask):
+    printed = ask(
+        f"describe --client-id orders {' '.join(PRODUCER)} --at 2026-03-01T13"
+    )
+    assert "acks=all " in printed
+    assert "default=false instances=1" in printed
+    assert "none" in ask("describe --client-id orders --at 2020-01-01")
+
+
+def test_json_is_whole(ask):
+    found = json.loads(ask("describe --client-id orders --all --json"))
+    values = {one["config_key"]: one["value_long"] for one in found}
+    assert values == {"acks": None, "linger.ms": 5, "ssl.key.password": None}
+    found = json.loads(ask("history --client-id orders --key acks --json"))
+    assert [one["valid_to"] for one in found] == ["2026-03-01T14:00:00Z", None]
+    text = f"diff --client-id orders --client-id billing --json {' '.join(PRODUCER)}"
+    assert [one["config_key"] for one in json.loads(ask(text))] == ["acks"]
+
+
+def test_an_instance_is_compared_by_its_pushes(ask):
+    text = "diff --client-instance-id orders-1 --from 2026-03-01T13 --to 2026-03-01T15"
+    assert ask(text).splitlines()[2:] == ["  acks (changed)", "-   all", "+   1"]
+    assert "no difference" in ask(text.replace("15", "13:30"))
+
+
+def test_history_of_a_time(ask):
+    printed = ask("history --client-id orders --key acks --from 2026-03-01T15")
+    assert "all" not in printed
+    assert "now" in printed
+    assert "no value" in ask("history --client-id orders --to 2020-01-01")
+
+
+def test_unknown_and_ambiguous_clients_are_told(ask):
+    with pytest.raises(UnknownClient, match=r"client-id order: .*; there is orders"):
+        ask("describe --client-id order")
+    with pytest.raises(UnknownClient, match="client-id orders, principal User:b"):
+        ask("history --client-id orders --principal User:b")
+    with pytest.raises(
+        AmbiguousClient, match="consumer of User:a; client-id orders, p"
+    ):
+        ask("diff --client-id orders --from 2026-03-01")
+
+
+def test_without_tables_the_job_is_named(spark, tmp_path):
+    nowhere = load_settings("local", [f"tables.root_path={tmp_path}"])
+    with pytest.raises(MissingTable, match="client_configs_to_delta makes them"):
+        ConfigCommand(spark, nowhere, datetime.now(tz=UTC), print)
+
+
+def test_the_notebook_shows_tables_and_a_picture(settings, tmp_path):
+    commands = [c for c in list_commands() if "client_configuration" in c]
+    words = shlex.split(commands[0])[1:]
+    page = tmp_path / "page.html"
+    done = run(settings, *words, "--output", str(page), "--widget", "days=100000")
+    assert done.returncode == 0, done.stderr
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<table") == 5
+    assert text.count('src="data:image/png;base64,') == 1
+    assert "Client instances by acks" in text

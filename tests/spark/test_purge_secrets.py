@@ -1,0 +1,219 @@
+"""After a rule was tightened nothing of what it hides is left, in no byte."""
+
+import dataclasses
+import pathlib
+from datetime import UTC
+
+import pytest
+
+from pipelines.client_config_settings import SensitiveKeyRuleSettings
+from pipelines.client_config_tables import (
+    CLIENT_CONFIG_CONTRACTS,
+    CLIENT_CONFIG_HISTORY,
+    CLIENT_CONFIG_PUSHES,
+    CLIENT_CONFIGS,
+    CONFIG_DEFAULTS,
+    CONFIG_VIOLATIONS,
+)
+from pipelines.errors import MissingTable
+from pipelines.jobs import purge_secrets
+from pipelines.settings import load_settings
+from pipelines.table_locations import identify_table
+from pipelines.table_setup import ensure_tables
+from tests.spark.config_rows import JAVA, append, entry, held, hours, instance, span
+
+CANARY = "canary7f3a"
+BY_VALUE, BY_KEY, DROPPED = (f"{CANARY}-{n}" for n in ("value", "key", "dropped"))
+
+
+def rule(name, action, **conditions):
+    fields = dataclasses.fields(SensitiveKeyRuleSettings)
+    blank = {one.name: False if one.name == "is_custom" else () for one in fields}
+    stated = blank | {"name": name, "action": action} | conditions
+    return SensitiveKeyRuleSettings(**stated)
+
+
+TIGHTER = (
+    rule("a", "redact", keys=("client.rack",)),
+    rule("b", "drop", keys=("metrics.context",)),
+    rule("c", "redact", value_patterns=("canary7f3a-value",)),
+)
+CONFIGS = {
+    "acks": held(BY_VALUE),
+    "client.rack": held(BY_KEY),
+    "metrics.context": held(DROPPED),
+    "linger.ms": held("5", "LONG"),
+}
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    lax = load_settings("base", [f"tables.root_path={tmp_path_factory.mktemp('p')}"])
+    rules = (*TIGHTER, *lax.sensitive_keys.rules)
+    tight = dataclasses.replace(lax.sensitive_keys, rules=rules)
+    return dataclasses.replace(lax, sensitive_keys=tight)
+
+
+def read(spark, settings, contract, *columns):
+    table = spark.table(identify_table(spark, settings.tables, contract))
+    return table.select(*columns).collect()
+
+
+def find_canary(settings):
+    """Return the files below the tables that hold the canary."""
+    folder = settings.tables.root_path
+    return [
+        path.name
+        for path in sorted(pathlib.Path(folder).rglob("*"))
+        if path.is_file() and CANARY.encode() in path.read_bytes()
+    ]
+
+
+def plant(spark, settings):
+    """Write what a job with laxer rules would have written, in two versions each."""
+    ensure_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
+    push = JAVA | {"logical_client": "app", "decode_status": "ok"}
+    entries = [entry(key, one[0], one[1]) for key, one in CONFIGS.items()]
+    pushes = [
+        push | {"offset": 1, "configs": entries, "content_hash": "of all"},
+        push | {"offset": 2, "configs": [entry("linger.ms", "5", "LONG")]},
+        push | {"offset": 3, "configs": None, "decode_status": "truncated"},
+    ]
+    append(spark, settings, CLIENT_CONFIG_PUSHES, *pushes)
+    said = {"offset": 1, "entry_index": 0, "config_key": "ssl.key.password"}
+    append(spark, settings, CONFIG_VIOLATIONS, said | {"rule": "password-type"})
+    append(spark, settings, CLIENT_CONFIGS, instance("one", CONFIGS))
+    append(spark, settings, CLIENT_CONFIGS, instance("two", {"acks": held("1")}))
+    append(
+        spark,
+        settings,
+        CLIENT_CONFIG_HISTORY,
+        span("acks", "1", 0, 1),
+        span("acks", None, 1, 2, client_instance_ids=["zero"]),
+        span("acks", BY_VALUE, 2, 3),
+        span("acks", f"{BY_VALUE}-too", 2, client_instance_ids=["two"]),
+        span("client.rack", BY_KEY, 0, 1),
+        span("client.rack", f"{BY_KEY}-later", 4),
+        span("metrics.context", DROPPED, 0),
+        # Of a client that no other table knows: judged as every software.
+        span("client.rack", BY_KEY, 0, logical_client="forgotten"),
+    )
+    known = JAVA | {"client_type": "producer"}
+    append(
+        spark,
+        settings,
+        CONFIG_DEFAULTS,
+        known | {"config_key": "acks", "default_value": BY_VALUE},
+        known | {"config_key": "client.rack", "default_value": BY_KEY},
+        known
+        | {"config_key": "linger.ms", "default_value": "5"}
+        | {"conflicting_values": [BY_VALUE, "7"]},
+    )
+    # A version of the rows that is only marked as deleted.
+    table = identify_table(spark, settings.tables, CLIENT_CONFIGS)
+    spark.sql(f"UPDATE {table} SET push_id = 'y'")  # noqa: S608 - a table of ours
+
+
+@pytest.fixture(scope="module")
+def purged(spark, settings):
+    """What the dry run and the purge printed."""
+    with pytest.raises(MissingTable, match="config_violations`: there is none"):
+        purge_secrets.run(spark, settings, is_dry_run=True, say=print)
+    # Uncompressed, so that a search finds what a file holds.
+    codec = "spark.sql.parquet.compression.codec"
+    spark.conf.set(codec, "uncompressed")
+    plant(spark, settings)
+    spark.conf.unset(codec)
+    before = find_canary(settings)
+    printed = []
+    purge_secrets.run(spark, settings, is_dry_run=True, say=printed.append)
+    assert find_canary(settings) == before
+    assert len(before) >= 6
+    dry = list(printed)
+    printed.clear()
+    purge_secrets.run(spark, settings, is_dry_run=False, say=printed.append)
+    return dry, printed
+
+
+def test_it_says_what_it_found_and_what_is_out_of_reach(purged):
+    dry, printed = purged
+    assert "client_config_pushes: 3 entries in 1 rows would be taken out" in dry
+    assert "client_config_pushes: 3 entries in 1 rows are taken out" in printed
+    assert "client_config_history: 6 entries in 6 rows are taken out" in printed
+    assert "config_defaults: 3 entries in 3 rows are taken out" in printed
+    assert "config_violations: nothing to take out" in printed
+    assert "topic clientele.configs" in printed[-1]
+
+
+def test_no_byte_of_it_is_left(purged, settings):
+    assert purged
+    assert find_canary(settings) == []
+
+
+def test_pushes_and_configs_keep_what_is_allowed(purged, spark, settings):
+    assert purged
+    rows = read(
+        spark, settings, CLIENT_CONFIG_PUSHES, "offset", "configs", "content_hash"
+    )
+    rows = {row["offset"]: row for row in rows}
+    assert [tuple(one)[:2] for one in rows[1]["configs"]] == [
+        ("acks", None),
+        ("client.rack", None),
+        ("linger.ms", "5"),
+    ]
+    assert rows[3]["configs"] is None
+    hashes = {row["client_instance_id"]: row for row in read(
+        spark, settings, CLIENT_CONFIGS, "client_instance_id", "configs", "content_hash"
+    )}  # fmt: skip
+    assert hashes["one"]["content_hash"] == rows[1]["content_hash"] != "of all"
+    configs = hashes["one"]["configs"]
+    assert configs.keys() == {"acks", "client.rack", "linger.ms"}
+    assert configs["acks"].status == "redacted"
+    assert configs["acks"].value_string is None
+    assert configs["linger.ms"].value_long == 5
+    assert hashes["two"]["configs"]["acks"].config_value == "1"
+
+
+def test_each_entry_is_a_violation_once(purged, spark, settings):
+    assert purged
+    rows = read(
+        spark, settings, CONFIG_VIOLATIONS,
+        "entry_index", "config_key", "rule", "action", "found_by",
+    )  # fmt: skip
+    assert sorted(tuple(row)[:4] for row in rows) == [
+        (0, "ssl.key.password", "password-type", "x"),
+        (1, "acks", "c", "redacted"),
+        (2, "client.rack", "a", "redacted"),
+        (3, "metrics.context", "b", "dropped"),
+    ]
+
+
+def test_history_is_as_if_the_value_had_never_been_known(purged, spark, settings):
+    assert purged
+    rows = read(spark, settings, CLIENT_CONFIG_HISTORY, "*")
+    found = sorted(
+        (
+            row["logical_client"],
+            row["config_key"],
+            row["value_id"],
+            row["valid_from"].astimezone(UTC),
+            row["valid_to"] and row["valid_to"].astimezone(UTC),
+            row["is_current"],
+            row["client_instance_ids"],
+        )
+        for row in rows
+    )
+    assert found == [
+        ("app", "acks", "-", hours(1), None, True, ["one", "two", "zero"]),
+        ("app", "acks", "id of 1", hours(0), hours(1), False, ["one"]),
+        ("app", "client.rack", "-", hours(0), hours(1), False, ["one"]),
+        ("app", "client.rack", "-", hours(4), None, True, ["one"]),
+        ("forgotten", "client.rack", "-", hours(0), None, True, ["one"]),
+    ]
+
+
+def test_a_hidden_default_is_unlearned(purged, spark, settings):
+    assert purged
+    columns = ("config_key", "default_value", "conflicting_values")
+    rows = read(spark, settings, CONFIG_DEFAULTS, *columns)
+    assert [tuple(row) for row in rows] == [("linger.ms", "5", ["7"])]
