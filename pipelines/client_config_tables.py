@@ -143,7 +143,7 @@ CLIENT_CONFIG_HISTORY = TableContract(
     properties={
         "delta.enableDeletionVectors": "true",
         STATISTICS_PROPERTY: "logical_client,principal,client_id,config_key,"
-        "valid_from,valid_to,is_current",
+        "valid_from,valid_to",
     },
 )
 

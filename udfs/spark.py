@@ -1,6 +1,7 @@
 """Kernels as DataFrame steps; their meaning stands in the kernels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -21,14 +22,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from .daily_files import WrittenPart
 from .envelopes import RECORD_SCHEMA, read_envelopes
 from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 from .push_files import PushTables, write_pushes
-from .table_files import TableFile, TableLayout
+from .table_files import TableFile
 
 __all__ = [
     "PushTables",
-    "TableLayout",
     "decode_pushes",
     "encode_push_files",
 ]
@@ -46,30 +47,41 @@ _PRIMITIVES: dict[pa.DataType, DataType] = {
 }
 
 
-def _spark_type(arrow_type: pa.DataType) -> DataType:
-    """Return the Spark type that a kernel's Arrow type becomes."""
+def spark_type(arrow_type: pa.DataType) -> DataType:
+    """Say what a kernel's Arrow type becomes.
+
+    Args:
+        arrow_type: As kernels use them.
+    Returns: The Spark type.
+    """
     if pa.types.is_map(arrow_type):
         key, item = arrow_type.key_type, arrow_type.item_type
-        return MapType(_spark_type(key), _spark_type(item))
+        return MapType(spark_type(key), spark_type(item))
     if pa.types.is_list(arrow_type):
-        return ArrayType(_spark_type(arrow_type.value_type))
+        return ArrayType(spark_type(arrow_type.value_type))
     if pa.types.is_struct(arrow_type):
-        return StructType(_spark_fields(arrow_type))
+        return StructType(spark_fields(arrow_type))
     return _PRIMITIVES[arrow_type]
 
 
-def _spark_fields(fields: pa.Schema | pa.StructType) -> list[StructField]:
-    return [StructField(field.name, _spark_type(field.type)) for field in fields]
+def spark_fields(fields: pa.Schema | pa.StructType) -> list[StructField]:
+    """Say what the fields of a schema become.
+
+    Args:
+        fields: Of kernels.
+    Returns: Those of Spark, same order.
+    """
+    return [StructField(field.name, spark_type(field.type)) for field in fields]
 
 
-POINT_TYPE = StructType(_spark_fields(POINT_SCHEMA))
+POINT_TYPE = StructType(spark_fields(POINT_SCHEMA))
 """One data point, as the kernel's POINT_SCHEMA has it."""
 DECODED_TYPE = StructType(
     [
         StructField("topic", StringType()),
         StructField("partition", IntegerType()),
         StructField("offset", LongType()),
-        *_spark_fields(PUSH_SCHEMA),
+        *spark_fields(PUSH_SCHEMA),
         StructField("points", ArrayType(POINT_TYPE)),
     ]
 )
@@ -153,8 +165,29 @@ def encode_push_files(
     Errors: As in `push_files.write_pushes`; never raises for data.
     """
     envelope = read_envelopes(pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA))
-    fields = [*_spark_fields(envelope.schema), *_spark_fields(PUSH_SCHEMA)]
-    kinds = {field.name: field.dataType for field in fields}
+    known = [*envelope.schema, *PUSH_SCHEMA]
+    return encode_files(
+        records, partial(write_pushes, tables=tables), known, push_columns
+    )
+
+
+def encode_files(
+    records: DataFrame,
+    write: Callable[[Iterator[pa.RecordBatch]], Iterator[WrittenPart]],
+    known: Iterable[pa.Field],
+    push_columns: Sequence[str],
+) -> DataFrame:
+    """Make files of records by a kernel.
+
+    Args:
+        records: Columns of Spark's Kafka source, headers included.
+        write: The kernel; it is sent to workers.
+        known: Columns of the pushes that it gives back.
+        push_columns: Those of them that come back.
+    Returns: As encode_push_files.
+    Shape: As encode_push_files.
+    """
+    kinds = {field.name: spark_type(field.type) for field in known}
     push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
     output = StructType(
         [
@@ -166,7 +199,7 @@ def encode_push_files(
     schema = to_arrow_schema(output, timezone="UTC")
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for part in write_pushes(batches, tables):
+        for part in write(batches):
             if part.pushes is not None:
                 yield _single_column("push", _as_structs(part.pushes, schema), schema)
             if part.records:

@@ -14,14 +14,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines import sinks
 from pipelines.batch_files import BatchFiles, read_batch_files, select_pushes
 from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
-from pipelines.job_starts import JobStart, decide_start
+from pipelines.job_starts import JobStart, Ledger, decide_start
 from pipelines.kafka_connection import spark_source_options
 from pipelines.kafka_positions import read_topic_bounds
 from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
 from pipelines.sources import read_kafka
-from pipelines.table_columns import BODY, names
+from pipelines.table_columns import BODY
 from pipelines.table_files import append_files
+from pipelines.table_layouts import layout_of
 from pipelines.table_locations import identify_table, locate_table, qualify_path
 from pipelines.table_setup import ensure_tables
 from pipelines.tables import (
@@ -30,7 +31,6 @@ from pipelines.tables import (
     CLIENT_PUSHES,
     CONTRACTS,
     QUARANTINE,
-    STATISTICS_PROPERTY,
     TableContract,
 )
 from pipelines.transforms.client_instances import (
@@ -41,9 +41,15 @@ from pipelines.transforms.client_instances import (
     select_instance_facts,
     select_instances,
 )
-from udfs.spark import PushTables, TableLayout, encode_push_files
+from udfs.spark import PushTables, encode_push_files
 
 JOB_NAME = "client_telemetry_to_delta"
+LEDGER = Ledger(
+    job_name=JOB_NAME,
+    topic_setting="topics.telemetry",
+    contract=CLIENT_PUSHES,
+    written_before=(CLIENT_METRICS, QUARANTINE),
+)
 
 
 def run(
@@ -76,6 +82,7 @@ def run(
     start = decide_start(
         spark,
         settings.tables,
+        LEDGER,
         topic,
         bounds,
         checkpoint_location=checkpoint_location,
@@ -88,7 +95,7 @@ def run(
         starting_offsets=start.starting_offsets_json,
         max_offsets_per_trigger=job.max_offsets_per_trigger,
     )
-    listener = BatchListener(JOB_NAME, on_batch)
+    listener = BatchListener(JOB_NAME, on_batch, rows_name="points")
     spark.streams.addListener(listener)
     writer = _BatchWriter(
         tables={c.name: identify_table(spark, settings.tables, c) for c in CONTRACTS},
@@ -140,7 +147,7 @@ class _BatchWriter:
         self._append(batch, CLIENT_PUSHES, transaction)
         self.listener.note_counts(
             transaction.batch_id,
-            points=batch.count_rows(CLIENT_METRICS.name),
+            rows=batch.count_rows(CLIENT_METRICS.name),
             quarantined=batch.count_rows(QUARANTINE.name),
         )
         self.observer("before commit", batch.records)
@@ -189,24 +196,11 @@ class _BatchWriter:
 def _layouts(start: JobStart, max_decompressed_bytes: int) -> PushTables:
     """Say what the files of each table look like, and what the tables hold already."""
     return PushTables(
-        points=_layout(CLIENT_METRICS),
-        pushes=_layout(CLIENT_PUSHES, uncompressed=frozenset({BODY.name})),
-        quarantine=_layout(QUARANTINE, uncompressed=frozenset({BODY.name})),
+        points=layout_of(CLIENT_METRICS),
+        pushes=layout_of(CLIENT_PUSHES, uncompressed=frozenset({BODY.name})),
+        quarantine=layout_of(QUARANTINE, uncompressed=frozenset({BODY.name})),
         points_floors=start.floors[CLIENT_METRICS.name],
         quarantine_floors=start.floors[QUARANTINE.name],
         source_job=JOB_NAME,
         max_decompressed_bytes=max_decompressed_bytes,
-    )
-
-
-def _layout(
-    contract: TableContract, uncompressed: frozenset[str] = frozenset()
-) -> TableLayout:
-    columns = [c for c in contract.columns if c.name not in contract.partition_by]
-    return TableLayout(
-        table=contract.name,
-        columns=names(columns),
-        required=frozenset(c.name for c in columns if not c.is_nullable),
-        statistics=tuple(contract.properties[STATISTICS_PROPERTY].split(",")),
-        uncompressed=uncompressed,
     )
