@@ -8,7 +8,14 @@ from pipelines import sinks
 from pipelines.batch_tables import find_batch_tables
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
 from pipelines.config_batches import BatchWriter
-from pipelines.jobs.client_configs_to_delta import CONTRACTS, make_config_tables
+from pipelines.job_starts import decide_start
+from pipelines.jobs.client_configs_to_delta import (
+    CONTRACTS,
+    LEDGER,
+    NO_FLOORS,
+    make_config_tables,
+)
+from pipelines.kafka_positions import TopicBounds
 from pipelines.settings import (
     load_client_type_keys,
     load_config_catalogs,
@@ -17,6 +24,7 @@ from pipelines.settings import (
 from pipelines.table_setup import ensure_tables
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
+TOPIC = "configs"
 START_MS = 1_767_225_600_000
 KAFKA_TIME = datetime(2026, 1, 1, 0, 0, 1, tzinfo=UTC)
 RECORD_DDL = (
@@ -50,7 +58,7 @@ def make_record(offset, *entries, body=None, without=(), **changes):
     """Return a record of the topic `configs`; a header may be text, bytes or None."""
     headers = {k: v for k, v in (HEADERS | changes).items() if k not in without}
     return (
-        "configs",
+        TOPIC,
         0,
         offset,
         KAFKA_TIME,
@@ -70,43 +78,61 @@ class ConfigJob:
         self.settings = load_settings(
             "local", [f"tables.root_path={folder}/tables", *overrides]
         )
-        self.points = []
+        self.on_point = None
+        self._folder = folder
         ensure_tables(spark, self.settings.tables, CONTRACTS)
-        job = self.settings.client_configs_to_delta
-        self._writer = BatchWriter(
-            settings=self.settings.tables,
-            tables=find_batch_tables(
-                spark, self.settings.tables, CONTRACTS, self.observe
-            ),
+        # Spark has it off in streams, too.
+        spark.conf.set("spark.sql.adaptive.enabled", "false")
+        self._next_batch = 0
+        self._query_id = "query"
+        self._writer = self._make_writer(NO_FLOORS)
+
+    def _make_writer(self, floors):
+        tables, job = self.settings.tables, self.settings.client_configs_to_delta
+        return BatchWriter(
+            settings=tables,
+            tables=find_batch_tables(self.spark, tables, CONTRACTS, self._observe),
             layouts=make_config_tables(
-                self.settings, load_config_catalogs(), load_client_type_keys()
+                self.settings, load_config_catalogs(), load_client_type_keys(), floors
             ),
             has_references=job.store_defaults == "references",
             note_counts=lambda *_, **__: None,
         )
-        self._next_batch = 0
-        self.query_id = "query"
 
-    def observe(self, point, rows):
-        """Note a point of a micro-batch; a test may raise here."""
-        self.points.append((point, rows))
+    def _observe(self, point, rows):
+        if self.on_point is not None:
+            self.on_point(point, rows)
 
-    def write(self, *records, batch_id=None):
-        """Write one micro-batch."""
-        if batch_id is None:
-            batch_id, self._next_batch = self._next_batch, self._next_batch + 1
+    def write(self, *records):
+        """Write the next micro-batch."""
+        self.try_write(*records)
+        self._next_batch += 1
+
+    def try_write(self, *records):
+        """Write a micro-batch that is the next one still."""
         context = self.spark.sparkContext
-        context.setLocalProperty(sinks.QUERY_ID_PROPERTY, self.query_id)
+        context.setLocalProperty(sinks.QUERY_ID_PROPERTY, self._query_id)
         try:
             frame = self.spark.createDataFrame(list(records), RECORD_DDL)
-            self._writer.write(frame, batch_id)
+            self._writer.write(frame, self._next_batch)
         finally:
             context.setLocalProperty(sinks.QUERY_ID_PROPERTY, None)
 
     def begin_anew(self):
-        """Go on as a query with a new checkpoint location does."""
-        self.query_id += "'"
+        """Go on as a query with a new checkpoint location; return the next offset."""
+        self._query_id += "'"
         self._next_batch = 0
+        start = decide_start(
+            self.spark,
+            self.settings.tables,
+            LEDGER,
+            TOPIC,
+            TopicBounds(beginning={0: 0}, end={0: 10**9}),
+            checkpoint_location=f"{self._folder}/{self._query_id}",
+            starting_offsets="earliest",
+        )
+        self._writer = self._make_writer(start.floors)
+        return max(start.starting_offsets[0], 0)
 
     def read(self, contract):
         """Return a table."""
