@@ -67,6 +67,16 @@ def read_batch_files(encoded: DataFrame) -> BatchFiles:
     )
 
 
+def without_pushes(encoded: DataFrame) -> DataFrame:
+    """Keep what is not a push, as read_batch_files takes it."""
+    return encoded.where("push IS NULL").drop("push")
+
+
+def select_pushes(encoded: DataFrame) -> DataFrame:
+    """Keep the pushes that came back beside the files."""
+    return encoded.where("push IS NOT NULL").select("push.*")
+
+
 def _is_apart(row: Row) -> bool:
     """Say whether the bytes of a file are still to be fetched."""
     return row["path"] is None and row["content"] is None

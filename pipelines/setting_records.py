@@ -6,7 +6,11 @@ the reference page prints them.
 
 from dataclasses import dataclass
 
-from .client_config_settings import ClientConfigSettings, SensitiveKeySettings
+from .client_config_settings import (
+    ClientConfigSettings,
+    ConfigJobSettings,
+    SensitiveKeySettings,
+)
 from .listener_records import (
     AuthenticationSettings,
     LimitSettings,
@@ -235,5 +239,6 @@ class Settings:
     sensitive_keys: SensitiveKeySettings
     tables: TableSettings
     client_telemetry_to_delta: TelemetryJobSettings
+    client_configs_to_delta: ConfigJobSettings
     replay_pushes: ReplaySettings
     compact_tables: CompactionSettings

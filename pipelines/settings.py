@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .config_catalogs import Catalogs, parse_catalogs
+from .config_catalogs import Catalogs, keys_by_client_type, parse_catalogs
 from .errors import InvalidSetting
 from .secret_references import SecretReference, parse_secret_reference
 from .setting_keys import REQUIRED
@@ -63,8 +63,20 @@ def load_config_catalogs(conf_path: Path = CONF_PATH) -> Catalogs:
 
     Raises: InvalidSetting, naming the file.
     """
+    return parse_catalogs(_read_catalog_files(conf_path))
+
+
+def load_client_type_keys(conf_path: Path = CONF_PATH) -> dict[str, frozenset[str]]:
+    """Read the keys that each type of client knows.
+
+    Raises: InvalidSetting, naming the file.
+    """
+    return keys_by_client_type(_read_catalog_files(conf_path))
+
+
+def _read_catalog_files(conf_path: Path) -> dict[str, str]:
     paths = sorted((conf_path / CATALOG_FOLDER).glob("*.csv"))
-    return parse_catalogs({path.stem: path.read_text("utf-8") for path in paths})
+    return {path.stem: path.read_text("utf-8") for path in paths}
 
 
 def _list_files(env: str, conf_path: Path) -> list[Path]:

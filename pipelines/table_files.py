@@ -165,6 +165,26 @@ def _discard(spark: SparkSession, location: str, files: Iterable[NewFile]) -> No
             file_system.delete(path, False)
 
 
+def has_transaction(
+    spark: SparkSession,
+    contract: TableContract,
+    location: str,
+    transaction: Transaction,
+    step: str,
+) -> bool:
+    """Say whether a table has a step of a micro-batch already.
+
+    Args:
+        spark: Any session of the job.
+        contract: What the table promises.
+        location: Folder of the table.
+        transaction: The micro-batch.
+        step: As the transaction names it.
+    """
+    app_id = transaction.app_id(contract, step)
+    return read_table_state(spark, location, app_id)[1] >= transaction.batch_id
+
+
 def _streaming_update(jvm: Any, delta: Any, transaction: Transaction) -> Any:  # noqa: ANN401 - objects of the JVM
     mode = jvm.org.apache.spark.sql.streaming.OutputMode.Append()
     nothing = companion(jvm.scala, "None")

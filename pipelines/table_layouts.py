@@ -1,6 +1,6 @@
 """What the files of a table look like, for those who write them by themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from udfs.table_files import TableLayout
 
@@ -13,21 +13,25 @@ def layout_of(
     *,
     columns: Sequence[str] = (),
     uncompressed: frozenset[str] = frozenset(),
+    without: Collection[str] = (),
 ) -> TableLayout:
-    """Return the layout of a table.
+    """Return the layout of the files of a table.
 
     Args:
-        contract: What the table promises.
+        contract: What the table promises; it has statistics.
         columns: All of the table as it is, where a user may have added some; without
             them, the contract's.
         uncompressed: Columns whose values are compressed already.
+        without: Columns that the files lack, and that are null by that.
     """
-    known = [c for c in contract.columns if c.name not in contract.partition_by]
-    listed = columns or names(contract.columns)
+    left_out = {*contract.partition_by, *without}
+    known = [c for c in contract.columns if c.name not in left_out]
+    statistics = contract.properties[STATISTICS_PROPERTY].split(",")
+    listed = columns or names(known)
     return TableLayout(
         table=contract.name,
-        columns=tuple(c for c in listed if c not in contract.partition_by),
+        columns=tuple(name for name in listed if name not in left_out),
         required=frozenset(c.name for c in known if not c.is_nullable),
-        statistics=tuple(contract.properties[STATISTICS_PROPERTY].split(",")),
+        statistics=tuple(name for name in statistics if name not in left_out),
         uncompressed=uncompressed,
     )

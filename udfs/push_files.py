@@ -4,9 +4,8 @@ Strategy: what all points of a push share is a dictionary with one entry a push,
 a point costs one small number for each such column. Nothing of a point leaves as a row.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .client_instances import DecidingPushes
+from .daily_files import (
+    Columns,
+    DailyFiles,
+    Floors,
+    WrittenPart,
+    days_of,
+    is_beyond,
+    rejection_days,
+)
 from .envelopes import read_envelopes
 from .otlp_metrics import DecodedPushes, iter_decoded
 from .otlp_schema import OK, PUSH_SCHEMA
-from .table_files import EPOCH, DayWriters, TableFile, TableLayout, days_of
-
-Columns = dict[str, pa.Array]
-Floors = Mapping[int, int]
-"""Partition to the newest offset that a table holds already."""
-
-FIRST_DAY, LAST_DAY = 0, (date(9999, 12, 31) - EPOCH).days
-"""A producer chooses the timestamp of a record; the folder of a date must be one."""
-COORDINATES = ("topic", "partition", "offset")
+from .table_files import TableFile, TableLayout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +41,6 @@ class PushTables:
     """Name of the job in rows of quarantine."""
     max_decompressed_bytes: int
     """Largest push after decompression, in bytes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenPart:
-    """What some records have become."""
-
-    records: int
-    files: list[TableFile]
-    deciding: pa.Table | None = None
-    """With the last part: the pushes that say who their client instances are, with
-    what was decoded; null where no push is usable."""
 
 
 def write_pushes(
@@ -71,8 +60,8 @@ def write_pushes(
     Errors: A record that cannot be used, or a body that cannot be decoded, is a row
         of quarantine; never raises for data.
     """
-    points, pushes = DayWriters(tables.points), DayWriters(tables.pushes)
-    quarantine = DayWriters(tables.quarantine)
+    points, pushes = DailyFiles(tables.points), DailyFiles(tables.pushes)
+    quarantine = DailyFiles(tables.quarantine)
     instances = DecidingPushes(tuple(push_columns))
     for records in batches:
         batch = read_envelopes(records)
@@ -112,17 +101,6 @@ def _push_columns(part: pa.RecordBatch, decoded: DecodedPushes) -> Columns:
     return columns
 
 
-def _is_beyond(
-    partitions: pa.Array, offsets: pa.Array, floors: Floors
-) -> npt.NDArray[np.bool_]:
-    """Say which records lie above the floor of their partition."""
-    beyond = np.ones(len(offsets), np.bool_)
-    for partition, floor in floors.items():
-        is_there = partitions.to_numpy() == partition
-        beyond &= ~(is_there & (offsets.to_numpy() <= floor))
-    return beyond
-
-
 def _point_rows(
     columns: Columns,
     days: npt.NDArray[np.int64],
@@ -131,7 +109,7 @@ def _point_rows(
 ) -> tuple[Columns, npt.NDArray[np.int64]]:
     """Return the points with the identity of their push, and their days."""
     counts = np.diff(decoded.offsets.to_numpy())
-    is_new = _is_beyond(columns["partition"], columns["offset"], tables.points_floors)
+    is_new = is_beyond(columns["partition"], columns["offset"], tables.points_floors)
     push_of_point = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     points = decoded.points
     if not is_new.all():
@@ -160,7 +138,7 @@ def _spread(column: pa.Array, places: pa.Int32Array) -> pa.Array:
 def _write_rejected(
     part: pa.RecordBatch,
     decoded: DecodedPushes | None,
-    quarantine: DayWriters,
+    quarantine: DailyFiles,
     tables: PushTables,
 ) -> Iterator[TableFile]:
     """Write what has a fault of the envelope, or else of the body."""
@@ -171,7 +149,7 @@ def _write_rejected(
         else (decoded.pushes.column("decode_status"), decoded.pushes.column("detail"))
     )
     is_rejected = pc.not_equal(columns["reason"], OK).to_numpy(zero_copy_only=False)
-    is_rejected &= _is_beyond(
+    is_rejected &= is_beyond(
         columns["partition"], columns["offset"], tables.quarantine_floors
     )
     if not is_rejected.any():
@@ -179,5 +157,4 @@ def _write_rejected(
     chosen = pa.array(is_rejected)
     rows = {name: column.filter(chosen) for name, column in columns.items()}
     rows["source_job"] = pa.array([tables.source_job] * len(rows["reason"]))
-    days = np.clip(days_of(rows["kafka_timestamp"]), FIRST_DAY, LAST_DAY)
-    yield from quarantine.write(rows, days)
+    yield from quarantine.write(rows, rejection_days(rows["kafka_timestamp"]))

@@ -1,10 +1,11 @@
 """Kernels as DataFrame steps; their meaning stands in the kernels."""
 
+# Longer than 250 lines: the types of all wrappers stand beside the first of them.
+
 from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
@@ -22,12 +23,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from .config_purges import PURGE_TYPE, judge_stored_entries
+from .daily_files import DailyFiles
 from .envelopes import RECORD_SCHEMA
 from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 from .push_files import PushTables, write_pushes
-from .sensitive_keys import SensitiveKeyRules
-from .table_files import DayWriters, TableFile, TableLayout
+from .table_files import TableFile, TableLayout
 
 __all__ = [
     "PushTables",
@@ -36,7 +36,6 @@ __all__ = [
     "decode_pushes",
     "encode_push_files",
     "encode_row_files",
-    "with_purge_verdicts",
 ]
 
 _COORDINATES = ("topic", "partition", "offset")
@@ -52,30 +51,41 @@ _PRIMITIVES: dict[pa.DataType, DataType] = {
 }
 
 
-def _spark_type(arrow_type: pa.DataType) -> DataType:
-    """Return the Spark type that a kernel's Arrow type becomes."""
+def spark_type(arrow_type: pa.DataType) -> DataType:
+    """Say what a kernel's Arrow type becomes.
+
+    Args:
+        arrow_type: As kernels use them.
+    Returns: The Spark type.
+    """
     if pa.types.is_map(arrow_type):
         key, item = arrow_type.key_type, arrow_type.item_type
-        return MapType(_spark_type(key), _spark_type(item))
+        return MapType(spark_type(key), spark_type(item))
     if pa.types.is_list(arrow_type):
-        return ArrayType(_spark_type(arrow_type.value_type))
+        return ArrayType(spark_type(arrow_type.value_type))
     if pa.types.is_struct(arrow_type):
-        return StructType(_spark_fields(arrow_type))
+        return StructType(spark_fields(arrow_type))
     return _PRIMITIVES[arrow_type]
 
 
-def _spark_fields(fields: pa.Schema | pa.StructType) -> list[StructField]:
-    return [StructField(field.name, _spark_type(field.type)) for field in fields]
+def spark_fields(fields: pa.Schema | pa.StructType) -> list[StructField]:
+    """Say what the fields of a schema become.
+
+    Args:
+        fields: Of kernels.
+    Returns: Those of Spark, same order.
+    """
+    return [StructField(field.name, spark_type(field.type)) for field in fields]
 
 
-POINT_TYPE = StructType(_spark_fields(POINT_SCHEMA))
+POINT_TYPE = StructType(spark_fields(POINT_SCHEMA))
 """One data point, as the kernel's POINT_SCHEMA has it."""
 DECODED_TYPE = StructType(
     [
         StructField("topic", StringType()),
         StructField("partition", IntegerType()),
         StructField("offset", LongType()),
-        *_spark_fields(PUSH_SCHEMA),
+        *spark_fields(PUSH_SCHEMA),
         StructField("points", ArrayType(POINT_TYPE)),
     ]
 )
@@ -182,7 +192,7 @@ def encode_push_files(
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for part in write_pushes(batches, tables, push_columns):
-            rows: list[dict[str, object]] = [_file_row(f, store) for f in part.files]
+            rows: list[dict[str, object]] = [file_row(f, store) for f in part.files]
             if part.records:
                 rows.append({"records": part.records})
             if part.deciding is not None:
@@ -210,19 +220,26 @@ def encode_row_files(
     schema = to_arrow_schema(FILE_TYPE, timezone="UTC")
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        writers = DayWriters(layout)
+        writers = DailyFiles(layout)
         for batch in batches:
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             dates = columns[date_column].cast(pa.int32()).to_numpy()
             for file in writers.write(columns, dates):
-                yield pa.RecordBatch.from_pylist([_file_row(file, None)], schema)
+                yield pa.RecordBatch.from_pylist([file_row(file)], schema)
         for file in writers.end():
-            yield pa.RecordBatch.from_pylist([_file_row(file, None)], schema)
+            yield pa.RecordBatch.from_pylist([file_row(file)], schema)
 
     return rows.select(*layout.columns, date_column).mapInArrow(encode, FILE_TYPE)
 
 
-def _file_row(file: TableFile, store: StoreFile | None) -> dict[str, object]:
+def file_row(file: TableFile, store: StoreFile | None = None) -> dict[str, object]:
+    """Return a file as a row.
+
+    Args:
+        file: From a kernel.
+        store: Keeps it somewhere; without it, its bytes are in the row.
+    Returns: The fields of FILE_TYPE.
+    """
     return {
         "table": file.table,
         "event_date": file.event_date,
@@ -240,22 +257,3 @@ def _as_stream(rows: pa.Table) -> bytes:
         stream.write_table(rows)
     content: bytes = sink.getvalue().to_pybytes()
     return content
-
-
-def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
-    """Judge stored entries again; use with transform.
-
-    Args:
-        rows: Has client_software_name and entries, an array of structs config_key,
-            config_value, config_type and is_default.
-        rules: Those in force.
-    Returns: The rows with `purge`, as config_purges.PURGE_TYPE.
-    """
-
-    def judge(software_names: pa.Array, entries: pa.Array) -> pa.Array:
-        return judge_stored_entries(software_names, entries, rules)
-
-    purge_type = StructType(_spark_fields(PURGE_TYPE))
-    # The stubs lack the hint-only form; naming functionType would warn at run time.
-    judge_udf = arrow_udf(judge, purge_type)  # type: ignore[call-overload]
-    return rows.withColumn("purge", judge_udf("client_software_name", "entries"))

@@ -7,17 +7,13 @@ a file will stand.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .file_statistics import FloatingBounds, file_statistics
 
-EPOCH = date(1970, 1, 1)
-MICROS_PER_DAY = 86_400_000_000
 ROW_GROUP_ROWS = 250_000
 ROW_GROUP_BYTES = 64 << 20
 """Of Arrow columns that wait to be written: bounds the memory, however rows look."""
@@ -156,39 +152,6 @@ class FileWriter:
             row_count=metadata.num_rows,
             statistics=statistics,
         )
-
-
-class DayWriters:
-    """The open files of one table, one for each day."""
-
-    def __init__(self, layout: TableLayout) -> None:
-        self._layout = layout
-        self._by_day: dict[int, FileWriter] = {}
-
-    def write(
-        self, columns: dict[str, pa.Array], days: npt.NDArray[np.int64]
-    ) -> Iterator[TableFile]:
-        """Write rows, each to the file of its day."""
-        arrays = [columns[name] for name in self._layout.columns]
-        rows = pa.RecordBatch.from_arrays(arrays, names=list(self._layout.columns))
-        found = np.unique(days).tolist()
-        for day in found:
-            if day not in self._by_day:
-                dated = EPOCH + timedelta(days=day)
-                self._by_day[day] = FileWriter(self._layout, dated)
-            of_day = rows if len(found) == 1 else rows.filter(pa.array(days == day))
-            yield from self._by_day[day].write(of_day)
-
-    def end(self) -> Iterator[TableFile]:
-        """Return the files that are still open."""
-        for writer in self._by_day.values():
-            yield from writer.end()
-
-
-def days_of(times: pa.Array) -> npt.NDArray[np.int64]:
-    """Return days since 1970, UTC, of timestamps in microseconds."""
-    days: npt.NDArray[np.int64] = times.cast(pa.int64()).to_numpy() // MICROS_PER_DAY
-    return days
 
 
 def _leaf_paths(schema: pa.Schema) -> list[str]:

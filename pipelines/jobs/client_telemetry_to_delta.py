@@ -15,7 +15,7 @@ from pipelines import sinks
 from pipelines.batch_files import BatchFiles, read_batch_files
 from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
 from pipelines.instance_writer import InstanceWriter
-from pipelines.job_starts import JobStart, decide_start
+from pipelines.job_starts import JobStart, Ledger, decide_start
 from pipelines.kafka_connection import spark_source_options
 from pipelines.kafka_positions import read_topic_bounds
 from pipelines.local_files import LocalFolders
@@ -44,6 +44,12 @@ from pipelines.transforms.client_instances import PUSH_COLUMNS
 from udfs.spark import PushTables, encode_push_files
 
 JOB_NAME = "client_telemetry_to_delta"
+LEDGER = Ledger(
+    job_name=JOB_NAME,
+    topic_setting="topics.telemetry",
+    contract=CLIENT_PUSHES,
+    written_before=(CLIENT_METRICS, QUARANTINE),
+)
 
 
 def run(
@@ -76,6 +82,7 @@ def run(
     start = decide_start(
         spark,
         settings.tables,
+        LEDGER,
         topic,
         bounds,
         checkpoint_location=checkpoint_location,
@@ -88,7 +95,7 @@ def run(
         starting_offsets=start.starting_offsets_json,
         max_offsets_per_trigger=job.max_offsets_per_trigger,
     )
-    listener = BatchListener(JOB_NAME, on_batch)
+    listener = BatchListener(JOB_NAME, on_batch, rows_name="points")
     spark.streams.addListener(listener)
     tables = {c.name: identify_table(spark, settings.tables, c) for c in CONTRACTS}
     locations = {c.name: locate_table(spark, settings.tables, c) for c in CONTRACTS}
@@ -150,7 +157,7 @@ class _BatchWriter:
         self._append(batch, CLIENT_PUSHES, transaction)
         self.listener.note_counts(
             transaction.batch_id,
-            points=batch.count_rows(CLIENT_METRICS.name),
+            rows=batch.count_rows(CLIENT_METRICS.name),
             quarantined=batch.count_rows(QUARANTINE.name),
         )
         self.observer("before commit", batch.records)
