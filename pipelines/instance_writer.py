@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from . import sinks
+from .delta_transactions import read_table_state
 from .known_instances import KnownInstances
-from .table_files import read_table_state
 from .tables import CLIENT_INSTANCES
 from .transforms.client_instances import (
     KEY,

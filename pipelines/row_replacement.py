@@ -25,13 +25,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
-from .table_files import (
-    check_writable,
-    companion,
-    parse_actions,
-    read_file,
-    store_file,
-)
+from .delta_transactions import companion, parse_actions
+from .table_files import check_writable, read_file, store_file
 from .tables import TableContract
 from .transforms.row_digests import FILE_NAME, PUSH
 

@@ -17,6 +17,13 @@ from typing import Any
 
 from pyspark.sql import Row, SparkSession
 
+from .delta_transactions import (
+    companion,
+    parse_actions,
+    read_table_state,
+    read_transaction,
+    start_transaction,
+)
 from .errors import IncompatibleTable
 from .local_files import name_file
 from .sinks import Transaction
@@ -83,10 +90,10 @@ def append_files(
         transaction: The micro-batch; Delta keeps the newest one with the table.
     Raises: IncompatibleTable where the table asks for what these files cannot have.
     """
-    jvm, started = _start_transaction(spark, location)
+    jvm, started = start_transaction(spark, location)
     delta = jvm.org.apache.spark.sql.delta
     app_id, version = transaction.app_id(contract, "append"), transaction.batch_id
-    if _read_transaction(started, app_id) >= version:
+    if read_transaction(started, app_id) >= version:
         _discard(spark, location, files)
         return
     try:
@@ -102,59 +109,6 @@ def append_files(
         jvm.org.apache.spark.api.python.PythonUtils.toSeq(parse_actions(jvm, actions)),
         _streaming_update(jvm, delta, transaction),
     )
-
-
-def parse_actions(jvm: Any, actions: Iterable[dict[str, object]]) -> Any:  # noqa: ANN401 - objects of the JVM
-    """Return a Java list of Delta's actions.
-
-    Args:
-        jvm: As py4j has it.
-        actions: As they stand in the log.
-    """
-    made = jvm.java.util.ArrayList()
-    parser = companion(jvm.org.apache.spark.sql.delta.actions, "Action")
-    for action in actions:
-        made.add(parser.fromJson(json.dumps(action)))
-    return made
-
-
-def read_table_state(
-    spark: SparkSession, location: str, app_id: str
-) -> tuple[int, int]:
-    """Return the version of a table, and the newest transaction of an application.
-
-    Args:
-        spark: Any session of the job.
-        location: Folder of the table.
-        app_id: Application id of transactions; -1 where the table has none of it.
-    """
-    _, started = _start_transaction(spark, location)
-    return started.snapshot().version(), _read_transaction(started, app_id)
-
-
-def _read_transaction(started: Any, app_id: str) -> int:  # noqa: ANN401 - an object of the JVM
-    """Return the newest transaction of an application, or -1.
-
-    As with Delta's own txnVersion the commit fails where somebody else makes another
-    one meanwhile. But that reads the whole state of the table by a job of Spark, for
-    each version anew; the checksum file of a version names its transactions already.
-    """
-    checksum = started.snapshot().checksumOpt()
-    if checksum.isEmpty() or checksum.get().setTransactions().isEmpty():
-        return int(started.txnVersion(app_id))
-    started.readTxn().addOne(app_id)
-    seen = checksum.get().setTransactions().get()
-    every = [seen.apply(place) for place in range(seen.size())]
-    return next((t.version() for t in every if t.appId() == app_id), -1)
-
-
-def _start_transaction(spark: SparkSession, location: str) -> tuple[Any, Any]:
-    """Return the JVM and a transaction upon the newest version of a table."""
-    # pyspark has no door to a transaction, and Delta's Python none to its files.
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-    session: Any = spark._jsparkSession  # noqa: SLF001
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, location)
-    return jvm, log.startTransaction()
 
 
 def _discard(spark: SparkSession, location: str, files: Iterable[NewFile]) -> None:
@@ -191,11 +145,6 @@ def _streaming_update(jvm: Any, delta: Any, transaction: Transaction) -> Any:  #
     return delta.DeltaOperations.StreamingUpdate(
         mode, transaction.query_id, transaction.batch_id, nothing
     )
-
-
-def companion(package: Any, name: str) -> Any:  # noqa: ANN401 - objects of the JVM
-    """Return an object of Scala."""
-    return getattr(getattr(package, f"{name}$"), "MODULE$")
 
 
 def check_writable(contract: TableContract, location: str, metadata: str) -> None:

@@ -5,6 +5,8 @@ what it can check. A whole life must bring every frame, in order and unharmed; a
 that is cut off must bring nothing else.
 """
 
+# Longer than 250 lines: both ends of a life, which only make sense side by side.
+
 import asyncio
 import contextlib
 import random

@@ -1,5 +1,7 @@
 """A client instance is a function of the set of its pushes, whatever their order."""
 
+# Longer than 250 lines: one set of pushes, looked at from every side.
+
 import itertools
 import random
 from datetime import UTC, datetime, timedelta
