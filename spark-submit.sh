@@ -2,7 +2,8 @@
 # The one way to start anything: sets up what is missing, then runs a command.
 #
 #   ./spark-submit.sh demo                          everything, on this machine
-#   ./spark-submit.sh client_telemetry_to_delta …   the job; takes any spark-submit option
+#   ./spark-submit.sh client_telemetry_to_delta …   a job; takes any spark-submit option
+#   ./spark-submit.sh client_configs_to_delta …     another one
 #   ./spark-submit.sh --help                        all commands
 #
 # Variables it reads, all optional:

@@ -195,8 +195,8 @@ def run_job(arguments: Namespace) -> int:
     return 0
 
 
-def submit_telemetry_job(arguments: Namespace, spark_words: list[str]) -> int:
-    """Hand over the job client_telemetry_to_delta."""
+def submit_streaming_job(arguments: Namespace, spark_words: list[str]) -> int:
+    """Hand over a job that goes on until it is stopped, or ends with --once."""
     if arguments.once and arguments.continuous:
         raise InvalidSetting("--once and --continuous exclude each other")
     return submit_job(arguments, spark_words)
@@ -210,6 +210,24 @@ def run_telemetry_job(
 
     query = client_telemetry_to_delta.run(
         spark, settings, make_secret_reader(spark), is_once=arguments.once
+    )
+    query.awaitTermination()
+
+
+def run_configs_job(
+    spark: "SparkSession", settings: Settings, arguments: Namespace
+) -> None:
+    """Run client_configs_to_delta until it ends."""
+    from pipelines.jobs import client_configs_to_delta
+    from pipelines.settings import load_client_type_keys, load_config_catalogs
+
+    query = client_configs_to_delta.run(
+        spark,
+        settings,
+        make_secret_reader(spark),
+        catalogs=load_config_catalogs(),
+        client_type_keys=load_client_type_keys(),
+        is_once=arguments.once,
     )
     query.awaitTermination()
 
@@ -496,7 +514,8 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
     "bridge": run_bridge,
     "scram-credential": print_scram_credential,
     "explain-rule": print_rule,
-    "client_telemetry_to_delta": submit_telemetry_job,
+    "client_telemetry_to_delta": submit_streaming_job,
+    "client_configs_to_delta": submit_streaming_job,
     "replay_pushes": submit_replay,
     "compact_tables": submit_compaction,
     "sql": run_sql,
@@ -511,6 +530,7 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
 
 _JOBS: dict[str, Callable[["SparkSession", Settings, Namespace], None]] = {
     "client_telemetry_to_delta": run_telemetry_job,
+    "client_configs_to_delta": run_configs_job,
     "replay_pushes": run_replay,
     "compact_tables": run_compaction,
     "purge-secrets": run_purge,

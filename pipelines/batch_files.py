@@ -1,4 +1,4 @@
-"""What a micro-batch has become: counts, and files that wait to be committed.
+"""What a micro-batch has become: counts, files that wait to be committed, instances.
 
 Source: the columns of `udfs.spark.encode_push_files`.
 """
@@ -6,10 +6,11 @@ Source: the columns of `udfs.spark.encode_push_files`.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from .table_files import NewFile
+from .table_files import NewFile, read_file
 
 INLINE_BYTES = 4 << 20
 """Files up to this come with the counts; a task makes few small ones, so that what
@@ -18,13 +19,16 @@ comes at once is bounded. Larger ones are fetched one by one."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFiles:
-    """The files of one micro-batch, kept by Spark until they are committed."""
+    """What one micro-batch has become, until it is committed."""
 
     encoded: DataFrame
     records: int
     """Of the topic, whatever became of them."""
     listed: Sequence[Row]
-    """table, event_date, row_count, statistics, size, content or null."""
+    """The rows of files; content is null where a file is stored or large."""
+    deciding: pa.Table | None
+    """The pushes that say who their client instances are, of all tasks; null where no
+    push is usable."""
 
     def count_rows(self, table: str) -> int:
         """Return how many rows a table gets."""
@@ -34,48 +38,45 @@ class BatchFiles:
         """Return the files of a table, the large ones fetched as they are asked for."""
         wanted = [row for row in self.listed if row["table"] == table]
         for row in wanted:
-            if row["content"] is not None:
-                yield _new_file(row)
-        large_bytes = sum(row["size"] for row in wanted if row["content"] is None)
-        if not large_bytes:
+            if not _is_apart(row):
+                yield read_file(row)
+        if not any(map(_is_apart, wanted)):
             return
-        files = self.encoded.where("push IS NULL").select("file.*")
         is_large = F.octet_length("content") > INLINE_BYTES
-        of_table = files.where((F.col("table") == table) & is_large)
+        of_table = self.encoded.where((F.col("table") == table) & is_large)
         for row in of_table.toLocalIterator():
-            yield _new_file(row)
+            yield read_file(row)
 
 
 def read_batch_files(encoded: DataFrame) -> BatchFiles:
     """Run the decode of a micro-batch and learn what came of it.
 
     Args:
-        encoded: From encode_push_files, persisted.
+        encoded: From encode_push_files; persisted, unless the workers store the files.
     """
-    size = F.octet_length("file.content")
-    rows = encoded.where("push IS NULL").select(
-        "records",
-        *(f"file.{name}" for name in ("table", "event_date", "row_count")),
-        "file.statistics",
-        size.alias("size"),
-        F.when(size <= INLINE_BYTES, F.col("file.content")).alias("content"),
-    )
-    found = rows.collect()
+    is_inline = F.octet_length("content") <= INLINE_BYTES
+    inline = F.when(is_inline, F.col("content")).alias("content")
+    found = encoded.withColumn("content", inline).collect()
+    streams = [row["deciding"] for row in found if row["deciding"] is not None]
+    tables = [pa.ipc.open_stream(stream).read_all() for stream in streams]
     return BatchFiles(
         encoded=encoded,
         records=sum(row["records"] or 0 for row in found),
         listed=[row for row in found if row["table"] is not None],
+        deciding=pa.concat_tables(tables) if tables else None,
     )
+
+
+def without_pushes(encoded: DataFrame) -> DataFrame:
+    """Keep what is not a push, as read_batch_files takes it."""
+    return encoded.where("push IS NULL").drop("push")
 
 
 def select_pushes(encoded: DataFrame) -> DataFrame:
-    """Keep the usable pushes, as encode_push_files has them."""
+    """Keep the pushes that came back beside the files."""
     return encoded.where("push IS NOT NULL").select("push.*")
 
 
-def _new_file(row: Row) -> NewFile:
-    return NewFile(
-        event_date=row["event_date"],
-        content=bytes(row["content"]),
-        statistics=row["statistics"],
-    )
+def _is_apart(row: Row) -> bool:
+    """Say whether the bytes of a file are still to be fetched."""
+    return row["path"] is None and row["content"] is None

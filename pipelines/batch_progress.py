@@ -30,8 +30,10 @@ class BatchProgress:
     batch_id: int
     records: int
     """Read from the topic."""
-    points: int
-    """Rows of client_metrics."""
+    rows: int
+    """Written of what the job is for."""
+    rows_name: str
+    """What these rows are, for people."""
     quarantined: int
     """Rows of quarantine."""
     duration_ms: int
@@ -44,9 +46,9 @@ class BatchProgress:
         """Return one line for people."""
         lag = "unknown lag" if self.lag is None else f"{self.lag:,} records behind"
         return (
-            f"batch {self.batch_id}: {self.records:,} records, {self.points:,} points, "
-            f"{self.quarantined:,} quarantined, {self.duration_ms / MS_PER_S:.1f} s, "
-            f"{lag}"
+            f"batch {self.batch_id}: {self.records:,} records, "
+            f"{self.rows:,} {self.rows_name}, {self.quarantined:,} quarantined, "
+            f"{self.duration_ms / MS_PER_S:.1f} s, {lag}"
         )
 
 
@@ -61,14 +63,17 @@ def log_batch(progress: BatchProgress) -> None:
 class BatchListener(StreamingQueryListener):
     """Joins what the job counts with what Spark tells of the same micro-batch."""
 
-    def __init__(self, query_name: str, observer: ProgressObserver) -> None:
+    def __init__(
+        self, query_name: str, observer: ProgressObserver, *, rows_name: str
+    ) -> None:
         self._query_name = query_name
+        self._rows_name = rows_name
         self._observer = observer
         self._counts: dict[int, tuple[int, int]] = {}
 
-    def note_counts(self, batch_id: int, *, points: int, quarantined: int) -> None:
+    def note_counts(self, batch_id: int, *, rows: int, quarantined: int) -> None:
         """Take what the job has written; called before the micro-batch ends."""
-        self._counts[batch_id] = points, quarantined
+        self._counts[batch_id] = rows, quarantined
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's
         """Nothing is known yet."""
@@ -85,7 +90,8 @@ class BatchListener(StreamingQueryListener):
             BatchProgress(
                 batch_id=progress.batchId,
                 records=progress.numInputRows,
-                points=counts[0],
+                rows=counts[0],
+                rows_name=self._rows_name,
                 quarantined=counts[1],
                 duration_ms=progress.batchDuration,
                 lag=_read_lag(progress.sources[0]),

@@ -109,3 +109,28 @@ class SensitiveKeySettings:
 
     rules: tuple[SensitiveKeyRuleSettings, ...] = key("In the order of asking.")
     software: tuple[SoftwareCatalogSettings, ...] = key("Who knows which keys.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigJobSettings:
+    """The job client_configs_to_delta."""
+
+    checkpoint_location: str = key("Folder of the query's progress.")
+    starting_offsets: str = key(
+        "Where a first run without tables begins.", choices=("earliest", "latest")
+    )
+    trigger_interval_ms: int = key(
+        "Shortest time between two micro-batches of a continuous run.", unit="ms"
+    )
+    max_offsets_per_trigger: int = key("Most records in one micro-batch.", low=1)
+    max_config_bytes: int = key(
+        "Largest body of a record; a larger one goes to quarantine.",
+        unit="bytes",
+        low=1024,
+        high=2**30,
+    )
+    store_defaults: str = key(
+        "How client_configs holds an entry that is the known default of its client: "
+        "with its value, or as a reference to config_defaults without it.",
+        choices=("values", "references"),
+    )

@@ -128,6 +128,17 @@ COMMANDS = (
         takes_spark_options=True,
     ),
     Command(
+        name="client_configs_to_delta",
+        help="job: pushed configurations to Delta tables",
+        options=(
+            ENV,
+            SET,
+            flag("--once", "take what is there now, then stop"),
+            flag("--continuous", "go on until stopped (the default)"),
+        ),
+        takes_spark_options=True,
+    ),
+    Command(
         name="replay_pushes",
         help="job: decode stored pushes again, after a fix of the decoder",
         options=(

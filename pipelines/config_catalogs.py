@@ -12,6 +12,11 @@ Catalogs = Mapping[str, Catalog]
 """Catalog name to catalog."""
 
 _PLACE = "conf/config_catalog"
+_APPLIES_TO = {
+    "P": ("producer",),
+    "C": ("consumer",),
+    "*": ("producer", "consumer", "admin"),
+}
 
 
 def parse_catalogs(files: Mapping[str, str]) -> Catalogs:
@@ -36,6 +41,27 @@ def parse_catalogs(files: Mapping[str, str]) -> Catalogs:
         name: {key: frozenset(types) for key, types in catalog.items()}
         for name, catalog in catalogs.items()
     }
+
+
+def keys_by_client_type(files: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Return the keys that each type of client knows, over all files.
+
+    Args:
+        files: As parse_catalogs takes them. The last word of a name is the client type;
+            a file without one has a column applies_to: P, C, or * for all of them.
+    Raises: InvalidSetting, naming the file.
+    """
+    keys: dict[str, set[str]] = {}
+    for stem, text in files.items():
+        *_, last = stem.split("-")
+        for row in csv.DictReader(text.splitlines()):
+            applies_to = row.get("applies_to")
+            if applies_to is not None and applies_to not in _APPLIES_TO:
+                raise InvalidSetting(f"{_PLACE}/{stem}.csv: applies_to {applies_to!r}")
+            types = (last,) if applies_to is None else _APPLIES_TO[applies_to]
+            for client_type in types:
+                keys.setdefault(client_type, set()).add(row["name"])
+    return {name: frozenset(known) for name, known in keys.items()}
 
 
 def catalogs_by_software(

@@ -1,7 +1,7 @@
 """Where a query begins when its checkpoint location is new and its tables are not.
 
-client_pushes is written last in each micro-batch, so the first record that it lacks is
-the first record to read. A batch that was cut off may already stand in tables written
+The ledger is written last in each micro-batch, so the first record that it lacks is the
+first record to read. A batch that was cut off may already stand in tables written
 before it: their newest offsets, their floors, are kept with the checkpoint location,
 and records up to a floor are not written to that table again.
 """
@@ -21,13 +21,26 @@ from .errors import UnsafeStart
 from .kafka_positions import TopicBounds
 from .setting_records import TableSettings
 from .table_locations import identify_table
-from .tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, TableContract
+from .tables import TableContract
 from .transforms.offsets import Offsets, select_newest_offsets
 
 START_FILE = "start.json"
 EARLIEST_OFFSET = -2
 """The oldest record there is; Spark's own sign for it."""
 EARLIEST = "earliest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """The table that says what a job has done, and the job."""
+
+    job_name: str
+    """Name of its section of settings, too."""
+    topic_setting: str
+    """Name of the setting of its topic."""
+    contract: TableContract
+    written_before: tuple[TableContract, ...]
+    """Tables with the coordinates of records that each micro-batch appends to first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +62,7 @@ class JobStart:
 def decide_start(
     spark: SparkSession,
     tables: TableSettings,
+    ledger: Ledger,
     topic: str,
     bounds: TopicBounds,
     *,
@@ -60,6 +74,7 @@ def decide_start(
     Args:
         spark: A session that reads the tables.
         tables: Where they are.
+        ledger: Of the job.
         topic: Topic of the query.
         bounds: What the topic holds now.
         checkpoint_location: Folder of the query's progress.
@@ -68,23 +83,23 @@ def decide_start(
     """
     text = read_checkpoint_file(spark, checkpoint_location, START_FILE)
     if text is not None:
-        return _check_topic(read_start(text), topic, checkpoint_location)
+        return _check_topic(ledger, read_start(text), topic, checkpoint_location)
     if has_planned_batches(spark, checkpoint_location):
         raise UnsafeStart(
             f"checkpoint location {checkpoint_location} holds the progress of a query "
             f"and no {START_FILE} of this job; choose another folder with --set "
-            f"client_telemetry_to_delta.checkpoint_location=FOLDER"
+            f"{ledger.job_name}.checkpoint_location=FOLDER"
         )
     newest = {
         contract.name: _read_newest_offsets(spark, tables, contract, topic)
-        for contract in (CLIENT_PUSHES, CLIENT_METRICS, QUARANTINE)
+        for contract in (ledger.contract, *ledger.written_before)
     }
     is_first_run = not any(newest.values())
-    pushed = newest.pop(CLIENT_PUSHES.name)
+    pushed = newest.pop(ledger.contract.name)
     start = JobStart(
         topic=topic,
         starting_offsets=resume_offsets(
-            topic, pushed, bounds, starting_offsets, is_first_run=is_first_run
+            ledger, topic, pushed, bounds, starting_offsets, is_first_run=is_first_run
         ),
         floors=newest,
     )
@@ -93,6 +108,7 @@ def decide_start(
 
 
 def resume_offsets(
+    ledger: Ledger,
     topic: str,
     pushed: Offsets,
     bounds: TopicBounds,
@@ -103,8 +119,9 @@ def resume_offsets(
     """Return the first offset to read of each partition.
 
     Args:
+        ledger: Names for messages.
         topic: Name for messages.
-        pushed: Partition to the newest offset in client_pushes.
+        pushed: Partition to the newest offset in the ledger.
         bounds: What the topic holds now.
         starting_offsets: earliest or latest, for partitions not in pushed.
         is_first_run: Whether no table has a record of the topic. Otherwise partitions
@@ -115,8 +132,9 @@ def resume_offsets(
     unknown = sorted(pushed.keys() - bounds.end.keys())
     if unknown:
         raise UnsafeStart(
-            f"client_pushes has records of {topic} partition {unknown[0]}, and the "
-            f"topic has no such partition: it was made anew. {_HOW_TO_CHOOSE}"
+            f"{ledger.contract.name} has records of {topic} partition {unknown[0]}, "
+            f"and the topic has no such partition: it was made anew. "
+            f"{_how_to_choose(ledger)}"
         )
     is_earliest = starting_offsets == EARLIEST or not is_first_run
     resumed = {
@@ -124,7 +142,7 @@ def resume_offsets(
         for partition, end in bounds.end.items()
     }
     for partition, offset in pushed.items():
-        _check_resumable(topic, partition, offset + 1, bounds)
+        _check_resumable(ledger, topic, partition, offset + 1, bounds)
         resumed[partition] = offset + 1
     return dict(sorted(resumed.items()))
 
@@ -154,18 +172,20 @@ def _with_partitions(offsets: Mapping[str, int]) -> dict[int, int]:
     return {int(partition): offset for partition, offset in offsets.items()}
 
 
-def _check_topic(start: JobStart, topic: str, checkpoint_location: str) -> JobStart:
+def _check_topic(
+    ledger: Ledger, start: JobStart, topic: str, checkpoint_location: str
+) -> JobStart:
     if start.topic != topic:
         raise UnsafeStart(
             f"checkpoint location {checkpoint_location} holds the progress of topic "
-            f"{start.topic}, and topics.telemetry is {topic}; choose another folder "
-            f"with --set client_telemetry_to_delta.checkpoint_location=FOLDER"
+            f"{start.topic}, and {ledger.topic_setting} is {topic}; choose another "
+            f"folder with --set {ledger.job_name}.checkpoint_location=FOLDER"
         )
     return start
 
 
 def _check_resumable(
-    topic: str, partition: int, offset: int, bounds: TopicBounds
+    ledger: Ledger, topic: str, partition: int, offset: int, bounds: TopicBounds
 ) -> None:
     beginning, end = bounds.beginning[partition], bounds.end[partition]
     if beginning <= offset <= end:
@@ -176,8 +196,9 @@ def _check_resumable(
         else "the topic was made anew"
     )
     raise UnsafeStart(
-        f"client_pushes goes on at {topic} partition {partition} offset {offset}, and "
-        f"the topic holds {beginning} to {end}: {why}. {_HOW_TO_CHOOSE}"
+        f"{ledger.contract.name} goes on at {topic} partition {partition} offset "
+        f"{offset}, and the topic holds {beginning} to {end}: {why}. "
+        f"{_how_to_choose(ledger)}"
     )
 
 
@@ -189,9 +210,10 @@ def _read_newest_offsets(
     return {row["partition"]: row["offset"] for row in rows}
 
 
-_HOW_TO_CHOOSE = (
-    "To go on where the former query stopped, set "
-    "client_telemetry_to_delta.checkpoint_location to its folder; to begin new tables "
-    "at client_telemetry_to_delta.starting_offsets, set tables.root_path (or "
-    "tables.catalog_schema) to a new place"
-)
+def _how_to_choose(ledger: Ledger) -> str:
+    return (
+        f"To go on where the former query stopped, set "
+        f"{ledger.job_name}.checkpoint_location to its folder; to begin new tables at "
+        f"{ledger.job_name}.starting_offsets, set tables.root_path (or "
+        f"tables.catalog_schema) to a new place"
+    )

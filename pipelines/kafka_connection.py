@@ -18,9 +18,15 @@ _LOGIN_MODULES = {
 }
 
 
-def publisher_config(kafka: KafkaSettings, secrets: SecretReader) -> dict[str, str]:
+def publisher_config(
+    kafka: KafkaSettings, secrets: SecretReader, *, section: str = "kafka"
+) -> dict[str, str]:
     """Return the connection properties of a librdkafka client.
 
+    Args:
+        kafka: Where and how to connect.
+        secrets: Reads passwords.
+        section: The table of conf/ that it comes from.
     Errors: none as data; the values hold secrets and must not be logged.
     Raises: InvalidSetting, UnresolvedSecret.
     Source: librdkafka CONFIGURATION.md.
@@ -29,10 +35,10 @@ def publisher_config(kafka: KafkaSettings, secrets: SecretReader) -> dict[str, s
         "bootstrap.servers": kafka.bootstrap_servers,
         "security.protocol": kafka.security_protocol,
     }
-    if _uses_sasl(kafka):
+    if _uses_sasl(kafka, section):
         config["sasl.mechanism"] = kafka.sasl_mechanism
         config["sasl.username"] = kafka.sasl_username
-        config["sasl.password"] = _read_password(kafka, secrets)
+        config["sasl.password"] = _read_password(kafka, secrets, section)
     if _uses_ssl(kafka):
         algorithm = kafka.ssl_endpoint_identification_algorithm
         config["ssl.endpoint.identification.algorithm"] = algorithm
@@ -66,12 +72,12 @@ def spark_source_options(kafka: KafkaSettings, secrets: SecretReader) -> dict[st
     return {f"{SOURCE_OPTION_PREFIX}{name}": value for name, value in config.items()}
 
 
-def _uses_sasl(kafka: KafkaSettings) -> bool:
+def _uses_sasl(kafka: KafkaSettings, section: str = "kafka") -> bool:
     uses_sasl = kafka.security_protocol.startswith("SASL_")
     if uses_sasl and not (kafka.sasl_mechanism and kafka.sasl_username):
         raise InvalidSetting(
-            f"kafka.security_protocol is {kafka.security_protocol}: it needs "
-            f"kafka.sasl_mechanism and kafka.sasl_username"
+            f"{section}.security_protocol is {kafka.security_protocol}: it needs "
+            f"{section}.sasl_mechanism and {section}.sasl_username"
         )
     return uses_sasl
 
@@ -80,11 +86,13 @@ def _uses_ssl(kafka: KafkaSettings) -> bool:
     return kafka.security_protocol.endswith("SSL")
 
 
-def _read_password(kafka: KafkaSettings, secrets: SecretReader) -> str:
+def _read_password(
+    kafka: KafkaSettings, secrets: SecretReader, section: str = "kafka"
+) -> str:
     if kafka.sasl_password is None:
         raise InvalidSetting(
-            f"kafka.security_protocol is {kafka.security_protocol}: it needs "
-            f"kafka.sasl_password, a reference to a secret"
+            f"{section}.security_protocol is {kafka.security_protocol}: it needs "
+            f"{section}.sasl_password, a reference to a secret"
         )
     return secrets.read(kafka.sasl_password)
 

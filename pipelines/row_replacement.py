@@ -8,7 +8,7 @@ table with partitions do not concern it, whoever removed one of its files makes 
 and it makes no append fail.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from delta.exceptions import (
@@ -20,10 +20,14 @@ from delta.exceptions import (
 )
 from delta.tables import DeltaTable
 from py4j.java_gateway import JavaObject
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
+from .delta_transactions import companion, parse_actions
+from .table_files import check_writable, read_file, store_file
+from .tables import TableContract
 from .transforms.row_digests import FILE_NAME, PUSH
 
 ROWS_PER_FILE = 250_000
@@ -40,18 +44,25 @@ CONFLICTS = (
 )
 """Raised by a commit where somebody else has changed what it stands on: look again."""
 
+EncodeRows = Callable[[DataFrame], DataFrame]
+"""Makes files of rows of a table; columns event_date, content and statistics."""
+
 
 class Replacement:
     """One table as it is now, and one commit upon that."""
 
-    def __init__(self, spark: SparkSession, table: str) -> None:
+    def __init__(
+        self, spark: SparkSession, contract: TableContract, table: str
+    ) -> None:
         """Take the newest version of a table.
 
         Args:
             spark: A session with Delta.
+            contract: What the table promises; it is partitioned by event_date.
             table: SQL identifier of the table.
         """
         self._spark = spark
+        self._contract = contract
         self._table = table
         # Delta's Python knows no transactions, so all of this is its Scala.
         self._jvm: Any = spark._jvm  # noqa: SLF001 - see above
@@ -75,6 +86,7 @@ class Replacement:
         rows: DataFrame,
         *,
         row_count: int,
+        encode: EncodeRows,
     ) -> None:
         """Put the rows in the place of all rows of the pushes.
 
@@ -84,8 +96,13 @@ class Replacement:
             rows: The new rows, of these pushes only; columns of the table that they
                 lack become null.
             row_count: New rows; decides the number of files.
-        Raises: CONFLICTS; the table is as it was then.
+            encode: Makes the new files. Spark's writer would make one of all NaNs.
+        Raises: CONFLICTS; the table is as it was then. IncompatibleTable where the
+            table asks for what such files cannot have.
         """
+        location = self._log.dataPath().toString()
+        metadata = self._transaction.metadata().json()
+        check_writable(self._contract, location, metadata)
         removed = self._find_files(file_names)
         # The files as they are listed: no predicate that an append could meet.
         old = self._log.createDataFrame(
@@ -100,15 +117,28 @@ class Replacement:
         old_bytes = sum(file.size() for file in removed)
         file_count = 1 + row_count // ROWS_PER_FILE + old_bytes // BYTES_PER_FILE
         written = merged.select(*stored.columns).coalesce(file_count)
-        added = self._transaction.writeFiles(written._jdf)  # noqa: SLF001 - see above
-        removals = self._jvm.java.util.ArrayList()
+        actions = self._jvm.java.util.ArrayList()
+        for action in self._store_files(location, encode(written)):
+            actions.add(action)
         for file in removed:
-            removals.add(file.remove())
-        operations = self._jvm.org.apache.spark.sql.delta
-        manual_update = getattr(
-            getattr(operations, "DeltaOperations$ManualUpdate$"), "MODULE$"
+            actions.add(file.remove())
+        manual_update = companion(
+            self._jvm.org.apache.spark.sql.delta, "DeltaOperations$ManualUpdate"
         )
-        self._transaction.commit(added.concat(self._as_scala(removals)), manual_update)
+        self._transaction.commit(self._as_scala(actions), manual_update)
+
+    def _store_files(self, location: str, encoded: DataFrame) -> JavaObject:
+        """Write the files into the table's folder; return actions that add them."""
+        kept = encoded.persist(StorageLevel.DISK_ONLY)
+        try:
+            kept.count()  # all at once; they are fetched one by one
+            added = [
+                store_file(self._spark, self._contract, location, read_file(row))
+                for row in kept.toLocalIterator()
+            ]
+        finally:
+            kept.unpersist()
+        return parse_actions(self._jvm, added)
 
     def _find_files(self, file_names: Sequence[str]) -> JavaObject:
         """Return a Java list of the AddFile actions of some files."""

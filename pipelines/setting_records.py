@@ -6,12 +6,17 @@ the reference page prints them.
 
 from dataclasses import dataclass
 
-from .client_config_settings import ClientConfigSettings, SensitiveKeySettings
+from .client_config_settings import (
+    ClientConfigSettings,
+    ConfigJobSettings,
+    SensitiveKeySettings,
+)
 from .listener_records import (
     AuthenticationSettings,
     LimitSettings,
     ListenerSettings,
 )
+from .proxy_settings import ProxySettings
 from .secret_references import SecretReference
 from .setting_keys import MAX_INT32, MAX_PORT, key
 
@@ -45,6 +50,11 @@ class KafkaSettings:
         "Whether the broker's name must stand in its certificate.",
         choices=("https", "none"),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamSettings(KafkaSettings):
+    """The cluster behind the proxy; without bootstrap_servers, that of [kafka]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,10 +232,13 @@ class Settings:
     listeners: tuple[ListenerSettings, ...]
     authentication: AuthenticationSettings
     limits: LimitSettings
+    proxy: ProxySettings
+    upstream: UpstreamSettings
     subscriptions: tuple[SubscriptionSettings, ...]
     client_config: ClientConfigSettings
     sensitive_keys: SensitiveKeySettings
     tables: TableSettings
     client_telemetry_to_delta: TelemetryJobSettings
+    client_configs_to_delta: ConfigJobSettings
     replay_pushes: ReplaySettings
     compact_tables: CompactionSettings

@@ -1,28 +1,36 @@
 """Commits data files that the job has written itself to a Delta table, once.
 
 Spark's writer would make a row of each point and a column of each row again. The files
-are made by `udfs.table_files`, and come here as bytes; they are stored by Hadoop, as
-everything else is, and enter the table by a transaction of Delta's own: it finds
-conflicts, skips a micro-batch that the table has, and writes checkpoints. What Delta's
+are made by `udfs.table_files`, and stored by the workers or, from their bytes, here by
+Hadoop. They enter the table by a transaction of Delta's own: it finds conflicts, skips
+a micro-batch that the table has, and writes checkpoints. What Delta's
 writer does beyond that (constraints, generated columns, mapped columns) it cannot do
 for these files, so a table that wants it is refused.
 """
 
 import json
 import time
-import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
+from .delta_transactions import (
+    companion,
+    parse_actions,
+    read_table_state,
+    read_transaction,
+    start_transaction,
+)
 from .errors import IncompatibleTable
+from .local_files import name_file
 from .sinks import Transaction
 from .table_locations import open_path
 from .tables import TableContract
 
+MILLISECOND_NS = 1_000_000
 _UNKNOWN_TO_US = (
     "delta.constraints.",
     "delta.columnMapping.mode",
@@ -44,10 +52,25 @@ class NewFile:
 
     event_date: date
     """Its partition."""
-    content: bytes
-    """Parquet."""
     statistics: str
     """JSON, as an add action has it."""
+    size: int
+    """Bytes."""
+    path: str | None
+    """Below the folder of the table, where it is stored already."""
+    content: bytes | None
+    """Parquet, where it is not."""
+
+
+def read_file(row: Row) -> NewFile:
+    """Return a file from a row that names all of these."""
+    return NewFile(
+        event_date=row["event_date"],
+        statistics=row["statistics"],
+        size=row["size"],
+        path=row["path"],
+        content=None if row["content"] is None else bytes(row["content"]),
+    )
 
 
 def append_files(
@@ -67,42 +90,64 @@ def append_files(
         transaction: The micro-batch; Delta keeps the newest one with the table.
     Raises: IncompatibleTable where the table asks for what these files cannot have.
     """
-    # pyspark has no door to a transaction, and Delta's Python none to its files.
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-    session: Any = spark._jsparkSession  # noqa: SLF001
+    jvm, started = start_transaction(spark, location)
     delta = jvm.org.apache.spark.sql.delta
-    started = delta.DeltaLog.forTable(session, location).startTransaction()
     app_id, version = transaction.app_id(contract, "append"), transaction.batch_id
-    if started.txnVersion(app_id) >= version:
+    if read_transaction(started, app_id) >= version:
+        _discard(spark, location, files)
         return
-    _check_writable(contract, location, started.metadata().json())
-    now_ms = time.time_ns() // 1_000_000
+    try:
+        check_writable(contract, location, started.metadata().json())
+    except IncompatibleTable:
+        _discard(spark, location, files)
+        raise
+    now_ms = time.time_ns() // MILLISECOND_NS
     seen = {"appId": app_id, "version": version, "lastUpdated": now_ms}
     actions: list[dict[str, object]] = [{"txn": seen}]
-    actions += [_store(spark, contract, location, file, now_ms) for file in files]
-    made = jvm.java.util.ArrayList()
-    parser = _companion(delta.actions, "Action")
-    for action in actions:
-        made.add(parser.fromJson(json.dumps(action)))
+    actions += [store_file(spark, contract, location, file) for file in files]
     started.commit(
-        jvm.org.apache.spark.api.python.PythonUtils.toSeq(made),
+        jvm.org.apache.spark.api.python.PythonUtils.toSeq(parse_actions(jvm, actions)),
         _streaming_update(jvm, delta, transaction),
     )
 
 
+def _discard(spark: SparkSession, location: str, files: Iterable[NewFile]) -> None:
+    """Delete stored files that do not enter the table."""
+    for file in files:
+        if file.path is not None:
+            file_system, path = open_path(spark, f"{location}/{file.path}")
+            file_system.delete(path, False)
+
+
+def has_transaction(
+    spark: SparkSession,
+    contract: TableContract,
+    location: str,
+    transaction: Transaction,
+    step: str,
+) -> bool:
+    """Say whether a table has a step of a micro-batch already.
+
+    Args:
+        spark: Any session of the job.
+        contract: What the table promises.
+        location: Folder of the table.
+        transaction: The micro-batch.
+        step: As the transaction names it.
+    """
+    app_id = transaction.app_id(contract, step)
+    return read_table_state(spark, location, app_id)[1] >= transaction.batch_id
+
+
 def _streaming_update(jvm: Any, delta: Any, transaction: Transaction) -> Any:  # noqa: ANN401 - objects of the JVM
     mode = jvm.org.apache.spark.sql.streaming.OutputMode.Append()
-    nothing = _companion(jvm.scala, "None")
+    nothing = companion(jvm.scala, "None")
     return delta.DeltaOperations.StreamingUpdate(
         mode, transaction.query_id, transaction.batch_id, nothing
     )
 
 
-def _companion(package: Any, name: str) -> Any:  # noqa: ANN401 - objects of the JVM
-    return getattr(getattr(package, f"{name}$"), "MODULE$")
-
-
-def _check_writable(contract: TableContract, location: str, metadata: str) -> None:
+def check_writable(contract: TableContract, location: str, metadata: str) -> None:
     """Refuse a table whose writers must do more than write its columns."""
     stated = json.loads(metadata)["metaData"]
     properties = stated.get("configuration", {})
@@ -125,29 +170,32 @@ def _check_writable(contract: TableContract, location: str, metadata: str) -> No
         )
 
 
-def _store(
-    spark: SparkSession,
-    contract: TableContract,
-    location: str,
-    file: NewFile,
-    now_ms: int,
+def store_file(
+    spark: SparkSession, contract: TableContract, location: str, file: NewFile
 ) -> dict[str, object]:
-    """Write a file into the table's folder; return the action that adds it."""
+    """See that a file is in the table's folder; return the action that adds it.
+
+    Args:
+        spark: Any session of the job.
+        contract: What the table promises; it is partitioned by event_date.
+        location: Folder of the table.
+        file: Stored already, or its content.
+    """
     partition = contract.partition_by[0]
-    value = file.event_date.isoformat()
-    relative = f"{partition}={value}/part-{uuid.uuid4()}.zstd.parquet"
-    file_system, path = open_path(spark, f"{location}/{relative}")
-    stream = file_system.create(path, False)
-    try:
-        stream.write(file.content)
-    finally:
-        stream.close()
+    relative = file.path or name_file(partition, file.event_date)
+    if file.content is not None:
+        file_system, path = open_path(spark, f"{location}/{relative}")
+        stream = file_system.create(path, False)
+        try:
+            stream.write(file.content)
+        finally:
+            stream.close()
     return {
         "add": {
             "path": relative,
-            "partitionValues": {partition: value},
-            "size": len(file.content),
-            "modificationTime": now_ms,
+            "partitionValues": {partition: file.event_date.isoformat()},
+            "size": file.size,
+            "modificationTime": time.time_ns() // MILLISECOND_NS,
             "dataChange": True,
             "stats": file.statistics,
         }

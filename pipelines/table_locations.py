@@ -58,6 +58,13 @@ def locate_table(
     return str(described["Location"])
 
 
+def find_local_path(spark: SparkSession, location: str) -> str | None:
+    """Return the path of a folder on a disk of this machine; None for another one."""
+    file_system, path = open_path(spark, location)
+    is_local = file_system.getUri().getScheme() == "file"
+    return str(path.toUri().getPath()) if is_local else None
+
+
 def has_table(spark: SparkSession, table: str) -> bool:
     """Say whether there is a table; a folder without a Delta log is none."""
     try:

@@ -27,6 +27,11 @@ from .table_columns import (
 
 CONTRACT_VERSION_PROPERTY = "kafka_clientele.contract_version"
 STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
+CHECKPOINTS = {
+    # Commits of a streamed table between two checkpoints of its log, each of which
+    # lists every file of the table: with Delta's 10 they are a good part of the job.
+    "delta.checkpointInterval": "100",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +135,8 @@ CLIENT_PUSHES = TableContract(
     contract_version=1,
     partition_by=(EVENT_DATE.name,),
     cluster_by=("client_instance_id",),
-    properties={
+    properties=CHECKPOINTS
+    | {
         # The body is never filtered by: no statistics for it.
         STATISTICS_PROPERTY: "topic,partition,offset,received_at,push_id,"
         "client_instance_id,client_id,principal,client_software_name,client_type,"
@@ -147,7 +153,8 @@ CLIENT_METRICS = TableContract(
     contract_version=1,
     partition_by=(EVENT_DATE.name,),
     cluster_by=("client_instance_id", "metric"),
-    properties={
+    properties=CHECKPOINTS
+    | {
         STATISTICS_PROPERTY: "topic,partition,offset,received_at,push_id,"
         "client_instance_id,client_id,principal,client_software_name,metric,kind,"
         "value_double,value_long,time,topic_name,node_id,group_id",
@@ -172,7 +179,8 @@ QUARANTINE = TableContract(
     contract_version=1,
     partition_by=("event_date",),
     cluster_by=("reason",),
-    properties={
+    properties=CHECKPOINTS
+    | {
         STATISTICS_PROPERTY: "topic,partition,offset,kafka_timestamp,reason,"
         "received_at,push_id,client_instance_id,client_id",
     },

@@ -95,7 +95,7 @@ def decode_configs(
     has_name = pc.not_equal(shown, NO_NAME).to_numpy(zero_copy_only=False)
     is_kept = ~is_hidden | (is_redacted & has_name[decoded.keys.codes])
     is_redacted |= find_redacted(entries)
-    configs = _make_entries(entries, is_redacted, rules, defaults)
+    configs = make_entries(entries, is_redacted, rules, defaults)
     hidden = np.flatnonzero(is_hidden)
     violations = pa.StructArray.from_arrays(
         [
@@ -130,13 +130,22 @@ def _with_context(decoded: DecodedConfigs, context: pa.RecordBatch) -> PushedEnt
     )
 
 
-def _make_entries(
+def make_entries(
     entries: PushedEntries,
     is_redacted: Mask,
     rules: SensitiveKeyRules,
     defaults: KnownDefaults,
 ) -> pa.StructArray:
-    """Return ENTRY_TYPE for each entry."""
+    """Say what each entry is.
+
+    Args:
+        entries: Of a batch of pushes.
+        is_redacted: Whether the value of an entry is hidden.
+        rules: They know which keys are catalogued.
+        defaults: From config_defaults.make_known_defaults.
+    Returns: ENTRY_TYPE.
+    Shape: One row an entry, same order.
+    """
     decoded = entries.decoded
     typed = type_values(entries.values, decoded.type_names, ~is_redacted)
     error = typed.field("value_error")

@@ -1,4 +1,4 @@
-"""The headers of a telemetry record: names, kinds, and how a text becomes a value.
+"""The headers of a record: names, kinds, and how a text becomes a value.
 
 Nothing here raises for data: what is not of its kind becomes null.
 """
@@ -85,7 +85,7 @@ class Header:
     is_required: bool = True
 
 
-HEADERS = (
+IDENTITY_HEADERS = (
     Header("client_instance_id", "client_instance_id", _as_uuid_text),
     Header("client_id", "client_id", _as_text, is_required=False),
     Header("client_software_name", "client_software_name", _as_text),
@@ -99,6 +99,11 @@ HEADERS = (
     Header("bridge_id", "bridge_id", _as_text),
     Header("received_at_ms", "received_at", _as_time),
     Header("push_id", "push_id", _as_text),
+)
+"""What the bridge says of whoever sent a record."""
+
+HEADERS = (
+    *IDENTITY_HEADERS,
     Header(
         "subscription_id",
         "subscription_id",
@@ -110,4 +115,7 @@ HEADERS = (
     Header("compression_type", "compression_type", _as_text),
     Header("terminating", "terminating", _as_flag),
 )
-"""Every header that the bridge writes, in the order in which faults name them."""
+"""Every header of a telemetry record, in the order in which faults name them."""
+
+CONFIG_HEADERS = (*IDENTITY_HEADERS, Header("redacted_keys", "redacted_keys", _as_text))
+"""Every header of a record of a pushed configuration, in the same order."""

@@ -1,11 +1,13 @@
 # Strategy: all headers of a batch are one flat list; each known name gets the place of
 # its last value in each record, and then one column. Loops run over records at fault
 # only. Spark's own array functions took 60 times as long.
-"""The envelope of a telemetry record: its headers, typed, or why they cannot be used.
+"""The envelope of a record: its headers, typed, or why they cannot be used.
 
 Source: the Kafka source of Spark SQL (columns topic, partition, offset, timestamp,
 value, headers); header names are those that the bridge writes.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .compression import COMPRESSION_NAMES
-from .envelope_headers import HEADERS, TIME
+from .envelope_headers import CONFIG_HEADERS, HEADERS, TIME, Header
 
 NULL_VALUE = "null_value"
 MISSING_HEADER = "missing_header"
@@ -41,7 +43,6 @@ RECORD_SCHEMA = pa.schema(
 )
 """What is read of a Kafka record."""
 
-_NAMES = pa.array([header.name for header in HEADERS])
 _CODECS = pa.array(
     [text for i, name in COMPRESSION_NAMES.items() for text in (name, str(i))]
 )
@@ -50,7 +51,7 @@ _CODEC_IDS = pa.array([i for i in COMPRESSION_NAMES for _ in range(2)], pa.int32
 
 
 def read_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
-    """Turn the headers of Kafka records into typed columns, faults beside them.
+    """Turn the headers of telemetry records into typed columns, faults beside them.
 
     Args:
         records: topic, partition, offset, timestamp, value, headers of Spark's source.
@@ -63,6 +64,33 @@ def read_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Errors: envelope_fault is null_value, missing_header, header_not_utf8 or
         invalid_header, the first that applies; envelope_detail holds header names.
     """
+    columns = _read_columns(records, HEADERS)
+    codec = columns["compression_type"]
+    place = pc.index_in(codec, _CODECS)
+    columns["compression_type"] = pc.coalesce(_CODEC_NAMES.take(place), codec)
+    ids = pc.fill_null(_CODEC_IDS.take(place), UNKNOWN_COMPRESSION_ID)
+    columns["compression_type_id"] = ids
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def read_config_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
+    """Turn the headers of records of configurations into typed columns.
+
+    Args:
+        records: As read_envelopes takes them.
+    Returns: topic, partition, offset, kafka_timestamp, body, one column per header,
+        envelope_fault and envelope_detail.
+    Shape: As in read_envelopes.
+    Nulls: As in read_envelopes.
+    Errors: As in read_envelopes.
+    """
+    columns = _read_columns(records, CONFIG_HEADERS)
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _read_columns(
+    records: pa.RecordBatch, headers: Sequence[Header]
+) -> dict[str, pa.Array]:
     columns: dict[str, pa.Array] = {
         "topic": records.column("topic"),
         "partition": records.column("partition"),
@@ -71,27 +99,22 @@ def read_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
         "body": records.column("value"),
     }
     missing, not_utf8, invalid = [], [], []
-    for header, sent in zip(HEADERS, _pick_headers(records), strict=True):
+    for header, sent in zip(headers, _pick_headers(records, headers), strict=True):
         texts = _read_texts(sent)
         typed = header.kind(texts)
         columns[header.column] = typed
         missing.append(_flags(sent.is_null()) & header.is_required)
         not_utf8.append(_flags(texts.is_null()) & _flags(sent.is_valid()))
         invalid.append(_flags(typed.is_null()) & _flags(texts.is_valid()))
-    codec = columns["compression_type"]
-    place = pc.index_in(codec, _CODECS)
-    columns["compression_type"] = pc.coalesce(_CODEC_NAMES.take(place), codec)
-    ids = pc.fill_null(_CODEC_IDS.take(place), UNKNOWN_COMPRESSION_ID)
-    columns["compression_type_id"] = ids
-    columns |= _fault_columns(
+    return columns | _fault_columns(
         _flags(records.column("value").is_null()),
         {
             MISSING_HEADER: np.array(missing),
             HEADER_NOT_UTF8: np.array(not_utf8),
             INVALID_HEADER: np.array(invalid),
         },
+        [header.name for header in headers],
     )
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 def _flags(column: pa.BooleanArray) -> Flags:
@@ -99,21 +122,23 @@ def _flags(column: pa.BooleanArray) -> Flags:
     return flags
 
 
-def _pick_headers(records: pa.RecordBatch) -> list[pa.BinaryArray]:
-    """Return the last value of each known header, one column per header."""
+def _pick_headers(
+    records: pa.RecordBatch, wanted: Sequence[Header]
+) -> list[pa.BinaryArray]:
+    """Return the last value of each wanted header, one column per header."""
     headers = records.column("headers")
     flat = headers.flatten()
-    known = pc.index_in(flat.field("key"), _NAMES)
-    numbers = pc.fill_null(known, len(HEADERS)).to_numpy()
+    known = pc.index_in(flat.field("key"), pa.array([one.name for one in wanted]))
+    numbers = pc.fill_null(known, len(wanted)).to_numpy()
     parents = pc.list_parent_indices(headers).to_numpy()
     # One place more, for names that nobody knows. Of values of one name, numpy keeps
     # the last one assigned.
-    places = np.full((len(HEADERS) + 1, records.num_rows), -1, np.int64)
+    places = np.full((len(wanted) + 1, records.num_rows), -1, np.int64)
     places[numbers, parents] = np.arange(len(numbers))
     values = flat.field("value")
     return [
         values.take(pa.array(of_header, mask=of_header < 0))
-        for of_header in places[: len(HEADERS)]
+        for of_header in places[: len(wanted)]
     ]
 
 
@@ -133,13 +158,14 @@ def _read_text(sent: bytes | None) -> str | None:
 
 
 def _fault_columns(
-    has_no_value: Flags, faults: dict[str, Flags]
+    has_no_value: Flags, faults: dict[str, Flags], names: Sequence[str]
 ) -> dict[str, pa.Array]:
     """Name the fault of each record, and the headers that have it.
 
     Args:
         has_no_value: One flag a record.
         faults: Reason to flags, one row a header; the first that applies counts.
+        names: Of the headers, in the same order.
     """
     reasons: list[str | None] = [None] * len(has_no_value)
     details: list[str | None] = [None] * len(has_no_value)
@@ -152,7 +178,7 @@ def _fault_columns(
             if flags[:, record].any():
                 at_fault = np.flatnonzero(flags[:, record]).tolist()
                 reasons[record] = reason
-                details[record] = ", ".join(HEADERS[i].name for i in at_fault)
+                details[record] = ", ".join(names[i] for i in at_fault)
                 break
     return {
         "envelope_fault": pa.array(reasons, pa.string()),

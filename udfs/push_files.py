@@ -4,29 +4,28 @@ Strategy: what all points of a push share is a dictionary with one entry a push,
 a point costs one small number for each such column. Nothing of a point leaves as a row.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .client_instances import DecidingPushes
+from .daily_files import (
+    Columns,
+    DailyFiles,
+    Floors,
+    WrittenPart,
+    days_of,
+    is_beyond,
+    rejection_days,
+)
 from .envelopes import read_envelopes
 from .otlp_metrics import DecodedPushes, iter_decoded
 from .otlp_schema import OK, PUSH_SCHEMA
-from .table_files import FileWriter, TableFile, TableLayout
-
-Columns = dict[str, pa.Array]
-Floors = Mapping[int, int]
-"""Partition to the newest offset that a table holds already."""
-
-EPOCH = date(1970, 1, 1)
-FIRST_DAY, LAST_DAY = 0, (date(9999, 12, 31) - EPOCH).days
-"""A producer chooses the timestamp of a record; the folder of a date must be one."""
-MICROS_PER_DAY = 86_400_000_000
-COORDINATES = ("topic", "partition", "offset")
+from .table_files import TableFile, TableLayout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,65 +43,32 @@ class PushTables:
     """Largest push after decompression, in bytes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenPart:
-    """What some records have become."""
-
-    records: int
-    pushes: pa.RecordBatch | None
-    """The usable ones with what was decoded, without their bodies."""
-    files: list[TableFile]
-
-
-class _Writers:
-    """The open files of one table, one for each day."""
-
-    def __init__(self, layout: TableLayout) -> None:
-        self._layout = layout
-        self._by_day: dict[int, FileWriter] = {}
-
-    def write(
-        self, columns: Columns, days: npt.NDArray[np.int64]
-    ) -> Iterator[TableFile]:
-        """Write rows, each to the file of its day."""
-        arrays = [columns[name] for name in self._layout.columns]
-        rows = pa.RecordBatch.from_arrays(arrays, names=list(self._layout.columns))
-        found = np.unique(days).tolist()
-        for day in found:
-            if day not in self._by_day:
-                dated = EPOCH + timedelta(days=day)
-                self._by_day[day] = FileWriter(self._layout, dated)
-            of_day = rows if len(found) == 1 else rows.filter(pa.array(days == day))
-            yield from self._by_day[day].write(of_day)
-
-    def end(self) -> Iterator[TableFile]:
-        """Return the files that are still open."""
-        for writer in self._by_day.values():
-            yield from writer.end()
-
-
 def write_pushes(
-    batches: Iterator[pa.RecordBatch], tables: PushTables
+    batches: Iterator[pa.RecordBatch],
+    tables: PushTables,
+    push_columns: Sequence[str],
 ) -> Iterator[WrittenPart]:
     """Decode pushes and write the rows of three tables into files.
 
     Args:
         batches: Records, as `envelopes.read_envelopes` wants them.
         tables: What to write.
-    Returns: Parts in the order of the records; the last one has only files.
-    Shape: Each record is counted once, each usable one is a row of `pushes`.
+        push_columns: What is kept of each push that decides, of envelope and result.
+    Returns: Parts in the order of the records; the last one counts none.
+    Shape: Each record is counted once; `deciding` as `select_deciding` has it.
     Nulls: As in `otlp_metrics.iter_decoded`.
     Errors: A record that cannot be used, or a body that cannot be decoded, is a row
         of quarantine; never raises for data.
     """
-    points, pushes = _Writers(tables.points), _Writers(tables.pushes)
-    quarantine = _Writers(tables.quarantine)
+    points, pushes = DailyFiles(tables.points), DailyFiles(tables.pushes)
+    quarantine = DailyFiles(tables.quarantine)
+    instances = DecidingPushes(tuple(push_columns))
     for records in batches:
         batch = read_envelopes(records)
         is_usable = pc.is_null(batch.column("envelope_fault"))
         faulty = batch.filter(pc.invert(is_usable))
         files = list(_write_rejected(faulty, None, quarantine, tables))
-        yield WrittenPart(records=faulty.num_rows, pushes=None, files=files)
+        yield WrittenPart(records=faulty.num_rows, files=files)
         usable = batch if faulty.num_rows == 0 else batch.filter(is_usable)
         done = 0
         for decoded in iter_decoded(
@@ -113,23 +79,18 @@ def write_pushes(
             part = usable.slice(done, decoded.pushes.num_rows)
             done += part.num_rows
             columns = _push_columns(part, decoded)
-            days = _days_of(columns["received_at"])
+            days = days_of(columns["received_at"])
             files = [
                 *points.write(*_point_rows(columns, days, decoded, tables)),
                 *_write_rejected(part, decoded, quarantine, tables),
                 *pushes.write(columns, days),
             ]
-            yield WrittenPart(
-                records=part.num_rows, pushes=_without_body(columns), files=files
+            instances.add(
+                pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
             )
+            yield WrittenPart(records=part.num_rows, files=files)
     last = [*points.end(), *quarantine.end(), *pushes.end()]
-    yield WrittenPart(records=0, pushes=None, files=last)
-
-
-def _days_of(times: pa.Array) -> npt.NDArray[np.int64]:
-    """Return days since 1970, UTC."""
-    days: npt.NDArray[np.int64] = times.cast(pa.int64()).to_numpy() // MICROS_PER_DAY
-    return days
+    yield WrittenPart(records=0, files=last, deciding=instances.reduce())
 
 
 def _push_columns(part: pa.RecordBatch, decoded: DecodedPushes) -> Columns:
@@ -140,22 +101,6 @@ def _push_columns(part: pa.RecordBatch, decoded: DecodedPushes) -> Columns:
     return columns
 
 
-def _without_body(columns: Columns) -> pa.RecordBatch:
-    kept = {name: column for name, column in columns.items() if name != "body"}
-    return pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept))
-
-
-def _is_beyond(
-    partitions: pa.Array, offsets: pa.Array, floors: Floors
-) -> npt.NDArray[np.bool_]:
-    """Say which records lie above the floor of their partition."""
-    beyond = np.ones(len(offsets), np.bool_)
-    for partition, floor in floors.items():
-        is_there = partitions.to_numpy() == partition
-        beyond &= ~(is_there & (offsets.to_numpy() <= floor))
-    return beyond
-
-
 def _point_rows(
     columns: Columns,
     days: npt.NDArray[np.int64],
@@ -164,7 +109,7 @@ def _point_rows(
 ) -> tuple[Columns, npt.NDArray[np.int64]]:
     """Return the points with the identity of their push, and their days."""
     counts = np.diff(decoded.offsets.to_numpy())
-    is_new = _is_beyond(columns["partition"], columns["offset"], tables.points_floors)
+    is_new = is_beyond(columns["partition"], columns["offset"], tables.points_floors)
     push_of_point = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     points = decoded.points
     if not is_new.all():
@@ -193,7 +138,7 @@ def _spread(column: pa.Array, places: pa.Int32Array) -> pa.Array:
 def _write_rejected(
     part: pa.RecordBatch,
     decoded: DecodedPushes | None,
-    quarantine: _Writers,
+    quarantine: DailyFiles,
     tables: PushTables,
 ) -> Iterator[TableFile]:
     """Write what has a fault of the envelope, or else of the body."""
@@ -204,7 +149,7 @@ def _write_rejected(
         else (decoded.pushes.column("decode_status"), decoded.pushes.column("detail"))
     )
     is_rejected = pc.not_equal(columns["reason"], OK).to_numpy(zero_copy_only=False)
-    is_rejected &= _is_beyond(
+    is_rejected &= is_beyond(
         columns["partition"], columns["offset"], tables.quarantine_floors
     )
     if not is_rejected.any():
@@ -212,5 +157,4 @@ def _write_rejected(
     chosen = pa.array(is_rejected)
     rows = {name: column.filter(chosen) for name, column in columns.items()}
     rows["source_job"] = pa.array([tables.source_job] * len(rows["reason"]))
-    days = np.clip(_days_of(rows["kafka_timestamp"]), FIRST_DAY, LAST_DAY)
-    yield from quarantine.write(rows, days)
+    yield from quarantine.write(rows, rejection_days(rows["kafka_timestamp"]))

@@ -1,10 +1,11 @@
 """Kernels as DataFrame steps; their meaning stands in the kernels."""
 
-from collections.abc import Iterator, Sequence
+# Longer than 250 lines: the types of all wrappers stand beside the first of them.
+
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
@@ -22,19 +23,19 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from .config_purges import PURGE_TYPE, judge_stored_entries
-from .envelopes import RECORD_SCHEMA, read_envelopes
+from .daily_files import DailyFiles
+from .envelopes import RECORD_SCHEMA
 from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 from .push_files import PushTables, write_pushes
-from .sensitive_keys import SensitiveKeyRules
 from .table_files import TableFile, TableLayout
 
 __all__ = [
     "PushTables",
+    "StoreFile",
     "TableLayout",
     "decode_pushes",
     "encode_push_files",
-    "with_purge_verdicts",
+    "encode_row_files",
 ]
 
 _COORDINATES = ("topic", "partition", "offset")
@@ -50,30 +51,41 @@ _PRIMITIVES: dict[pa.DataType, DataType] = {
 }
 
 
-def _spark_type(arrow_type: pa.DataType) -> DataType:
-    """Return the Spark type that a kernel's Arrow type becomes."""
+def spark_type(arrow_type: pa.DataType) -> DataType:
+    """Say what a kernel's Arrow type becomes.
+
+    Args:
+        arrow_type: As kernels use them.
+    Returns: The Spark type.
+    """
     if pa.types.is_map(arrow_type):
         key, item = arrow_type.key_type, arrow_type.item_type
-        return MapType(_spark_type(key), _spark_type(item))
+        return MapType(spark_type(key), spark_type(item))
     if pa.types.is_list(arrow_type):
-        return ArrayType(_spark_type(arrow_type.value_type))
+        return ArrayType(spark_type(arrow_type.value_type))
     if pa.types.is_struct(arrow_type):
-        return StructType(_spark_fields(arrow_type))
+        return StructType(spark_fields(arrow_type))
     return _PRIMITIVES[arrow_type]
 
 
-def _spark_fields(fields: pa.Schema | pa.StructType) -> list[StructField]:
-    return [StructField(field.name, _spark_type(field.type)) for field in fields]
+def spark_fields(fields: pa.Schema | pa.StructType) -> list[StructField]:
+    """Say what the fields of a schema become.
+
+    Args:
+        fields: Of kernels.
+    Returns: Those of Spark, same order.
+    """
+    return [StructField(field.name, spark_type(field.type)) for field in fields]
 
 
-POINT_TYPE = StructType(_spark_fields(POINT_SCHEMA))
+POINT_TYPE = StructType(spark_fields(POINT_SCHEMA))
 """One data point, as the kernel's POINT_SCHEMA has it."""
 DECODED_TYPE = StructType(
     [
         StructField("topic", StringType()),
         StructField("partition", IntegerType()),
         StructField("offset", LongType()),
-        *_spark_fields(PUSH_SCHEMA),
+        *spark_fields(PUSH_SCHEMA),
         StructField("points", ArrayType(POINT_TYPE)),
     ]
 )
@@ -130,92 +142,118 @@ def decode_pushes(pushes: DataFrame, *, max_decompressed_bytes: int) -> DataFram
     return pushes.select(*_INPUT).mapInArrow(decode, DECODED_TYPE)
 
 
+StoreFile = Callable[[TableFile], str]
+"""Puts a file where its table is, and returns its path below the table's folder."""
+
 FILE_TYPE = StructType(
     [
         StructField("table", StringType()),
         StructField("event_date", DateType()),
         StructField("row_count", LongType()),
         StructField("statistics", StringType()),
+        StructField("size", LongType()),
+        StructField("path", StringType()),
         StructField("content", BinaryType()),
     ]
 )
-"""A file for a table, or part of it; see `table_files.TableFile`."""
+"""A file for a table, stored at path or with its content; see table_files.TableFile."""
+ENCODED_TYPE = StructType(
+    [
+        StructField("records", LongType()),
+        StructField("deciding", BinaryType()),
+        *FILE_TYPE.fields,
+    ]
+)
+"""What becomes of records; see encode_push_files."""
 
 
 def encode_push_files(
-    records: DataFrame, tables: PushTables, push_columns: Sequence[str]
+    records: DataFrame,
+    tables: PushTables,
+    push_columns: Sequence[str],
+    store: StoreFile | None,
 ) -> DataFrame:
     """Decode pushes into files of three tables; use with transform.
 
     Args:
         records: Columns of Spark's Kafka source, headers included.
         tables: What to write.
-        push_columns: What comes back of each usable push.
-    Returns: records long, push struct of push_columns, file FILE_TYPE.
+        push_columns: What comes back of the pushes that decide.
+        store: Called by the Python workers for each file; None hands the bytes back.
+    Returns: ENCODED_TYPE.
     Shape: Rows of three kinds: `records` counts records that rows before it stand for,
-        `push` is a usable push, `file` is a file. The other columns are null there.
+        `deciding` is an Arrow stream of the pushes of one task that say who their
+        client instances are, all others are those of a `table_files.TableFile`. The
+        columns of other kinds are null.
+    Nulls: Of a file, either path or content.
     Errors: As in `push_files.write_pushes`; never raises for data.
     """
-    envelope = read_envelopes(pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA))
-    fields = [*_spark_fields(envelope.schema), *_spark_fields(PUSH_SCHEMA)]
-    kinds = {field.name: field.dataType for field in fields}
-    push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
-    output = StructType(
-        [
-            StructField("records", LongType()),
-            StructField("push", push_type),
-            StructField("file", FILE_TYPE),
-        ]
-    )
-    schema = to_arrow_schema(output, timezone="UTC")
+    schema = to_arrow_schema(ENCODED_TYPE, timezone="UTC")
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for part in write_pushes(batches, tables):
-            if part.pushes is not None:
-                yield _single_column("push", _as_structs(part.pushes, schema), schema)
+        for part in write_pushes(batches, tables, push_columns):
+            rows: list[dict[str, object]] = [file_row(f, store) for f in part.files]
             if part.records:
-                counted = pa.array([part.records])
-                yield _single_column("records", counted, schema)
-            for file in part.files:
-                yield _single_column("file", _file_row(file, schema), schema)
+                rows.append({"records": part.records})
+            if part.deciding is not None:
+                rows.append({"deciding": _as_stream(part.deciding)})
+            if rows:
+                yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
-    return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, output)
-
-
-def _single_column(name: str, column: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows that have one column and nulls in the others."""
-    arrays = [
-        column if field.name == name else pa.nulls(len(column), field.type)
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, ENCODED_TYPE)
 
 
-def _as_structs(pushes: pa.RecordBatch, schema: pa.Schema) -> pa.StructArray:
-    fields = list(schema.field("push").type)
-    arrays = [pushes.column(field.name).cast(field.type) for field in fields]
-    return pa.StructArray.from_arrays(arrays, fields=fields)
+def encode_row_files(
+    rows: DataFrame, layout: TableLayout, date_column: str
+) -> DataFrame:
+    """Write rows of a table into files; use with transform.
 
-
-def _file_row(file: TableFile, schema: pa.Schema) -> pa.StructArray:
-    row = {name: getattr(file, name) for name in FILE_TYPE.names}
-    return pa.array([row], schema.field("file").type)
-
-
-def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
-    """Judge stored entries again; use with transform.
+    Spark's own writer would make one of all NaNs.
 
     Args:
-        rows: Has client_software_name and entries, an array of structs config_key,
-            config_value, config_type and is_default.
-        rules: Those in force.
-    Returns: The rows with `purge`, as config_purges.PURGE_TYPE.
+        rows: The layout's columns and date_column.
+        layout: What the files look like.
+        date_column: date; each day has files of its own.
+    Returns: FILE_TYPE.
+    Nulls: A null in a required column, or in date_column, fails the task.
     """
+    schema = to_arrow_schema(FILE_TYPE, timezone="UTC")
 
-    def judge(software_names: pa.Array, entries: pa.Array) -> pa.Array:
-        return judge_stored_entries(software_names, entries, rules)
+    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        writers = DailyFiles(layout)
+        for batch in batches:
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            dates = columns[date_column].cast(pa.int32()).to_numpy()
+            for file in writers.write(columns, dates):
+                yield pa.RecordBatch.from_pylist([file_row(file)], schema)
+        for file in writers.end():
+            yield pa.RecordBatch.from_pylist([file_row(file)], schema)
 
-    purge_type = StructType(_spark_fields(PURGE_TYPE))
-    # The stubs lack the hint-only form; naming functionType would warn at run time.
-    judge_udf = arrow_udf(judge, purge_type)  # type: ignore[call-overload]
-    return rows.withColumn("purge", judge_udf("client_software_name", "entries"))
+    return rows.select(*layout.columns, date_column).mapInArrow(encode, FILE_TYPE)
+
+
+def file_row(file: TableFile, store: StoreFile | None = None) -> dict[str, object]:
+    """Return a file as a row.
+
+    Args:
+        file: From a kernel.
+        store: Keeps it somewhere; without it, its bytes are in the row.
+    Returns: The fields of FILE_TYPE.
+    """
+    return {
+        "table": file.table,
+        "event_date": file.event_date,
+        "row_count": file.row_count,
+        "statistics": file.statistics,
+        "size": len(file.content),
+        "path": None if store is None else store(file),
+        "content": file.content if store is None else None,
+    }
+
+
+def _as_stream(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

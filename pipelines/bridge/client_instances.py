@@ -88,7 +88,7 @@ class ClientInstances:
         instance = self._find(key, identity, connection_id, now_ms)
         error = judge_get(instance, now_ms=now_ms)
         if error is not ErrorCode.none:
-            return _refuse_get(error)
+            return refuse_get(error)
         selection = instance.selection
         return GetTelemetrySubscriptionsResponse(
             throttle_time=NO_THROTTLE,
@@ -197,7 +197,8 @@ class ClientInstances:
         )
 
 
-def _refuse_get(error: ErrorCode) -> GetTelemetrySubscriptionsResponse:
+def refuse_get(error: ErrorCode) -> GetTelemetrySubscriptionsResponse:
+    """Return the answer to a GET that is refused: an error, and defaults."""
     return GetTelemetrySubscriptionsResponse(
         throttle_time=NO_THROTTLE,
         error_code=error,

@@ -80,7 +80,8 @@ class Clients:
             asyncio.get_running_loop().call_soon, time.monotonic
         )
         self._executor = ThreadPoolExecutor(_CHECKING_THREADS, "passwords")
-        self._connection_ids = itertools.count(1)
+        self.connection_ids = itertools.count(1)
+        """Ids of connections to come; each is given once."""
         self._servers: list[asyncio.Server] = []
 
     async def listen(
@@ -103,12 +104,12 @@ class Clients:
         if listener.security_protocol == "PLAINTEXT":
 
             def connect() -> BridgeConnection:
-                return BridgeConnection(next(self._connection_ids), endpoint)
+                return BridgeConnection(next(self.connection_ids), endpoint)
         else:
             security = self._secure(listener, handlers)
 
             def connect() -> BridgeConnection:
-                return SecureConnection(next(self._connection_ids), endpoint, security)
+                return SecureConnection(next(self.connection_ids), endpoint, security)
 
         loop = asyncio.get_running_loop()
         try:

@@ -73,6 +73,11 @@ def settings_key(name: str) -> str:
     return f"kafka.{name.replace('.', '_')}"
 
 
+def upstream_key(name: str) -> str:
+    """Return the key of [upstream] that holds a property of librdkafka."""
+    return f"upstream.{name.replace('.', '_')}"
+
+
 def _parse_servers(text: str, key_name: KeyName) -> tuple[tuple[str, int], ...]:
     servers = []
     for item in filter(None, (part.strip() for part in text.split(","))):

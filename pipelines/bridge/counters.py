@@ -91,10 +91,19 @@ class BridgeCounters:
     idle_timeouts: int = 0
     malformed_requests: int = 0
     unsupported_requests: int = 0
+    malformed_responses: int = 0
+    """Of brokers behind the proxy; the end of that client's connection."""
+    failed_upstream_connections: int = 0
+    """Clients of the proxy whose broker could not be reached."""
+    late_telemetry_answers: int = 0
+    """Refused by the proxy, so that data need not wait for the telemetry Kafka."""
     unexpected_errors: int = 0
     """Faults of the bridge itself; the log names their places."""
     received_bytes: int = 0
     sent_bytes: int = 0
+    proxied_request_bytes: int = 0
+    """From clients to their brokers, what is answered here included."""
+    proxied_response_bytes: int = 0
     answers: AnswerCounts = field(default_factory=AnswerCounts)
     """Of the APIs whose parts do not count for themselves."""
     publish_latency: LatencyCounts = field(default_factory=LatencyCounts)

@@ -151,11 +151,11 @@ class RequestHandlers:
     ) -> None:
         body = request.body
         if isinstance(body, ClientSoftware) and is_valid_software(body):
-            _note_software(body, connection)
+            note_software(body, connection)
         reply(encode_reply(request, answer_api_versions(request, self.apis)))
 
 
-def _note_software(software: ClientSoftware, connection: Connection) -> None:
+def note_software(software: ClientSoftware, connection: Connection) -> None:
     """Note what a client says about itself.
 
     An id of the protocol's own field counts before one in the software's version. What

@@ -111,6 +111,13 @@ class Publisher:
         if self._poll_pause_s > LONGEST_POLL_S:
             self._poll_later(POLL_S)
 
+    @property
+    def waits_since_s(self) -> float | None:
+        """Time of the loop when the oldest record was sent that has no answer."""
+        if not self._waiting:
+            return None
+        return next(iter(self._waiting.values()))[1]
+
     def refuse_waiting(self) -> None:
         """Answer everything that still waits for Kafka as refused."""
         waiting, self._waiting = self._waiting, {}

@@ -48,8 +48,10 @@ class SecurityFiles:
         listeners: Sequence[ListenerSettings],
         settings: AuthenticationSettings,
         secrets_reader: SecretReader,
+        *,
+        table: str = "listeners[{}]",
     ) -> None:
-        """Read everything.
+        """Read everything; errors call a listener by its table and index.
 
         Raises: InvalidSetting, which names the key; UnresolvedSecret; MissingService
             when a URL does not answer.
@@ -71,7 +73,7 @@ class SecurityFiles:
         }
         for index, listener in enumerate(listeners):
             if listener.security_protocol.endswith("SSL"):
-                self._watch_certificate(listener, f"listeners[{index}]")
+                self._watch_certificate(listener, table.format(index))
         if mechanisms - {OAUTHBEARER}:
             self._watch(
                 "authentication.credentials_location",

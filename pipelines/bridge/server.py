@@ -1,5 +1,7 @@
 """Wiring of the bridge: settings in, a listening server until it is told to stop."""
 
+# Longer than 250 lines: one class, which wires each part of the bridge once.
+
 import asyncio
 import logging
 import random
@@ -24,6 +26,7 @@ from .listening import advertised_node, bind_all, plan_listeners
 from .logs import log_refused
 from .producer_config import producer_config
 from .protocol.metadata import AdvertisedNode
+from .proxy.part import ProxyPart
 from .publisher import Publisher
 from .push_config_part import PushConfigPart
 from .records import PushIds, max_record_bytes
@@ -76,6 +79,11 @@ class BridgeServer:
         self.watch = BridgeWatch(settings.bridge, self.counters)
         """Metrics and health; parts add their metrics to watch.state.groups."""
         self.cluster = ClusterPart(settings, self._kafka)
+        self.proxy = (
+            ProxyPart(settings, secrets, self.counters)
+            if settings.proxy.enabled
+            else None
+        )
         self.endpoints: dict[str, tuple[str, int]] = {}
         """Host and port of each listener, by its name, once clients may connect."""
         self._listeners = plan_listeners(settings)
@@ -138,6 +146,8 @@ class BridgeServer:
         clients = self.make_clients()
         for listener, one in zip(self._listeners, sockets, strict=True):
             await clients.listen(listener, handlers, one)
+        if self.proxy is not None:
+            await self.proxy.start(handlers, clients, publisher)
         async with asyncio.TaskGroup() as group:
             endings = {
                 group.create_task(stop.wait()),
@@ -145,6 +155,8 @@ class BridgeServer:
             }
             others = [self.watch.follow(publisher), self.cluster.follow()]
             others.append(clients.keep_watch())
+            if self.proxy is not None:
+                others.append(self.proxy.follow())
             tasks = {*endings, *(group.create_task(one) for one in others)}
             self._security.start()
             try:
@@ -155,6 +167,8 @@ class BridgeServer:
                 for task in tasks:
                     task.cancel()
                 self._security.stop()
+                if self.proxy is not None:
+                    await self.proxy.close()
                 await clients.drain(
                     self._bridge.drain_timeout_ms / _MS, publisher.refuse_waiting
                 )

@@ -87,14 +87,19 @@ def _reason(error: Exception) -> str:
 
 
 class TlsStream:
-    """The server's side of one connection's TLS."""
+    """One end of a connection's TLS: the server's, or with a host name the client's."""
 
     __slots__ = ("_incoming", "_outgoing", "_ssl", "is_open")
 
-    def __init__(self, context: TlsContext) -> None:
+    def __init__(self, context: TlsContext, server_hostname: str | None = None) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
-        self._ssl = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._ssl = context.wrap_bio(
+            self._incoming,
+            self._outgoing,
+            server_side=server_hostname is None,
+            server_hostname=server_hostname,
+        )
         self.is_open = False
         """Whether the handshake is over."""
 

@@ -12,17 +12,25 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines import sinks
-from pipelines.batch_files import BatchFiles, read_batch_files, select_pushes
+from pipelines.batch_files import BatchFiles, read_batch_files
 from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
-from pipelines.job_starts import JobStart, decide_start
+from pipelines.instance_writer import InstanceWriter
+from pipelines.job_starts import JobStart, Ledger, decide_start
 from pipelines.kafka_connection import spark_source_options
 from pipelines.kafka_positions import read_topic_bounds
+from pipelines.local_files import LocalFolders
 from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
 from pipelines.sources import read_kafka
-from pipelines.table_columns import BODY, names
+from pipelines.table_columns import BODY, EVENT_DATE
 from pipelines.table_files import append_files
-from pipelines.table_locations import identify_table, locate_table, qualify_path
+from pipelines.table_layouts import layout_of
+from pipelines.table_locations import (
+    find_local_path,
+    identify_table,
+    locate_table,
+    qualify_path,
+)
 from pipelines.table_setup import ensure_tables
 from pipelines.tables import (
     CLIENT_INSTANCES,
@@ -30,20 +38,18 @@ from pipelines.tables import (
     CLIENT_PUSHES,
     CONTRACTS,
     QUARANTINE,
-    STATISTICS_PROPERTY,
     TableContract,
 )
-from pipelines.transforms.client_instances import (
-    PUSH_COLUMNS,
-    count_changes,
-    filter_changed,
-    filter_newer_pushes,
-    select_instance_facts,
-    select_instances,
-)
-from udfs.spark import PushTables, TableLayout, encode_push_files
+from pipelines.transforms.client_instances import PUSH_COLUMNS
+from udfs.spark import PushTables, encode_push_files
 
 JOB_NAME = "client_telemetry_to_delta"
+LEDGER = Ledger(
+    job_name=JOB_NAME,
+    topic_setting="topics.telemetry",
+    contract=CLIENT_PUSHES,
+    written_before=(CLIENT_METRICS, QUARANTINE),
+)
 
 
 def run(
@@ -76,6 +82,7 @@ def run(
     start = decide_start(
         spark,
         settings.tables,
+        LEDGER,
         topic,
         bounds,
         checkpoint_location=checkpoint_location,
@@ -88,12 +95,19 @@ def run(
         starting_offsets=start.starting_offsets_json,
         max_offsets_per_trigger=job.max_offsets_per_trigger,
     )
-    listener = BatchListener(JOB_NAME, on_batch)
+    listener = BatchListener(JOB_NAME, on_batch, rows_name="points")
     spark.streams.addListener(listener)
+    tables = {c.name: identify_table(spark, settings.tables, c) for c in CONTRACTS}
+    locations = {c.name: locate_table(spark, settings.tables, c) for c in CONTRACTS}
     writer = _BatchWriter(
-        tables={c.name: identify_table(spark, settings.tables, c) for c in CONTRACTS},
-        locations={c.name: locate_table(spark, settings.tables, c) for c in CONTRACTS},
+        locations=locations,
         layouts=_layouts(start, job.max_decompressed_bytes),
+        store=_find_folders(spark, locations),
+        instances=InstanceWriter(
+            table=tables[CLIENT_INSTANCES.name],
+            location=locations[CLIENT_INSTANCES.name],
+            ledger=tables[CLIENT_PUSHES.name],
+        ),
         observer=observer,
         listener=listener,
     )
@@ -110,11 +124,12 @@ def run(
 class _BatchWriter:
     """Writes micro-batches; what it needs beside them stays the same for a query."""
 
-    tables: Mapping[str, str]
-    """Contract name to SQL identifier."""
     locations: Mapping[str, str]
     """Contract name to folder."""
     layouts: PushTables
+    store: LocalFolders | None
+    """Writes files where the tables are; null where only Hadoop can."""
+    instances: InstanceWriter
     observer: sinks.Observer
     listener: BatchListener
 
@@ -126,21 +141,23 @@ class _BatchWriter:
         # A task makes at least one file a table, so there are no more than cores.
         tasks = records.sparkSession.sparkContext.defaultParallelism
         encoded = records.coalesce(tasks).transform(
-            encode_push_files, self.layouts, PUSH_COLUMNS
+            encode_push_files, self.layouts, PUSH_COLUMNS, self.store
         )
-        # Kafka is read and bodies are decoded once; each write takes what it needs.
+        if self.store is not None:
+            self._write_tables(read_batch_files(encoded), transaction)
+            return
+        # Kafka is read and bodies are decoded once; each table fetches its files.
         with sinks.persisted(encoded):
-            self._write_tables(encoded, transaction)
+            self._write_tables(read_batch_files(encoded), transaction)
 
-    def _write_tables(self, encoded: DataFrame, transaction: sinks.Transaction) -> None:
-        batch = read_batch_files(encoded)
+    def _write_tables(self, batch: BatchFiles, transaction: sinks.Transaction) -> None:
         self._append(batch, CLIENT_METRICS, transaction)
         self._append(batch, QUARANTINE, transaction)
-        self._merge_instances(encoded.transform(select_pushes), transaction)
+        self._merge_instances(batch, transaction)
         self._append(batch, CLIENT_PUSHES, transaction)
         self.listener.note_counts(
             transaction.batch_id,
-            points=batch.count_rows(CLIENT_METRICS.name),
+            rows=batch.count_rows(CLIENT_METRICS.name),
             quarantined=batch.count_rows(QUARANTINE.name),
         )
         self.observer("before commit", batch.records)
@@ -158,25 +175,13 @@ class _BatchWriter:
                 )
 
     def _merge_instances(
-        self, pushes: DataFrame, transaction: sinks.Transaction
+        self, batch: BatchFiles, transaction: sinks.Transaction
     ) -> None:
         """Merge the client instances that this batch changes; mostly there are none."""
-        session = pushes.sparkSession
-        instances = session.table(self.tables[CLIENT_INSTANCES.name])
-        facts = pushes.transform(select_instance_facts)
-        with sinks.persisted(facts.transform(filter_changed, instances)) as changed:
-            counted = changed.transform(count_changes).collect()[0]
-            rows, oldest_needed_us = changed, counted["oldest_needed_us"]
-            if oldest_needed_us is not None:
-                ledger = session.table(self.tables[CLIENT_PUSHES.name])
-                newer = ledger.transform(filter_newer_pushes, changed, oldest_needed_us)
-                facts = pushes.unionByName(newer).transform(select_instance_facts)
-                rows = facts.transform(filter_changed, instances)
-            with self._observed(CLIENT_INSTANCES, counted["changes"]):
-                if counted["changes"]:
-                    table = self.tables[CLIENT_INSTANCES.name]
-                    changes = rows.transform(select_instances)
-                    sinks.merge(changes, CLIENT_INSTANCES, table, transaction)
+        session = batch.encoded.sparkSession
+        changes = self.instances.find_changes(session, batch.deciding, transaction)
+        with self._observed(CLIENT_INSTANCES, changes.row_count):
+            self.instances.merge(session, changes, transaction)
 
     @contextmanager
     def _observed(self, contract: TableContract, row_count: int) -> Iterator[None]:
@@ -186,27 +191,28 @@ class _BatchWriter:
         self.observer(f"after {contract.name}", row_count)
 
 
+def _find_folders(
+    spark: SparkSession, locations: Mapping[str, str]
+) -> LocalFolders | None:
+    """Return where Python workers may write files themselves, if they may."""
+    if not str(spark.sparkContext.master).startswith("local"):
+        return None
+    written = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
+    paths = {c.name: find_local_path(spark, locations[c.name]) for c in written}
+    folders = {name: path for name, path in paths.items() if path is not None}
+    if len(folders) < len(paths):
+        return None
+    return LocalFolders(folders=folders, partition_by=EVENT_DATE.name)
+
+
 def _layouts(start: JobStart, max_decompressed_bytes: int) -> PushTables:
     """Say what the files of each table look like, and what the tables hold already."""
     return PushTables(
-        points=_layout(CLIENT_METRICS),
-        pushes=_layout(CLIENT_PUSHES, uncompressed=frozenset({BODY.name})),
-        quarantine=_layout(QUARANTINE, uncompressed=frozenset({BODY.name})),
+        points=layout_of(CLIENT_METRICS),
+        pushes=layout_of(CLIENT_PUSHES, uncompressed=frozenset({BODY.name})),
+        quarantine=layout_of(QUARANTINE, uncompressed=frozenset({BODY.name})),
         points_floors=start.floors[CLIENT_METRICS.name],
         quarantine_floors=start.floors[QUARANTINE.name],
         source_job=JOB_NAME,
         max_decompressed_bytes=max_decompressed_bytes,
-    )
-
-
-def _layout(
-    contract: TableContract, uncompressed: frozenset[str] = frozenset()
-) -> TableLayout:
-    columns = [c for c in contract.columns if c.name not in contract.partition_by]
-    return TableLayout(
-        table=contract.name,
-        columns=names(columns),
-        required=frozenset(c.name for c in columns if not c.is_nullable),
-        statistics=tuple(contract.properties[STATISTICS_PROPERTY].split(",")),
-        uncompressed=uncompressed,
     )

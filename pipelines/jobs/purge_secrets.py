@@ -43,7 +43,7 @@ from pipelines.transforms.config_history_purges import (
     select_purged_history,
     with_history_entries,
 )
-from udfs.spark import with_purge_verdicts
+from udfs.spark_configs import with_purge_verdicts
 
 JOB_NAME = "purge-secrets"
 UNREACHED = """\

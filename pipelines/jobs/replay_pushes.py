@@ -10,6 +10,7 @@ alone. A replay that was cut off is run again: what is right already is not writ
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -19,7 +20,8 @@ from pipelines.errors import MissingTable, NothingToDo, TooManyConflicts
 from pipelines.replay_results import Differences, ReplayResult, describe
 from pipelines.row_replacement import CONFLICTS, Replacement
 from pipelines.setting_records import Settings
-from pipelines.table_columns import Column
+from pipelines.table_columns import BODY, Column
+from pipelines.table_layouts import layout_of
 from pipelines.table_locations import has_table, identify_table
 from pipelines.table_setup import ensure_tables
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, TableContract
@@ -41,7 +43,7 @@ from pipelines.transforms.row_digests import (
     filter_differing,
     select_totals,
 )
-from udfs.spark import decode_pushes
+from udfs.spark import decode_pushes, encode_row_files
 
 JOB_NAME = "replay_pushes"
 REPLACED = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
@@ -147,7 +149,7 @@ class _Replay:
 
     def _replay(self, part: TimeRange) -> dict[str, Differences]:
         # Before all others: what it holds of a push stands in those already.
-        ledger_now = Replacement(self.spark, self.tables[CLIENT_PUSHES.name])
+        ledger_now = self._look_at(CLIENT_PUSHES)
         ledger = (
             ledger_now.read()
             .transform(_filter_part, part)
@@ -157,14 +159,14 @@ class _Replay:
         limit = self.settings.client_telemetry_to_delta.max_decompressed_bytes
         decoded = ledger.transform(decode_pushes, max_decompressed_bytes=limit)
         with sinks.persisted(decoded):
-            metrics_now = Replacement(self.spark, self.tables[CLIENT_METRICS.name])
+            metrics_now = self._look_at(CLIENT_METRICS)
             points = decoded.transform(select_replayed_points, ledger)
             stored = metrics_now.read().transform(_filter_part, part)
             found = {}
             found[CLIENT_METRICS.name] = self._replace(
                 CLIENT_METRICS, metrics_now, _of(stored, ledger), points
             )
-            quarantine_now = Replacement(self.spark, self.tables[QUARANTINE.name])
+            quarantine_now = self._look_at(QUARANTINE)
             # Its dates are those of Kafka's timestamps.
             stored = _of(quarantine_now.read().transform(filter_received, part), ledger)
             rejected = ledger.transform(
@@ -178,6 +180,9 @@ class _Replay:
                 CLIENT_PUSHES, ledger_now, ledger, pushes
             )
         return found
+
+    def _look_at(self, contract: TableContract) -> Replacement:
+        return Replacement(self.spark, contract, self.tables[contract.name])
 
     def _replace(
         self,
@@ -198,12 +203,26 @@ class _Replay:
                 self.observer(f"before {contract.name}")
                 rows = fresh.join(F.broadcast(differing), PUSH, "left_semi")
                 table_now.commit(
-                    differing, totals["files"], rows, row_count=totals["fresh_rows"]
+                    differing,
+                    totals["files"],
+                    rows,
+                    row_count=totals["fresh_rows"],
+                    encode=partial(_encode, contract),
                 )
                 self.observer(f"after {contract.name}")
         return Differences(
             totals["pushes"], totals["stored_rows"], totals["fresh_rows"]
         )
+
+
+def _encode(contract: TableContract, rows: DataFrame) -> DataFrame:
+    """Make files of rows of a table; a user may have added columns."""
+    layout = layout_of(
+        contract,
+        columns=rows.columns,
+        uncompressed=frozenset({BODY.name} & {*contract.column_names}),
+    )
+    return encode_row_files(rows, layout, contract.partition_by[0])
 
 
 def _filter_part(rows: DataFrame, part: TimeRange) -> DataFrame:

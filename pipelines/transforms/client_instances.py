@@ -18,18 +18,19 @@ from pipelines.tables import CLIENT_INSTANCES
 
 KEY = CLIENT_INSTANCES.merge_key[0]
 _TYPE = CLIENT_TYPE.name
-_MEMBERSHIP = names(MEMBERSHIP)
-_CONNECTION = tuple(
+MEMBERSHIP_NAMES = names(MEMBERSHIP)
+CONNECTION = tuple(
     name
     for name in CLIENT_INSTANCES.column_names
-    if name not in {KEY, _TYPE, *_MEMBERSHIP, "first_seen"}
+    if name not in {KEY, _TYPE, *MEMBERSHIP_NAMES, "first_seen", "terminated_at"}
 )
+"""What only the newest push says."""
 
 PUSH_COLUMNS = (
-    *(name for name in _CONNECTION if name != "terminated_at"),
+    *CONNECTION,
     KEY,
     _TYPE,
-    *_MEMBERSHIP,
+    *MEMBERSHIP_NAMES,
     *CLIENT_INSTANCES.newest_by,
     "terminating",
     "point_count",
@@ -49,17 +50,14 @@ def select_instance_facts(pushes: DataFrame) -> DataFrame:
     """
     order = F.struct(*CLIENT_INSTANCES.newest_by)
     terminated_at = F.when(F.col("terminating"), F.col("received_at"))
-    connection = F.struct(
-        *(c for c in _CONNECTION if c != "terminated_at"),
-        terminated_at.alias("terminated_at"),
-    )
+    connection = F.struct(*CONNECTION, terminated_at.alias("terminated_at"))
     typed = F.when(F.col(_TYPE).isNotNull(), order)
     informed = F.when(F.col("point_count") > 0, order)
     return pushes.groupBy(KEY).agg(
         F.min("received_at").alias("first_seen"),
         F.max_by(connection, order).alias("connection"),
         F.max_by(_TYPE, typed).alias(_TYPE),
-        F.max_by(F.struct(*_MEMBERSHIP), informed).alias("membership"),
+        F.max_by(F.struct(*MEMBERSHIP_NAMES), informed).alias("membership"),
         F.least(
             F.max(order)["received_at"],
             F.max(typed)["received_at"],
@@ -68,38 +66,30 @@ def select_instance_facts(pushes: DataFrame) -> DataFrame:
     )
 
 
-def filter_changed(facts: DataFrame, instances: DataFrame) -> DataFrame:
-    """Keep the facts that the table does not say already, as rows of the table.
+def compare_instances(facts: DataFrame, instances: DataFrame) -> DataFrame:
+    """Say what the table is to say, and whether it says so already.
 
     Args:
         facts: From select_instance_facts.
         instances: The table as it is.
-    Returns: The table's columns, oldest_needed and is_known (the table has a row).
+    Returns: The table's columns, oldest_needed, is_known (the table has a row) and
+        is_changed.
     Nulls: A part that no push knows keeps what the table says.
     """
-    known = instances.select(
+    # A batch has few client instances beside a table that may have millions.
+    keys = F.broadcast(facts.select(KEY))
+    known = instances.join(keys, KEY, "left_semi").select(
         F.col(KEY),
         F.struct(*CLIENT_INSTANCES.column_names).alias("known"),
     )
-    rows = facts.join(known, KEY, "left").select(
+    rows = facts.join(F.broadcast(known), KEY, "left").select(
         F.struct(*_merged_columns()).alias("row"), "known", "oldest_needed"
     )
-    changed = rows.where(~F.col("row").eqNullSafe(F.col("known")))
-    return changed.select(
-        "row.*", "oldest_needed", F.col("known").isNotNull().alias("is_known")
-    )
-
-
-def count_changes(changed: DataFrame) -> DataFrame:
-    """Count the changed instances, and say how far back newer pushes may lie.
-
-    Returns: One row: changes, and oldest_needed_us, microseconds since 1970.
-    Nulls: oldest_needed_us is null where every changed instance is new.
-    """
-    oldest_needed = F.when(F.col("is_known"), F.unix_micros("oldest_needed"))
-    return changed.agg(
-        F.count("*").alias("changes"),
-        F.min(oldest_needed).alias("oldest_needed_us"),
+    return rows.select(
+        "row.*",
+        "oldest_needed",
+        F.col("known").isNotNull().alias("is_known"),
+        (~F.col("row").eqNullSafe(F.col("known"))).alias("is_changed"),
     )
 
 
@@ -110,7 +100,7 @@ def filter_newer_pushes(
 
     Args:
         pushes: The table client_pushes.
-        changed: From filter_changed.
+        changed: client_instance_id.
         oldest_needed_us: Microseconds since 1970. As a literal it spares the files of
             older pushes, which is nearly all of them.
     """
@@ -124,11 +114,6 @@ def filter_newer_pushes(
     )
 
 
-def select_instances(changed: DataFrame) -> DataFrame:
-    """End a chain: the columns of client_instances."""
-    return changed.select(*CLIENT_INSTANCES.column_names)
-
-
 def _merged_columns() -> list[Column]:
     """Return the row that the facts ask for, in table order."""
     merged = {
@@ -136,8 +121,10 @@ def _merged_columns() -> list[Column]:
         _TYPE: F.coalesce(_TYPE, f"known.{_TYPE}"),
         # least() passes over a null.
         "first_seen": F.least("first_seen", "known.first_seen"),
-        **{name: F.col(f"connection.{name}") for name in _CONNECTION},
-        **{name: _newest_membership(name) for name in _MEMBERSHIP},
+        **{
+            name: F.col(f"connection.{name}") for name in (*CONNECTION, "terminated_at")
+        },
+        **{name: _newest_membership(name) for name in MEMBERSHIP_NAMES},
     }
     return [merged[name].alias(name) for name in CLIENT_INSTANCES.column_names]
 

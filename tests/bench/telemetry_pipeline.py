@@ -1,8 +1,8 @@
 """Times the path of pushes from Kafka into the Delta tables, beside two others.
 
-`python tests/bench/telemetry_pipeline.py [--pushes N] [--rounds N] [--shape java]`: a
-real Apache Kafka holds N pushes of 60 points, compressed with zstd; then, round after
-round in one Spark session on two cores,
+`python tests/bench/telemetry_pipeline.py [--batches N] [--rounds N] [--shape java]`: a
+real Apache Kafka holds pushes of 60 points, compressed with zstd; then, round after
+round in one Spark session on two cores, a query of many micro-batches each of
 
 - job: the job as it ships, into client_metrics, client_pushes, quarantine and
   client_instances;
@@ -10,9 +10,11 @@ round in one Spark session on two cores,
   table without the identity of their connection (headers are not read);
 - nothing: the same records through mapInArrow, which returns them, to no sink.
 
-Each reads all the pushes. Printed are points per second of wall clock and CPU-seconds
-per million points (driver, JVM and Python workers; the broker is not counted), and the
-bytes that the tables take on disk for each point. It never fails on a time.
+Each reads all the pushes. Printed are, of the first micro-batch in a new session and of
+the warm ones (not in the first round, and not among the first of their query), points
+per second of wall clock and CPU-seconds per million points (driver, JVM and Python
+workers; the broker is not counted), and the bytes that the tables take on disk for each
+point. It never fails on a time.
 """
 
 import argparse
@@ -20,9 +22,6 @@ import os
 import statistics
 import sys
 import tempfile
-import time
-from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,7 +36,7 @@ from pipelines.secret_references import SecretReader  # noqa: E402 - path
 from pipelines.sources import read_kafka  # noqa: E402 - path
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES  # noqa: E402 - path
 from tests.bench.backlog import POINTS_PER_PUSH, SHAPES, produce_backlog  # noqa: E402 - path
-from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
+from tests.bench.batch_marks import BatchMarks  # noqa: E402 - path
 from tests.bench.running_bridge import describe_machine  # noqa: E402 - path
 from tests.integration.job_support import make_settings, run_once  # noqa: E402 - path
 from udfs.compression import ZSTD  # noqa: E402 - path
@@ -48,31 +47,15 @@ PARTITIONS = 6
 PATHS = ("job", "naive", "nothing")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """One path, once."""
-
-    points: int
-    wall_s: float
-    cpu_s: float
+WARM_AFTER = 3
+"""Micro-batches of a query that are not counted as warm."""
 
 
-STEPS = Counter()
-"""CPU-seconds of the job up to each point of a micro-batch, over all rounds shown."""
-
-
-def run_job(spark, settings, _folder):
-    last = [cpu_seconds(os.getpid())]
-
-    def observe(point, _rows):
-        now = cpu_seconds(os.getpid())
-        STEPS[point] += now - last[0]
-        last[0] = now
-
+def run_job(spark, settings, _folder, observe):
     run_once(spark, settings, observe)
 
 
-def run_naive(spark, settings, folder):
+def run_naive(spark, settings, folder, _observe):
     limit = settings.client_telemetry_to_delta.max_decompressed_bytes
 
     def decode(batches):
@@ -95,7 +78,7 @@ def run_naive(spark, settings, folder):
     query.awaitTermination()
 
 
-def run_nothing(spark, settings, folder):
+def run_nothing(spark, settings, folder, _observe):
     def hand_back(batches):
         yield from batches
 
@@ -133,8 +116,8 @@ def count_bytes(folder, table):
     return sum(f.stat().st_size for f in files if "_delta_log" not in f.parts)
 
 
-def time_path(name, spark, servers, points, batch_pushes):
-    """Run one path over the whole backlog; return its timing and its bytes on disk."""
+def time_path(name, spark, servers, batch_pushes):
+    """Run one path over the whole backlog; return its batches and its bytes on disk."""
     with tempfile.TemporaryDirectory(prefix="telemetry-pipeline-") as folder:
         settings = make_settings(
             servers,
@@ -142,15 +125,10 @@ def time_path(name, spark, servers, points, batch_pushes):
             folder,
             f"client_telemetry_to_delta.max_offsets_per_trigger={batch_pushes}",
         )
-        before, began = cpu_seconds(os.getpid()), time.perf_counter()
-        RUNS[name](spark, settings, folder)
-        timing = Timing(
-            points=points,
-            wall_s=time.perf_counter() - began,
-            cpu_s=cpu_seconds(os.getpid()) - before,
-        )
+        with BatchMarks(spark) as marks:
+            RUNS[name](spark, settings, folder, marks.observe)
         tables = (CLIENT_METRICS.name, CLIENT_PUSHES.name)
-        return timing, [count_bytes(folder, table) for table in tables]
+        return marks.batches, [count_bytes(folder, table) for table in tables]
 
 
 def spread(numbers, form):
@@ -158,65 +136,76 @@ def spread(numbers, form):
     return f"{middle} ({min(numbers):{form}} to {max(numbers):{form}})"
 
 
-def print_path(name, timings, sizes):
-    points = timings[0].points
-    rates = spread([t.points / t.wall_s for t in timings], ",.0f")
-    cpu = spread([t.cpu_s / t.points * 1e6 for t in timings], ".2f")
-    print(f"  {name:8} {rates} points/s, {cpu} CPU-seconds per million points")
+def print_batches(batches):
+    points = [batch.records * POINTS_PER_PUSH for batch in batches]
+    rates = [count / b.wall_s for count, b in zip(points, batches, strict=True)]
+    cpu = [b.cpu_s / count * 1e6 for count, b in zip(points, batches, strict=True)]
+    print(
+        f"{spread(rates, ',.0f')} points/s, {spread(cpu, '.2f')} CPU-seconds per "
+        f"million points, {len(batches)} batches"
+    )
+
+
+def print_path(name, cold, warm, sizes, points):
+    print(f"  {name:8} ", end="")
+    print_batches(warm)
+    print(
+        f"           first batch: {cold.wall_s:.1f} s, {cold.cpu_s:.1f} CPU-seconds; "
+        "a warm one, by Spark's phases in ms:",
+        {key: statistics.median(b.phases[key] for b in warm) for key in warm[0].phases},
+    )
     for table, size in zip(("client_metrics", "client_pushes"), sizes, strict=True):
         if size:
             print(f"           {size / points:.2f} bytes per point in {table}")
+    for point in warm[0].steps:
+        steps = [batch.steps[point] for batch in warm]
+        print(f"           CPU-seconds up to {point:24} {spread(steps, '.2f')}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pushes", type=int, default=60_000)
+    parser.add_argument("--batches", type=int, default=12)
     parser.add_argument("--batch-pushes", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--shape", choices=SHAPES, default="java")
     parser.add_argument("--paths", nargs="+", choices=PATHS, default=PATHS)
     parser.add_argument("--spark-conf", nargs="*", default=[], metavar="NAME=VALUE")
     arguments = parser.parse_args()
-    points = arguments.pushes * POINTS_PER_PUSH
+    pushes = arguments.batches * arguments.batch_pushes
+    points = pushes * POINTS_PER_PUSH
     home = os.environ.get("JAVA_HOME")
     # A job has all of Java's compilers; own_session is for programs that end soon.
     java = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
     words = ["--master", "local[2]", "--conf", java]
     words += [w for conf in arguments.spark_conf for w in ("--conf", conf)]
-    with (
-        EmbeddedKafka(java=f"{home}/bin/java" if home else "java") as kafka,
-    ):
+    with EmbeddedKafka(java=f"{home}/bin/java" if home else "java") as kafka:
         servers = kafka.bootstrap_servers
-        produce_backlog(servers, TOPIC, PARTITIONS, arguments.pushes, arguments.shape)
+        produce_backlog(servers, TOPIC, PARTITIONS, pushes, arguments.shape)
         print(
-            f"{arguments.pushes:,} {arguments.shape}-shaped pushes, {points:,} points, "
+            f"{pushes:,} {arguments.shape}-shaped pushes, {points:,} points, in batches "
+            f"of {arguments.batch_pushes:,} pushes, "
             f"{describe_machine()}, pyarrow {pa.__version__}",
             flush=True,
         )
-        timings = {name: [] for name in arguments.paths}
-        sizes = {}
+        cold, sizes = {}, {}
+        warm = {name: [] for name in arguments.paths}
         with own_session("bench", words) as spark:
-            # The first round is for the compilers of Java and of Python, and not shown.
+            # The first round is for the compilers of Java and of Python.
             for number in range(1 + arguments.rounds):
-                STEPS.clear() if number == 1 else None
                 for name in arguments.paths:
-                    timing, sizes[name] = time_path(
-                        name, spark, servers, points, arguments.batch_pushes
+                    batches, sizes[name] = time_path(
+                        name, spark, servers, arguments.batch_pushes
                     )
+                    cold.setdefault(name, batches[0])
+                    steady = batches[WARM_AFTER:]
                     if number:
-                        timings[name].append(timing)
-                    print(
-                        f"    round {number} {name:8} {timing.wall_s:.1f} s, "
-                        f"{timing.cpu_s:.1f} CPU-seconds",
-                        flush=True,
-                    )
-        print("median (range)")
-        if STEPS:
-            print("CPU-seconds of the job by step, of all rounds shown")
-        for point, cpu_s in STEPS.items():
-            print(f"  up to {point:24} {cpu_s:6.1f}")
+                        warm[name] += steady
+                    print(f"    round {number} {name:8} ", end="")
+                    print_batches(steady)
+                    sys.stdout.flush()
+        print("warm batches of all rounds, median (range)")
         for name in arguments.paths:
-            print_path(name, timings[name], sizes[name])
+            print_path(name, cold[name], warm[name], sizes[name], points)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def test_a_backlog_is_read_in_bounded_batches_and_the_lag_told(
     query.stop()
     assert query.exception() is None
     assert max(each.records for each in told) <= LIMIT
-    assert sum(each.points for each in told) == (PUSHES - 1) * POINTS
+    assert sum(each.rows for each in told) == (PUSHES - 1) * POINTS
     assert sum(each.quarantined for each in told) == 1
     read = 0
     for progress in told:

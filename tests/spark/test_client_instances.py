@@ -1,19 +1,24 @@
 """A client instance is a function of the set of its pushes, whatever their order."""
 
+# Longer than 250 lines: one set of pushes, looked at from every side.
+
 import itertools
+import random
 from datetime import UTC, datetime, timedelta
 
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
+from pipelines.instance_writer import InstanceChanges, find_changes
+from pipelines.known_instances import KnownInstances
 from pipelines.tables import CLIENT_INSTANCES
 from pipelines.transforms.client_instances import (
+    CONNECTION,
+    MEMBERSHIP_NAMES,
     PUSH_COLUMNS,
-    count_changes,
-    filter_changed,
-    filter_newer_pushes,
     select_instance_facts,
-    select_instances,
 )
+from udfs.client_instances import InstanceColumns, reduce_pushes, select_deciding
 
 EPOCH = datetime(2026, 3, 1, tzinfo=UTC)
 SQL_TYPES = {c.name: c.sql_type for c in CLIENT_INSTANCES.columns}
@@ -65,8 +70,11 @@ class Tables:
 
     def __init__(self, spark):
         self.spark = spark
+        self.known = KnownInstances()
         self.instances = {}
         self.ledger = []
+        self.compared = 0
+        """Client instances for which the tables were asked."""
 
     def frames(self):
         rows = list(self.instances.values())
@@ -77,23 +85,17 @@ class Tables:
 
     def write(self, batch):
         """Do what a micro-batch does; return how many rows it changed."""
-        instances, ledger = self.frames()
         pushes = self.spark.createDataFrame(batch, PUSH_SCHEMA).select(*PUSH_COLUMNS)
-        changed = (
-            pushes.transform(select_instance_facts)
-            .transform(filter_changed, instances)
-            .cache()
-        )
-        oldest = changed.transform(count_changes).collect()[0]["oldest_needed_us"]
-        rows = changed
-        if oldest is not None:
-            newer = ledger.transform(filter_newer_pushes, changed, oldest)
-            rows = (
-                pushes.unionByName(newer)
-                .transform(select_instance_facts)
-                .transform(filter_changed, instances)
-            )
-        merged = rows.transform(select_instances).collect()
+        deciding = select_deciding(pushes.toArrow())
+        candidates = self.known.select_candidates(deciding, version=1)
+        merged = []
+        if candidates.num_rows:
+            compared = find_changes(candidates, *self.frames())
+            self.compared += compared.num_rows
+            rows = InstanceChanges(version=1, compared=compared).rows
+            if rows is not None:
+                merged = self.spark.createDataFrame(rows).collect()
+            self.known.remember(compared, version=1)
         self.instances |= {row["client_instance_id"]: tuple(row) for row in merged}
         self.ledger += batch
         return len(merged)
@@ -190,3 +192,80 @@ def test_a_change_of_the_interval_is_a_change(spark):
     tables = Tables(spark)
     tables.write([make_push("i", 1)])
     assert tables.write([make_push("i", 2, push_interval_ms=2000)]) == 1
+
+
+def test_what_is_known_is_not_asked_for(spark):
+    tables = Tables(spark)
+    tables.write([make_push("i", 2), make_push("j", 2)])
+    assert tables.compared == 2
+    tables.write([make_push("i", 3), make_push("j", 4)])
+    tables.write([make_push("i", 5, client_type=None, group_id=None, point_count=0)])
+    assert tables.compared == 2
+    assert tables.write([make_push("i", 6), make_push("j", 1)]) == 1
+    assert tables.compared == 3
+    tables.known.forget()
+    assert tables.write([make_push("i", 7), make_push("j", 8)]) == 0
+    assert tables.compared == 5
+    expected = [
+        make_instance(name, first_seen=at(m)) for name, m in [("i", 2), ("j", 1)]
+    ]
+    assertDataFrameEqual(
+        tables.frames()[0], spark.createDataFrame(expected, INSTANCE_SCHEMA)
+    )
+
+
+def make_random_pushes(chance, count):
+    return [
+        make_push(
+            f"i{chance.randrange(30)}",
+            chance.randrange(9),
+            push_id=chance.choice(["", "é", "z", "\uffff"]) + f"{number:04}",
+            principal=f"User:{chance.randrange(3)}",
+            client_id=chance.choice([None, "c", "d"]),
+            client_type=chance.choice([None, "producer", "consumer"]),
+            group_id=chance.choice([None, "g", "h"]),
+            client_rack=chance.choice([None, "r"]),
+            point_count=chance.choice([None, 0, 0, 1]),
+            terminating=chance.random() < 0.3,
+        )
+        for number in range(count)
+    ]
+
+
+def test_the_kernel_says_what_the_dataframes_say(spark):
+    """The fast way decides what is not compared, so both must mean the same."""
+    sent = make_random_pushes(random.Random(0), 1_000)  # noqa: S311 - to be repeatable
+    pushes = spark.createDataFrame(sent, PUSH_SCHEMA).select(*PUSH_COLUMNS)
+    arrow = pushes.toArrow()
+    facts = pushes.transform(select_instance_facts)
+    reduced = spark.createDataFrame(select_deciding(arrow))
+    assertDataFrameEqual(reduced.transform(select_instance_facts), facts)
+    kernel = reduce_pushes(
+        arrow, InstanceColumns(connection=CONNECTION, membership=MEMBERSHIP_NAMES)
+    )
+    flat = facts.select(
+        "client_instance_id",
+        *(f"connection.{name}" for name in CONNECTION),
+        "client_type",
+        *(f"membership.{name}" for name in MEMBERSHIP_NAMES),
+        "first_seen",
+        "connection.terminated_at",
+        F.col("membership").isNotNull().alias("is_informed"),
+    )
+    assertDataFrameEqual(spark.createDataFrame(kernel), flat)
+
+
+def test_any_order_of_any_batches_leaves_the_same_table(spark):
+    chance = random.Random(1)  # noqa: S311 - to be repeatable
+    sent = make_random_pushes(chance, 200)
+    found = []
+    for _ in range(2):
+        chance.shuffle(sent)
+        tables = Tables(spark)
+        for start in range(0, len(sent), 25):
+            tables.write(sent[start : start + 25])
+        found.append(tables.instances)
+    assert found[0] == found[1]
+    whole = Tables(spark)
+    whole.write(sent)
+    assert whole.instances == found[0]

@@ -12,6 +12,7 @@ from pipelines.checkpoint_files import (
 )
 from pipelines.errors import UnsafeStart
 from pipelines.job_starts import EARLIEST_OFFSET, JobStart, resume_offsets
+from pipelines.jobs.client_telemetry_to_delta import LEDGER
 from pipelines.kafka_positions import TopicBounds
 from pipelines.settings import load_settings
 from pipelines.table_setup import ensure_tables
@@ -26,6 +27,7 @@ def decide(spark, folder, *, topic="t", bounds=BOUNDS):
     return job_starts.decide_start(
         spark,
         settings.tables,
+        LEDGER,
         topic,
         bounds,
         checkpoint_location=f"{folder}/checkpoint",
@@ -47,11 +49,13 @@ def test_a_start_is_decided_once(spark, tmp_path):
 
 def test_latest_is_for_tables_without_a_record_of_the_topic():
     """A batch that was cut off may have left no row in the ledger, yet some elsewhere."""
-    first = resume_offsets("t", {}, BOUNDS, "latest", is_first_run=True)
+    first = resume_offsets(LEDGER, "t", {}, BOUNDS, "latest", is_first_run=True)
     assert first == {0: 5, 1: 20}
-    later = resume_offsets("t", {}, BOUNDS, "latest", is_first_run=False)
+    later = resume_offsets(LEDGER, "t", {}, BOUNDS, "latest", is_first_run=False)
     assert later == {0: EARLIEST_OFFSET, 1: EARLIEST_OFFSET}
-    one_known = resume_offsets("t", {0: 3}, BOUNDS, "latest", is_first_run=False)
+    one_known = resume_offsets(
+        LEDGER, "t", {0: 3}, BOUNDS, "latest", is_first_run=False
+    )
     assert one_known == {0: 4, 1: EARLIEST_OFFSET}
 
 
@@ -103,7 +107,7 @@ def test_a_start_survives_its_file():
 )
 def test_a_job_goes_on_after_the_newest_push(pushed, starting_offsets, expected):
     made = resume_offsets(
-        "t", pushed, BOUNDS, starting_offsets, is_first_run=not pushed
+        LEDGER, "t", pushed, BOUNDS, starting_offsets, is_first_run=not pushed
     )
     assert made == expected
 
@@ -119,5 +123,5 @@ def test_a_job_goes_on_after_the_newest_push(pushed, starting_offsets, expected)
 )
 def test_a_job_does_not_go_on_where_records_are_gone(pushed, reason):
     with pytest.raises(UnsafeStart, match=re.escape(reason)) as refused:
-        resume_offsets("t", pushed, BOUNDS, "earliest", is_first_run=True)
+        resume_offsets(LEDGER, "t", pushed, BOUNDS, "earliest", is_first_run=True)
     assert "client_telemetry_to_delta.checkpoint_location" in str(refused.value)

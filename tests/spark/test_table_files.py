@@ -1,6 +1,7 @@
 """Files that the job writes itself are rows of a Delta table, once."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -10,11 +11,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
 from pipelines.errors import IncompatibleTable
+from pipelines.local_files import LocalFolders
 from pipelines.sinks import Transaction
 from pipelines.table_columns import EVENT_DATE, Column, required
 from pipelines.table_files import NewFile, append_files
 from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
-from udfs.table_files import FileWriter, TableLayout
+from udfs.table_files import FileWriter, TableFile, TableLayout
 
 CONTRACT = TableContract(
     name="things",
@@ -54,8 +56,25 @@ def make_file(*rows, day=DAY):
     assert not list(writer.write(pa.RecordBatch.from_pylist(named, schema=SCHEMA)))
     [file] = writer.end()
     return NewFile(
-        event_date=file.event_date, content=file.content, statistics=file.statistics
+        event_date=file.event_date,
+        statistics=file.statistics,
+        size=len(file.content),
+        path=None,
+        content=file.content,
     )
+
+
+def stored(file, table):
+    """Let a worker store a file."""
+    store = LocalFolders(folders={"things": table}, partition_by="event_date")
+    made = TableFile(
+        table="things",
+        event_date=file.event_date,
+        content=file.content,
+        row_count=1,
+        statistics=file.statistics,
+    )
+    return replace(file, path=store(made), content=None)
 
 
 @pytest.fixture
@@ -102,10 +121,34 @@ def test_the_same_batch_is_appended_once(spark, table):
     assert ids(spark, table) == [1, 2, 3]
 
 
+def test_the_same_batch_is_appended_once_without_checksum_files(spark, table):
+    """They name the transactions of a version; other writers leave none behind."""
+    append(spark, table, make_file((1, "a", 0.5, NOON)), batch_id=3)
+    for file in Path(table, "_delta_log").glob("*.crc"):
+        file.unlink()
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    append(spark, table, make_file((9, "again", 0.5, NOON)), batch_id=3)
+    append(spark, table, make_file((2, "b", 0.5, NOON)), batch_id=4)
+    assert ids(spark, table) == [1, 2]
+
+
 def test_a_batch_that_was_there_leaves_no_file_behind(spark, table):
     append(spark, table, make_file((1, "a", 0.5, NOON)))
     append(spark, table, make_file((1, "a", 0.5, NOON)))
+    append(spark, table, stored(make_file((1, "a", 0.5, NOON)), table))
     assert len(list(Path(table).rglob("*.parquet"))) == 1
+
+
+def test_files_that_workers_have_stored_are_rows_of_the_table(spark, table):
+    later = make_file((2, "b", 0.5, NOON), day=date(2026, 3, 2))
+    append(
+        spark,
+        table,
+        stored(make_file((1, "a", 0.5, NOON)), table),
+        stored(later, table),
+    )
+    assert ids(spark, table) == [1, 2]
+    assert ids(spark, table, "event_date = DATE'2026-03-02'") == [2]
 
 
 def test_statistics_never_hide_a_row(spark, table):
@@ -131,8 +174,9 @@ def test_a_column_of_the_users_own_is_null(spark, table):
 def test_a_table_that_asks_for_more_is_refused(spark, table):
     spark.sql(f"ALTER TABLE delta.`{table}` ADD CONSTRAINT small CHECK (id < 9)")
     with pytest.raises(IncompatibleTable, match=r"delta\.constraints\.small"):
-        append(spark, table, make_file((1, "a", 0.5, NOON)))
+        append(spark, table, stored(make_file((1, "a", 0.5, NOON)), table))
     assert ids(spark, table) == []
+    assert not list(Path(table).rglob("*.parquet"))
 
 
 def test_the_commit_is_a_blind_append_with_its_transaction(spark, table):

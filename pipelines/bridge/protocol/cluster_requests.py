@@ -18,11 +18,11 @@ from kio.static.constants import EntityType
 from kio.static.primitive import i16, i32
 from kio.static.protocol import Entity, Payload
 
-from .api_keys import API_VERSIONS
+from .api_keys import API_VERSIONS, METADATA
 from .cursor import Cursor
 from .entities import ItemBudget, read_entity
 from .errors import MalformedRequest, MalformedResponse
-from .replies import encode_body
+from .replies import NO_THROTTLE, encode_body
 
 SASL_HANDSHAKE = 17
 DESCRIBE_CONFIGS = 32
@@ -34,6 +34,7 @@ CLIENT_METRICS = 16
 """ConfigResource.Type of client-metrics subscriptions."""
 
 KNOWN_VERSIONS: Mapping[int, range] = {
+    METADATA: range(1, 13),
     API_VERSIONS: range(4),
     SASL_HANDSHAKE: range(1, 2),
     DESCRIBE_CONFIGS: range(1, 5),
@@ -46,7 +47,11 @@ MAX_RESPONSE_ITEMS = 1_000_000
 _SIZE = struct.Struct(">i")
 _CORRELATION_ID_BYTES = 4
 _ERROR_CODE = struct.Struct(">h")
-_NOT_IN_OLDER_VERSIONS: Mapping[str, object] = {"documentation": None}
+_NOT_IN_OLDER_VERSIONS: Mapping[str, object] = {
+    "documentation": None,
+    "throttle_time": NO_THROTTLE,
+    "topic_id": None,
+}
 _Message = TypeVar("_Message", bound=Payload)
 
 

@@ -166,6 +166,7 @@ _FIXED: dict[str, Callable[[Cursor], object]] = {
     "int16": Cursor.read_int16,
     "int32": Cursor.read_int32,
     "int64": lambda cursor: cursor.unpack(_INT64)[0],
+    "uuid": Cursor.read_uuid,
     "error_code": _read_error_code,
     "timedelta_i32": _read_int32_timedelta,
     "timedelta_i64": _read_int64_timedelta,

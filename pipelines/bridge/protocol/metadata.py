@@ -103,7 +103,7 @@ def _encode(
     head, tail = _encode_frame(api_version, node)
     is_flexible = api_version >= _FIRST_FLEXIBLE_VERSION
     count = (
-        _encode_uvarint(len(answers) + 1)
+        encode_uvarint(len(answers) + 1)
         if is_flexible
         else len(answers).to_bytes(4, "big")
     )
@@ -148,7 +148,7 @@ def _encode_topic(api_version: int, answer: _TopicAnswer) -> bytes:
     )
     parts = [answer.error_code.value.to_bytes(2, "big", signed=True)]
     if is_flexible:
-        parts.append(b"\0" if name is None else _encode_uvarint(len(name) + 1))
+        parts.append(b"\0" if name is None else encode_uvarint(len(name) + 1))
     else:
         length = -1 if name is None else len(name)
         parts.append(length.to_bytes(2, "big", signed=True))
@@ -165,7 +165,8 @@ def _encode_topic(api_version: int, answer: _TopicAnswer) -> bytes:
     return b"".join(parts)
 
 
-def _encode_uvarint(value: int) -> bytes:
+def encode_uvarint(value: int) -> bytes:
+    """Write an unsigned variable-length integer."""
     encoded = bytearray()
     while value > _VARINT_BITS:
         encoded.append(value & _VARINT_BITS | _VARINT_MORE)

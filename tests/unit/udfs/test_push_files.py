@@ -13,6 +13,10 @@ from udfs.envelopes import RECORD_SCHEMA
 from udfs.push_files import PushTables, write_pushes
 from udfs.table_files import TableLayout
 
+PUSH_COLUMNS = (
+    *("client_instance_id", "received_at", "push_id"),
+    *("client_type", "group_id", "point_count"),
+)
 BEFORE_MIDNIGHT = datetime(2026, 3, 1, 23, 59, 59, 999000, UTC)
 AFTER_MIDNIGHT = datetime(2026, 3, 2, 0, 0, 0, 0, UTC)
 
@@ -80,14 +84,16 @@ BATCH = make_batch(
 
 
 def run(tables, *batches):
-    """Return records, rows of pushes, and rows by table and day."""
-    parts = list(write_pushes(iter(batches), tables))
+    """Return records, the pushes that decide, and rows by table and day."""
+    parts = list(write_pushes(iter(batches), tables, PUSH_COLUMNS))
     written = {}
     for file in (file for part in parts for file in part.files):
         rows = pq.read_table(pa.BufferReader(file.content)).to_pylist()
         assert len(rows) == file.row_count
         written.setdefault((file.table, file.event_date), []).extend(rows)
-    pushes = [p for part in parts if part.pushes for p in part.pushes.to_pylist()]
+    assert all(part.deciding is None for part in parts[:-1])
+    deciding = parts[-1].deciding
+    pushes = [] if deciding is None else deciding.to_pylist()
     return sum(part.records for part in parts), pushes, written
 
 
@@ -115,12 +121,13 @@ def test_every_table_has_its_rows_on_their_days():
     }
 
 
-def test_pushes_come_back_with_what_was_decoded_and_without_bodies():
+def test_the_pushes_that_decide_come_back_with_what_was_decoded():
     _, pushes, _ = run(TABLES, BATCH)
-    assert [p["push_id"] for p in pushes] == ["two", "none", "cut", "next"]
-    assert [p["point_count"] for p in pushes] == [2, 0, 0, 1]
-    assert pushes[0]["group_id"] == "group-1"
-    assert all("body" not in push for push in pushes)
+    # All are of one client instance; the oldest is the one with the least push_id.
+    assert [p["push_id"] for p in pushes] == ["cut", "next"]
+    assert [p["point_count"] for p in pushes] == [0, 1]
+    assert pushes[1]["group_id"] == "group-3"
+    assert all(tuple(push) == PUSH_COLUMNS for push in pushes)
 
 
 @pytest.mark.parametrize(
@@ -140,13 +147,14 @@ def test_what_a_table_holds_is_left_out_of_it_alone(floors, points, rejected):
     assert sorted(o for rows in found.values() for (o,) in rows) == points
     found = keys(written, "quarantine", "offset")
     assert sorted(o for rows in found.values() for (o,) in rows) == rejected
-    assert (records, len(pushes)) == (5, 4)
+    assert (records, len(pushes)) == (5, 2)
 
 
 def test_batches_of_a_task_share_files():
     _, _, written = run(TABLES, BATCH, BATCH)
     assert len(keys(written, "points", "offset")[1]) == 4
-    files = [f for p in write_pushes(iter([BATCH, BATCH]), TABLES) for f in p.files]
+    parts = write_pushes(iter([BATCH, BATCH]), TABLES, PUSH_COLUMNS)
+    files = [file for part in parts for file in part.files]
     assert len(files) == len(written)
 
 

@@ -1,0 +1,1 @@
+"""Relays frames between clients and brokers; rewrites addresses, answers telemetry."""

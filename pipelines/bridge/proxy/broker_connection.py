@@ -1,0 +1,120 @@
+"""The side of a pair that goes to a broker: TCP, then TLS where brokers have it."""
+
+import asyncio
+from typing import Protocol, cast
+
+from pipelines.bridge.tls import BrokenTls, TlsStream
+
+from .endpoint import ProxyEndpoint
+from .sides import Side, open_tls
+
+CONNECT_TIMEOUT_S = 10.0
+"""For TCP and TLS together."""
+
+
+class Pair(Protocol):
+    """What a broker's side tells."""
+
+    def broker_made(self, broker: Side) -> None:
+        """Begin to pass on, now that the broker is there."""
+
+    def broker_received(self, data: bytes) -> None:
+        """Pass on what the broker says."""
+
+    def broker_taking(self, *, is_taking: bool) -> None:
+        """Read from the client only while its broker reads."""
+
+    def broker_lost(self, exc: Exception | None) -> None:
+        """Pass on that the broker is gone."""
+
+
+async def connect_to_broker(pair: Pair, endpoint: ProxyEndpoint) -> None:
+    """Connect; return once the broker is told to the pair.
+
+    Raises: OSError, BrokenTls.
+    """
+    address = endpoint.find_broker(endpoint.node_id)
+    if address is None:
+        raise ConnectionError("no such broker")
+    context, host = endpoint.broker_tls, address[0]
+    tls = None if context is None else TlsStream(context, host)
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(CONNECT_TIMEOUT_S):
+        transport, protocol = await loop.create_connection(
+            lambda: BrokerConnection(pair, tls), host, address[1]
+        )
+        try:
+            if protocol.opened is not None:
+                await protocol.opened
+        except BaseException:
+            transport.abort()
+            raise
+
+
+class BrokerConnection(asyncio.Protocol):
+    """One connection of ours to a broker."""
+
+    __slots__ = ("_pair", "_tls", "_transport", "opened")
+
+    def __init__(self, pair: Pair, tls: TlsStream | None) -> None:
+        self._pair = pair
+        self._tls = tls
+        self._transport: asyncio.Transport
+        self.opened: asyncio.Future[None] | None = None
+        """Done once TLS is open; None where nothing has to be waited for."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to pass on, or TLS."""
+        self._transport = cast("asyncio.Transport", transport)
+        if self._tls is None:
+            self._pair.broker_made(Side(self._transport, None))
+            return
+        self.opened = asyncio.get_running_loop().create_future()
+        self.data_received(b"")
+
+    def data_received(self, data: bytes) -> None:
+        """Pass on what the broker says."""
+        tls = self._tls
+        if tls is not None:
+            try:
+                data = open_tls(self._transport, tls, data)
+            except BrokenTls as error:
+                self._fail(error)
+                return
+            if self.opened is not None:
+                if not tls.is_open:
+                    return
+                self._open(tls)
+        if data:
+            self._pair.broker_received(data)
+
+    def pause_writing(self) -> None:
+        """Stop reading from the client of a broker that does not read."""
+        self._pair.broker_taking(is_taking=False)
+
+    def resume_writing(self) -> None:
+        """Go on with a broker that reads again."""
+        self._pair.broker_taking(is_taking=True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Pass on that the broker is gone."""
+        if self.opened is not None:
+            self._fail(exc or ConnectionResetError("amid its handshake"))
+            return
+        self._pair.broker_lost(exc)
+
+    def _open(self, tls: TlsStream) -> None:
+        opened, self.opened = self.opened, None
+        self._pair.broker_made(Side(self._transport, tls))
+        if opened is not None and not opened.done():
+            opened.set_result(None)
+
+    def _fail(self, error: Exception) -> None:
+        opened = self.opened
+        if opened is not None and not opened.done():
+            opened.set_exception(
+                error
+                if isinstance(error, OSError | BrokenTls)
+                else ConnectionError(type(error).__name__)
+            )
+        self._transport.abort()

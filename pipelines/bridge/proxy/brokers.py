@@ -1,0 +1,65 @@
+"""The brokers that stand behind the proxy, and the port of ours for each of them.
+
+Strategy: a broker has the port that its node id says, so that its address can be told
+to a client the moment that the broker is first heard of, be it in an answer on its way
+to that client. Pure: opening a port is an argument.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+Address = tuple[str, int]
+OpenPort = Callable[[int], int]
+"""Listens for one broker, by its node id, and returns the port."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBroker:
+    """One broker of the cluster."""
+
+    address: Address
+    """Where it is; what other brokers say of it."""
+    port: int
+    """Where we listen for its clients."""
+
+
+class Brokers:
+    """All brokers of one cluster, as they come and go."""
+
+    def __init__(self, advertised_host: str, open_port: OpenPort) -> None:
+        """Start with none.
+
+        Args:
+            advertised_host: What clients are told to connect to.
+            open_port: Called when a broker is first heard of, or comes back.
+        """
+        self._advertised_host = advertised_host
+        self._open_port = open_port
+        self._known: dict[int, KnownBroker] = {}
+
+    @property
+    def known(self) -> Mapping[int, KnownBroker]:
+        """By node id."""
+        return self._known
+
+    def find_address(self, node_id: int, host: str, port: int) -> Address:
+        """Return what clients are told of a broker; a new one is listened for first."""
+        known = self._known.get(node_id)
+        if known is None or known.address != (host, port):
+            ours = self._open_port(node_id) if known is None else known.port
+            known = KnownBroker(address=(host, port), port=ours)
+            self._known[node_id] = known
+        return self._advertised_host, known.port
+
+    def update(self, told: Iterable[tuple[int, Address]]) -> list[int]:
+        """Take all brokers that the cluster names now.
+
+        Returns: Node ids that it named before and does not name any more.
+        """
+        named = dict(told)
+        for node_id, (host, port) in named.items():
+            self.find_address(node_id, host, port)
+        gone = [node_id for node_id in self._known if node_id not in named]
+        for node_id in gone:
+            del self._known[node_id]
+        return gone

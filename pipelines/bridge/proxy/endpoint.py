@@ -1,0 +1,40 @@
+"""One broker's port, as the connections of its clients see it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.bridge.connections import Connections
+from pipelines.bridge.counters import BridgeCounters
+from pipelines.bridge.tls import TlsContext
+
+from .addresses import FindAddress
+from .line import Care
+from .plan import Network
+from .rules import ProxyRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyEndpoint:
+    """What all clients of one broker have in common."""
+
+    listener: str
+    node_id: int
+    find_broker: Callable[[int], tuple[str, int] | None]
+    """Returns where a broker is now; None for one that has left."""
+    find_address: FindAddress
+    rules: ProxyRules
+    cares: Mapping[int, Care]
+    connections: Connections
+    counters: BridgeCounters
+    max_request_bytes: int
+    waiting: set[Any]
+    """Pairs of which one side is not read now."""
+    tls_context: Callable[[], TlsContext] | None
+    """Returns the one in force for clients; None without TLS."""
+    find_principal: Callable[[bytes], str]
+    """Makes a name of a client certificate's subject. Raises: ValueError."""
+    broker_tls: TlsContext | None
+    """TLS towards brokers; None without."""
+    networks: tuple[Network, ...]
+    """Load balancers that send a header of PROXY protocol 2."""

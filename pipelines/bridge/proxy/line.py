@@ -1,0 +1,88 @@
+"""Who is owed what on one pair of connections, in the order in which it was asked.
+
+Clients and brokers match answers by their order. Each request that will be answered has
+a place: a number for an answer that is only passed on, which is nearly every one.
+Source: Kafka protocol guide, "Network": one connection keeps its order.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+from typing import Protocol
+
+Write = Callable[[bytes], None]
+
+
+class Care(Enum):
+    """What a request needs beside being passed on."""
+
+    PRODUCE = 1
+    """It may have no answer; the answer may hold addresses."""
+    REWRITE = 2
+    """Its answer holds addresses."""
+    READ = 3
+    """It is read here, and passed on or answered."""
+
+
+class Awaited:
+    """An answer of the broker that is read before it is passed on."""
+
+    __slots__ = ("correlation_id", "take")
+
+    def __init__(
+        self, correlation_id: int | None, take: Callable[[bytes], bytes]
+    ) -> None:
+        """Take what is awaited.
+
+        Args:
+            correlation_id: None for a token that comes without any.
+            take: Takes what follows the correlation id; returns what the client gets.
+        """
+        self.correlation_id = correlation_id
+        self.take = take
+
+
+class OwnReply:
+    """A reply of ours in its place; None until it is there."""
+
+    __slots__ = ("frame",)
+
+    def __init__(self) -> None:
+        self.frame: bytes | None = None
+
+
+ProduceAnswer = tuple[int, int]
+"""Correlation id and version of an answer to Produce that may hold addresses."""
+Place = int | ProduceAnswer | Awaited | OwnReply
+
+
+class Line(deque[Place]):
+    """The places that are open, the oldest first."""
+
+    __slots__ = ("expects_token",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.expects_token = False
+        """Whether the client's next frame is a token of SASL without any header."""
+
+
+class RequestReader(Protocol):
+    """Reads the requests of Care.READ."""
+
+    def read_request(
+        self, api_key: int, api_version: int, frame: bytes
+    ) -> Awaited | OwnReply:
+        """Read a request without its size; OwnReply where it is not passed on.
+
+        Raises: MalformedRequest, UnsupportedRequest.
+        """
+
+    def answer(self, frame: bytes, place: OwnReply) -> None:
+        """Answer a request now or later; its place is in line.
+
+        Raises: MalformedRequest, UnsupportedRequest.
+        """
+
+    def read_token(self, token: bytes) -> Awaited | None:
+        """Read a token; None where the frame is a request after all."""

@@ -1,0 +1,246 @@
+"""Wiring of the proxy: brokers followed, their ports opened, clients connected."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from pipelines.bridge.clients import Clients
+from pipelines.bridge.cluster_client import ClusterClient
+from pipelines.bridge.cluster_faults import ClusterFault
+from pipelines.bridge.cluster_tls import make_access, settings_key, upstream_key
+from pipelines.bridge.counters import BridgeCounters
+from pipelines.bridge.distinguished_names import format_distinguished_name
+from pipelines.bridge.handlers import RequestHandlers
+from pipelines.bridge.listening import BACKLOG, bind_listener
+from pipelines.bridge.logs import describe_exception
+from pipelines.bridge.publisher import Publisher
+from pipelines.bridge.security_files import SecurityFiles
+from pipelines.errors import MissingService
+from pipelines.secret_references import SecretReader
+from pipelines.setting_records import Settings
+
+from .broker_list import read_brokers
+from .brokers import Brokers
+from .endpoint import ProxyEndpoint
+from .line import Care
+from .plan import plan_proxy
+from .rules import ProxyRules, choose_own_keys
+from .telemetry_gate import PublisherSigns, TelemetryGate
+from .transport import ProxiedConnection
+
+logger = logging.getLogger(__name__)
+
+_MS = 1_000
+_LOOK_FOR_RESETS_S = 0.5
+_PORT_KEYS = "proxy.listen_host, proxy.base_port or proxy.ports"
+_SERVE = "serve"
+
+
+class ProxyPart:
+    """One bridge's ports in front of the brokers; lives in one event loop."""
+
+    def __init__(
+        self, settings: Settings, secrets: SecretReader, counters: BridgeCounters
+    ) -> None:
+        """Check the settings; nothing is asked and nothing listens yet.
+
+        Raises: InvalidSetting, UnresolvedSecret.
+        """
+        self._settings = settings
+        self._counters = counters
+        self._plan = plan = plan_proxy(settings)
+        connection = plan.connection(secrets)
+        key_name = upstream_key if plan.section == "upstream" else settings_key
+        self._access = make_access(connection, key_name=key_name)
+        self.brokers = Brokers(plan.advertised_host, self._open_port)
+        """Who stands behind which port."""
+        self._security = SecurityFiles(
+            [plan.listener], settings.authentication, secrets, table="proxy"
+        )
+        self._client = ClusterClient(self._access, client_id=settings.bridge.bridge_id)
+        self._servers: dict[int, asyncio.Server] = {}
+        self._ports: dict[int, int] = {}
+        self._opening: set[asyncio.Task[None]] = set()
+        self._waiting: set[ProxiedConnection] = set()
+        self._rules: ProxyRules
+        self._cares: Mapping[int, Care]
+        self._clients: Clients
+        self._last_fault = ""
+
+    async def start(
+        self, handlers: RequestHandlers, clients: Clients, publisher: Publisher
+    ) -> None:
+        """Ask for the brokers and listen for each of them.
+
+        Raises: ClusterFault, when the cluster does not say who they are.
+        """
+        self._rules = self._make_rules(handlers, publisher)
+        self._cares = self._rules.cares()
+        self._clients = clients
+        self._security.start()
+        try:
+            await self._read()
+        except ClusterFault as error:
+            raise ClusterFault(
+                f"{error}; proxy.enabled is true, and only Kafka at "
+                f"{self._access.place} can say which brokers there are"
+            ) from None
+
+    async def follow(self) -> None:
+        """Look for brokers, and for clients that are gone, until cancelled."""
+        poll_s = self._settings.proxy.metadata_poll_ms / _MS
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._look_for_resets())
+            while True:
+                await asyncio.sleep(poll_s)
+                await self._try_read()
+
+    async def close(self) -> None:
+        """Accept nobody any more; the connections end with those of the bridge."""
+        self._security.stop()
+        for server in self._servers.values():
+            server.close()
+        await self._client.close()
+
+    def _make_endpoint(self, node_id: int) -> ProxyEndpoint:
+        """Return what the clients of one broker have in common."""
+        plan = self._plan
+        has_tls = plan.listener.security_protocol == "SSL"
+        context = partial(self._security.context, plan.listener.name)
+        return ProxyEndpoint(
+            listener=plan.listener.name,
+            node_id=node_id,
+            find_broker=self._find_broker,
+            find_address=self.brokers.find_address,
+            rules=self._rules,
+            cares=self._cares,
+            connections=self._clients.connections,
+            counters=self._counters,
+            max_request_bytes=self._settings.bridge.max_request_bytes,
+            waiting=self._waiting,
+            tls_context=context if has_tls else None,
+            find_principal=self._find_principal,
+            broker_tls=self._access.tls,
+            networks=plan.networks,
+        )
+
+    def _make_rules(
+        self, handlers: RequestHandlers, publisher: Publisher
+    ) -> ProxyRules:
+        settings, loop = self._settings, asyncio.get_running_loop()
+        answer_s = settings.proxy.telemetry_answer_ms / _MS
+        client_config = settings.client_config
+
+        def read_signs() -> PublisherSigns:
+            return PublisherSigns(
+                waits_since_s=publisher.waits_since_s,
+                acknowledged_s=publisher.acknowledged_s,
+                refused_s=publisher.refused_s,
+            )
+
+        def answer_later(answer: Callable[[], None]) -> None:
+            loop.call_later(answer_s, answer)
+
+        return ProxyRules(
+            handlers=handlers,
+            own_keys=choose_own_keys(
+                handlers,
+                push_config_key=client_config.api_key
+                if client_config.enabled
+                else None,
+                serves_telemetry=settings.proxy.telemetry == _SERVE,
+            ),
+            gate=TelemetryGate(read_signs, answer_s=answer_s),
+            has_sasl=self._plan.has_sasl,
+            claim_name=settings.authentication.oauth_principal_claim,
+            now_s=loop.time,
+            answer_later=answer_later,
+            note_late=self._note_late,
+            note_failure=self._note_failure,
+        )
+
+    def _note_late(self) -> None:
+        self._counters.late_telemetry_answers += 1
+
+    def _note_failure(self, error: Exception) -> None:
+        self._counters.unexpected_errors += 1
+        logger.error("unexpected error: %s", describe_exception(error))
+
+    def _find_principal(self, subject: bytes) -> str:
+        return self._plan.principal_rules.find_name(format_distinguished_name(subject))
+
+    def _find_broker(self, node_id: int) -> tuple[str, int] | None:
+        known = self.brokers.known.get(node_id)
+        return None if known is None else known.address
+
+    async def _read(self) -> None:
+        told = await read_brokers(self._client, self._access.place)
+        for node_id in self.brokers.update(told):
+            logger.info("broker %d has left", node_id)
+            self._close_port(node_id)
+
+    async def _try_read(self) -> None:
+        self._security.start()
+        try:
+            await self._read()
+        except ClusterFault as error:
+            if str(error) != self._last_fault:
+                self._last_fault = str(error)
+                logger.warning("the brokers stay as they are: %s", error)
+            return
+        if self._last_fault:
+            self._last_fault = ""
+            logger.info("the brokers are followed again")
+
+    def _open_port(self, node_id: int) -> int:
+        """Listen for a broker at once; connections are accepted a little later."""
+        settings = self._settings
+        # A broker that comes back has the port that clients know.
+        wanted = self._ports.get(node_id) or self._plan.port_of(node_id)
+        try:
+            bound = bind_listener(
+                settings.proxy.listen_host,
+                wanted,
+                keys=_PORT_KEYS,
+                is_shared=settings.bridge.workers > 1,
+            )
+            bound.listen(BACKLOG)
+        except (OSError, MissingService) as error:
+            # The others must go on; this one's clients find nobody there.
+            logger.error("broker %d has no port: %s", node_id, error)  # noqa: TRY400 - its text is for operators
+            return wanted
+        port: int = bound.getsockname()[1]
+        self._ports[node_id] = port
+        task = asyncio.get_running_loop().create_task(self._accept(node_id, bound))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+        return port
+
+    async def _accept(self, node_id: int, bound: socket.socket) -> None:
+        endpoint = self._make_endpoint(node_id)
+        connection_ids = self._clients.connection_ids
+
+        def connect() -> ProxiedConnection:
+            return ProxiedConnection(next(connection_ids), endpoint)
+
+        loop = asyncio.get_running_loop()
+        self._servers[node_id] = await loop.create_server(
+            connect, sock=bound, backlog=BACKLOG
+        )
+        host, port = bound.getsockname()[:2]
+        logger.info("broker %d is reached by %s port %d", node_id, host, port)
+
+    def _close_port(self, node_id: int) -> None:
+        server = self._servers.pop(node_id, None)
+        if server is not None:
+            server.close()
+
+    async def _look_for_resets(self) -> None:
+        """Find what is gone among those whose reading waits: nothing else tells."""
+        while True:
+            await asyncio.sleep(_LOOK_FOR_RESETS_S)
+            for pair in list(self._waiting):
+                if pair.is_reset():
+                    pair.abort()

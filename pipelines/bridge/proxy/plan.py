@@ -1,0 +1,179 @@
+"""What [proxy] and [upstream] say, checked before anything starts."""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.bridge.principal_rules import InvalidRule, PrincipalRules
+from pipelines.errors import InvalidSetting
+from pipelines.kafka_connection import publisher_config
+from pipelines.listener_records import ListenerSettings
+from pipelines.proxy_settings import ProxySettings
+from pipelines.secret_references import SecretReader
+from pipelines.setting_keys import MAX_INT32, MAX_PORT
+from pipelines.setting_records import KafkaSettings, Settings
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - refused, not bound
+SHARED = "shared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyPlan:
+    """Where to listen, and what is behind."""
+
+    advertised_host: str
+    base_port: int
+    ports: Mapping[int, int]
+    """Node id to port, before base_port."""
+    section: str
+    """The table of conf/ that names the cluster."""
+    upstream: KafkaSettings
+    networks: tuple[Network, ...]
+    """Load balancers that send a header of PROXY protocol 2."""
+    listener: ListenerSettings
+    """What clients must speak, on each of the ports."""
+    principal_rules: PrincipalRules
+    """A certificate's subject to a principal."""
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether brokers want clients to authenticate by SASL."""
+        return self.upstream.security_protocol.startswith("SASL_")
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether brokers speak TLS."""
+        return self.upstream.security_protocol.endswith("SSL")
+
+    def port_of(self, node_id: int) -> int:
+        """Return the port for a broker's clients; 0 for a free one."""
+        if node_id in self.ports:
+            return self.ports[node_id]
+        return self.base_port + node_id if self.base_port else 0
+
+    def connection(self, secrets: SecretReader) -> Mapping[str, str]:
+        """Return librdkafka's properties of the cluster; the values hold secrets.
+
+        Raises: InvalidSetting, UnresolvedSecret.
+        """
+        return publisher_config(self.upstream, secrets, section=self.section)
+
+
+def plan_proxy(settings: Settings) -> ProxyPlan:
+    """Read the settings of a proxy that is enabled.
+
+    Raises: InvalidSetting, naming the key.
+    """
+    proxy = settings.proxy
+    is_own = bool(settings.upstream.bootstrap_servers)
+    plan = ProxyPlan(
+        advertised_host=proxy.advertised_host or proxy.listen_host,
+        base_port=proxy.base_port,
+        ports=_parse_ports(proxy.ports),
+        section="upstream" if is_own else "kafka",
+        upstream=settings.upstream if is_own else settings.kafka,
+        networks=_parse_networks(proxy.proxy_protocol_networks),
+        listener=_make_listener(proxy),
+        principal_rules=_parse_rules(proxy.ssl_principal_mapping_rules),
+    )
+    if plan.advertised_host in _EVERY_ADDRESS:
+        raise InvalidSetting(
+            f"proxy.advertised_host: must name what clients connect to, since "
+            f"proxy.listen_host is {proxy.listen_host!r}"
+        )
+    if settings.bridge.workers > 1 and not plan.base_port:
+        raise InvalidSetting(
+            "proxy.base_port: is 0, and each of bridge.workers would take other ports"
+        )
+    _check_identity(settings, plan)
+    return plan
+
+
+def _make_listener(proxy: ProxySettings) -> ListenerSettings:
+    """Return what each port is, as a listener of its own; SASL is the brokers'."""
+    if proxy.ssl_certificate_location and not proxy.ssl_key_location:
+        raise InvalidSetting(
+            "proxy.ssl_key_location: is missing beside proxy.ssl_certificate_location"
+        )
+    if proxy.ssl_client_auth != "none" and not proxy.ssl_ca_location:
+        raise InvalidSetting(
+            f"proxy.ssl_ca_location: is missing, since proxy.ssl_client_auth is "
+            f"{proxy.ssl_client_auth}"
+        )
+    return ListenerSettings(
+        name=proxy.listener,
+        host=proxy.listen_host,
+        port=proxy.base_port,
+        advertised_host=proxy.advertised_host,
+        advertised_port=0,
+        security_protocol="SSL" if proxy.ssl_certificate_location else "PLAINTEXT",
+        ssl_certificate_location=proxy.ssl_certificate_location,
+        ssl_key_location=proxy.ssl_key_location,
+        ssl_key_password=proxy.ssl_key_password,
+        ssl_ca_location=proxy.ssl_ca_location,
+        ssl_client_auth=proxy.ssl_client_auth,
+        ssl_principal_mapping_rules=proxy.ssl_principal_mapping_rules,
+        sasl_mechanisms=(),
+    )
+
+
+def _parse_rules(text: str) -> PrincipalRules:
+    try:
+        return PrincipalRules(text)
+    except InvalidRule as error:
+        raise InvalidSetting(f"proxy.ssl_principal_mapping_rules: {error}") from None
+
+
+def _check_identity(settings: Settings, plan: ProxyPlan) -> None:
+    """Refuse what would change whose ACLs and quotas count, unless that is wanted."""
+    proxy = settings.proxy
+    if proxy.ssl_client_auth != "none" and not proxy.ssl_certificate_location:
+        raise InvalidSetting(
+            f"proxy.ssl_certificate_location: is missing, since proxy.ssl_client_auth "
+            f"is {proxy.ssl_client_auth}"
+        )
+    if proxy.upstream_identity == SHARED:
+        return
+    shown = [
+        key
+        for key, is_shown in (
+            ("proxy.ssl_client_auth", proxy.ssl_client_auth != "none"),
+            (
+                f"{plan.section}.ssl_certificate_location",
+                plan.has_tls and bool(plan.upstream.ssl_certificate_location),
+            ),
+        )
+        if is_shown
+    ]
+    if shown:
+        raise InvalidSetting(
+            f"proxy.upstream_identity: must be {SHARED}, since {shown[0]} asks for a "
+            f"certificate, and that of a client cannot be passed on: brokers would see "
+            f"the bridge's, and its ACLs and quotas would count for all clients"
+        )
+
+
+def _parse_ports(ports: Mapping[str, str]) -> Mapping[int, int]:
+    parsed: dict[int, int] = {}
+    for node_text, port_text in ports.items():
+        if not (node_text.isdecimal() and int(node_text) <= MAX_INT32):
+            raise InvalidSetting(f"proxy.ports: {node_text!r} is no node id")
+        if not (port_text.isdecimal() and 0 < int(port_text) <= MAX_PORT):
+            raise InvalidSetting(f"proxy.ports.{node_text}: {port_text!r} is no port")
+        if int(port_text) in parsed.values():
+            raise InvalidSetting(f"proxy.ports.{node_text}: another broker's port")
+        parsed[int(node_text)] = int(port_text)
+    return parsed
+
+
+def _parse_networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
+    networks = []
+    for text in texts:
+        try:
+            networks.append(ipaddress.ip_network(text))
+        except ValueError:
+            raise InvalidSetting(
+                f"proxy.proxy_protocol_networks: {text!r} is no address and no network"
+            ) from None
+    return tuple(networks)

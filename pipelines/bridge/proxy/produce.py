@@ -1,0 +1,61 @@
+"""Whether a Produce request is answered at all, from its first bytes.
+
+Source: Kafka, ProduceRequest.json: header, transactional id (from version 3), acks.
+"""
+
+import struct
+
+from pipelines.bridge.protocol.cursor import Cursor
+from pipelines.bridge.protocol.errors import MalformedRequest
+
+_ACKS = struct.Struct(">h")
+_FIRST_WITH_TRANSACTIONAL_ID = 3
+_FIRST_FLEXIBLE_VERSION = 9
+_MOST_HEAD_BYTES = 2**17
+"""More than a client id and a transactional id can take."""
+_NO_TAGS_NULL_ID = b"\0\0"
+_NULL_ID = b"\xff\xff"
+
+
+def has_answer(
+    data: bytes, at: int, api_version: int, client_id_length: int
+) -> bool | None:
+    """Say whether acks is anything but 0.
+
+    Args:
+        data: Bytes that hold a request.
+        at: Where its client id begins, behind the length.
+        api_version: Of the request.
+        client_id_length: As it stands in the request; -1 for none.
+    Nulls: None where the bytes end before acks.
+    Raises: MalformedRequest for a head that goes on for ever.
+    """
+    at += max(client_id_length, 0)
+    # Mostly there are no tagged fields and no transaction.
+    if api_version >= _FIRST_FLEXIBLE_VERSION:
+        is_usual = data[at : at + 2] == _NO_TAGS_NULL_ID
+    else:
+        is_usual = (
+            api_version >= _FIRST_WITH_TRANSACTIONAL_ID
+            and data[at : at + 2] == _NULL_ID
+        )
+    if is_usual and at + 4 <= len(data):
+        return data[at + 2 : at + 4] != b"\0\0"
+    return _read_acks(data, at, api_version)
+
+
+def _read_acks(data: bytes, at: int, api_version: int) -> bool | None:
+    if at > len(data):
+        return None
+    cursor = Cursor(data, at)
+    try:
+        if api_version >= _FIRST_FLEXIBLE_VERSION:
+            cursor.skip_tagged_fields()
+            cursor.read_compact_string()
+        elif api_version >= _FIRST_WITH_TRANSACTIONAL_ID:
+            cursor.read_legacy_string()
+        return bool(cursor.unpack(_ACKS)[0])
+    except MalformedRequest:
+        if len(data) - at > _MOST_HEAD_BYTES:
+            raise
+        return None

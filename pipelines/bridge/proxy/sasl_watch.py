@@ -1,0 +1,169 @@
+"""Who a client is, learnt from a SASL exchange that passes through to its broker.
+
+Strategy: what the client claims is noted from its tokens, and believed once the broker
+has accepted them. Nothing is checked here, no token is kept, and what cannot be read
+makes the principal unknown, never the exchange fail.
+Source: RFC 4616 (PLAIN); RFC 5802 (SCRAM); RFC 7628 (OAUTHBEARER); KIP-43, KIP-152,
+KIP-368; Kafka, SaslServerAuthenticator.java.
+"""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from enum import Enum
+
+GSSAPI, OAUTHBEARER, PLAIN = "GSSAPI", "OAUTHBEARER", "PLAIN"
+SCRAM_PREFIX = "SCRAM-"
+UNKNOWN_PRINCIPAL = "User:UNKNOWN"
+"""Of a client that its broker has accepted and whose name cannot be seen here."""
+_SCRAM_FINAL = b"c="
+_BEARER = b"auth=Bearer "
+_PLAIN_PARTS = 3
+_JWT_PARTS = 3
+_API_KEY_HIGH_BYTE = 0
+"""First byte of each request of Kafka's; no token of GSSAPI begins with it."""
+
+
+class Stage(Enum):
+    """How far a connection is."""
+
+    BEGUN = "begun"
+    TOKENS = "tokens"
+    ACCEPTED = "accepted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """What the broker has agreed to."""
+
+    principal: str
+    lifetime_ms: int
+    """Milliseconds until the client must authenticate again; 0 for never."""
+
+
+class SaslWatch:
+    """One connection's authentication, and those after it."""
+
+    __slots__ = (
+        "_claim_name",
+        "_is_last_token",
+        "_mechanism",
+        "_name",
+        "expects_raw_token",
+        "stage",
+    )
+
+    def __init__(self, claim_name: str) -> None:
+        """Start before any authentication.
+
+        Args:
+            claim_name: Claim of a bearer token that names the principal.
+        """
+        self._claim_name = claim_name
+        self._mechanism = ""
+        self._name: str | None = None
+        self._is_last_token = False
+        self.stage = Stage.BEGUN
+        self.expects_raw_token = False
+        """Whether the client's next frame is a token without any header."""
+
+    def begin(self, mechanism: str) -> None:
+        """Take the mechanism that a client asks for."""
+        self._mechanism = mechanism
+        self._name = None
+        self._is_last_token = False
+
+    def agree(self, *, error_code: int, api_version: int) -> None:
+        """Take the broker's answer to that; version 0 is followed by raw tokens."""
+        if error_code == 0:
+            self.stage = Stage.TOKENS
+            self.expects_raw_token = api_version == 0
+
+    def is_request(self, frame: bytes) -> bool:
+        """Say whether a frame is no token: GSSAPI has as many of them as it likes."""
+        is_over = (
+            self._mechanism == GSSAPI
+            and len(frame) > 1
+            and frame[0] == _API_KEY_HIGH_BYTE
+        )
+        if is_over:
+            self.expects_raw_token = False
+            self.stage = Stage.ACCEPTED
+        return is_over
+
+    def take_token(self, token: bytes) -> None:
+        """Note what a client claims in one of its tokens."""
+        mechanism = self._mechanism
+        if mechanism == PLAIN:
+            self._is_last_token = True
+            self._name = _read_plain(token)
+        elif mechanism.startswith(SCRAM_PREFIX):
+            self._is_last_token = token.startswith(_SCRAM_FINAL)
+            if not self._is_last_token:
+                self._name = _read_scram(token)
+        elif mechanism == OAUTHBEARER:
+            # A refusal is answered by one more token, which names nobody.
+            self._is_last_token = _BEARER in token
+            self._name = _read_bearer(token, self._claim_name)
+
+    def take_answer(
+        self, *, error_code: int, token: bytes, lifetime_ms: int = 0
+    ) -> Acceptance | None:
+        """Take the broker's answer to a token; return what it means if it is the last.
+
+        Nulls: None as long as the client is not accepted.
+        """
+        is_gssapi = self._mechanism == GSSAPI
+        if error_code or not (self._is_last_token or is_gssapi):
+            return None
+        # The broker explains in a token why it does not like a bearer token; the
+        # last answer of GSSAPI is empty.
+        if token and (is_gssapi or self._mechanism == OAUTHBEARER):
+            return None
+        if is_gssapi and self.expects_raw_token:
+            return None
+        self.expects_raw_token = False
+        self.stage = Stage.ACCEPTED
+        principal = UNKNOWN_PRINCIPAL if self._name is None else f"User:{self._name}"
+        return Acceptance(principal=principal, lifetime_ms=lifetime_ms)
+
+
+def _read_plain(token: bytes) -> str | None:
+    parts = token.split(b"\0")
+    return _to_text(parts[1]) if len(parts) == _PLAIN_PARTS else None
+
+
+def _read_scram(token: bytes) -> str | None:
+    """Return the user of a client's first message.
+
+    Nulls: None for a delegation token: its id stands there, and its owner nowhere.
+    """
+    _, _, bare = token.partition(b",")
+    _, _, bare = bare.partition(b",")
+    fields = bare.split(b",")
+    if not fields[0].startswith(b"n=") or b"tokenauth=true" in fields:
+        return None
+    # The only two escapes of RFC 5802, in this order.
+    return _to_text(fields[0][2:].replace(b"=2C", b",").replace(b"=3D", b"="))
+
+
+def _read_bearer(token: bytes, claim_name: str) -> str | None:
+    _, separator, rest = token.partition(_BEARER)
+    parts = rest.partition(b"\x01")[0].strip().split(b".")
+    if not separator or len(parts) != _JWT_PARTS:
+        return None
+    try:
+        padded = parts[1] + b"=" * (-len(parts[1]) % 4)
+        claims = json.loads(base64.urlsafe_b64decode(padded))
+    except (ValueError, RecursionError, binascii.Error):
+        return None
+    name = claims.get(claim_name) if isinstance(claims, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
+def _to_text(name: bytes) -> str | None:
+    try:
+        return name.decode() or None
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,142 @@
+"""Pushed client configurations, from their Kafka topic to Delta tables.
+
+`config_batches` says what becomes of a micro-batch. It may run again from any point:
+see `sinks` and `job_starts`.
+"""
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipelines import sinks
+from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
+from pipelines.batch_tables import find_batch_tables
+from pipelines.client_config_tables import (
+    CLIENT_CONFIG_CONTRACTS,
+    CLIENT_CONFIG_PUSHES,
+    CONFIG_VIOLATIONS,
+)
+from pipelines.config_batches import BatchWriter
+from pipelines.config_catalogs import Catalogs
+from pipelines.job_starts import Ledger, decide_start
+from pipelines.kafka_connection import spark_source_options
+from pipelines.kafka_positions import read_topic_bounds
+from pipelines.secret_references import SecretReader
+from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.setting_records import Settings
+from pipelines.sources import read_kafka
+from pipelines.table_columns import BODY, SUBSCRIPTION, names
+from pipelines.table_layouts import layout_of
+from pipelines.table_locations import qualify_path
+from pipelines.table_setup import ensure_tables
+from pipelines.tables import QUARANTINE
+from udfs.spark_configs import ConfigTables, make_client_type_keys
+
+JOB_NAME = "client_configs_to_delta"
+LEDGER = Ledger(
+    job_name=JOB_NAME,
+    topic_setting="topics.configs",
+    contract=CLIENT_CONFIG_PUSHES,
+    written_before=(CONFIG_VIOLATIONS, QUARANTINE),
+)
+CONTRACTS = (QUARANTINE, *CLIENT_CONFIG_CONTRACTS)
+NO_FLOORS: Mapping[str, Mapping[int, int]] = {
+    contract.name: {} for contract in LEDGER.written_before
+}
+
+
+def run(
+    spark: SparkSession,
+    settings: Settings,
+    secrets: SecretReader,
+    *,
+    catalogs: Catalogs,
+    client_type_keys: Mapping[str, frozenset[str]],
+    is_once: bool,
+    observer: sinks.Observer = sinks.log_progress,
+    on_batch: ProgressObserver = log_batch,
+) -> StreamingQuery:
+    """Start the job.
+
+    Args:
+        spark: A session with Delta and the Kafka source.
+        settings: Of one environment.
+        secrets: Reads the secrets of the Kafka connection.
+        catalogs: From settings.load_config_catalogs.
+        client_type_keys: From settings.load_client_type_keys.
+        is_once: Read what the topic holds now and end, instead of going on.
+        observer: Told each point of each micro-batch, `before` and `after` each table
+            and `before commit`, with the number of rows.
+        on_batch: Told of each micro-batch that is written, and how far behind it is.
+    Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
+        UnresolvedSecret; nothing has been read then.
+    """
+    job, topic = settings.client_configs_to_delta, settings.topics.configs
+    options = spark_source_options(settings.kafka, secrets)
+    bounds = read_topic_bounds(spark, options, topic)
+    ensure_tables(spark, settings.tables, CONTRACTS)
+    checkpoint_location = qualify_path(spark, job.checkpoint_location)
+    start = decide_start(
+        spark,
+        settings.tables,
+        LEDGER,
+        topic,
+        bounds,
+        checkpoint_location=checkpoint_location,
+        starting_offsets=job.starting_offsets,
+    )
+    records = read_kafka(
+        spark,
+        options,
+        topic=topic,
+        starting_offsets=start.starting_offsets_json,
+        max_offsets_per_trigger=job.max_offsets_per_trigger,
+    )
+    listener = BatchListener(JOB_NAME, on_batch, rows_name="configurations")
+    spark.streams.addListener(listener)
+    writer = BatchWriter(
+        settings=settings.tables,
+        tables=find_batch_tables(spark, settings.tables, CONTRACTS, observer),
+        layouts=make_config_tables(
+            settings, catalogs, client_type_keys, floors=start.floors
+        ),
+        has_references=job.store_defaults == "references",
+        note_counts=listener.note_counts,
+    )
+    return sinks.start_batches(
+        records,
+        writer.write,
+        query_name=JOB_NAME,
+        checkpoint_location=checkpoint_location,
+        trigger_interval_ms=None if is_once else job.trigger_interval_ms,
+    )
+
+
+def make_config_tables(
+    settings: Settings,
+    catalogs: Catalogs,
+    client_type_keys: Mapping[str, frozenset[str]],
+    floors: Mapping[str, Mapping[int, int]] = NO_FLOORS,
+) -> ConfigTables:
+    """Say what becomes of the records of a micro-batch.
+
+    Args:
+        settings: Of one environment.
+        catalogs: As run takes them.
+        client_type_keys: As run takes them.
+        floors: What tables hold already, as a JobStart has it.
+    Raises: InvalidSetting for a rule that is none.
+    """
+    not_here = {BODY.name, *names(SUBSCRIPTION)}
+    return ConfigTables(
+        pushes=layout_of(CLIENT_CONFIG_PUSHES),
+        violations=layout_of(CONFIG_VIOLATIONS),
+        quarantine=layout_of(QUARANTINE, without=not_here),
+        violations_floors=floors[CONFIG_VIOLATIONS.name],
+        quarantine_floors=floors[QUARANTINE.name],
+        source_job=JOB_NAME,
+        max_config_bytes=settings.client_configs_to_delta.max_config_bytes,
+        rules=make_sensitive_key_rules(settings.sensitive_keys, catalogs),
+        type_keys=make_client_type_keys(client_type_keys),
+    )

@@ -1,0 +1,52 @@
+"""Files of tables, written where they are made: by the Python workers themselves.
+
+Where the folder of a table is on a disk of this machine, the bytes of a file need not
+go through the JVM and the driver. Python workers import this file; it needs the
+standard library only.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Protocol
+
+
+class DatedFile(Protocol):
+    """What is needed of a `udfs.table_files.TableFile`."""
+
+    @property
+    def table(self) -> str:
+        """Name of the contract."""
+
+    @property
+    def event_date(self) -> date:
+        """Its partition."""
+
+    @property
+    def content(self) -> bytes:
+        """Parquet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalFolders:
+    """Stores files below the folders of their tables."""
+
+    folders: Mapping[str, str]
+    """Contract name to absolute path."""
+    partition_by: str
+    """The column of the dates, of every table."""
+
+    def __call__(self, file: DatedFile) -> str:
+        """Write a file that no table names yet; return its path below the folder."""
+        relative = name_file(self.partition_by, file.event_date)
+        path = Path(self.folders[file.table], relative)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+        return relative
+
+
+def name_file(partition_by: str, event_date: date) -> str:
+    """Return a path below the folder of a table that no other file has."""
+    return f"{partition_by}={event_date.isoformat()}/part-{uuid.uuid4()}.zstd.parquet"

@@ -1,0 +1,116 @@
+"""The configuration of each client instance: its newest push.
+
+A row is compared by the coordinates of its push alone, so that the wide column of the
+table is read only where that push is already there, and may be told otherwise now.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.client_config_tables import CLIENT_CONFIGS
+
+KEY = CLIENT_CONFIGS.merge_key[0]
+NEWEST = CLIENT_CONFIGS.newest_by
+PUSH_COLUMNS = CLIENT_CONFIGS.column_names
+"""What of a push decides what its client instance is; configs as they were pushed."""
+PLACE = ("client_software_name", "client_software_version", "client_type")
+_ENTRY = (
+    "config_value", "config_type", "is_default", "status", "value_boolean",
+    "value_long", "value_double", "value_list", "value_string",
+)  # fmt: skip
+
+
+def filter_newest(pushes: DataFrame) -> DataFrame:
+    """Keep the newest push of each client instance."""
+    order = F.struct(*NEWEST)
+    newest = F.max_by(F.struct(*PUSH_COLUMNS), order).alias("push")
+    return pushes.groupBy(KEY).agg(newest).select("push.*")
+
+
+def with_known_push(pushes: DataFrame, configs: DataFrame) -> DataFrame:
+    """Put beside each push whether the table has its client instance, and is as new.
+
+    Args:
+        pushes: One for each client instance.
+        configs: The table.
+    Returns: The same, with is_known, is_newer (than the row that the table has, or it
+        has none) and is_same (the push that the table has).
+    """
+    keys = F.broadcast(pushes.select(KEY))
+    # The small side is sent to the table, whose key is read once and by columns.
+    narrow = configs.select(KEY, F.struct(*NEWEST).alias("known"))
+    known = narrow.join(keys, KEY, "left_semi")
+    order = F.struct(*NEWEST)
+    joined = pushes.join(known, KEY, "left")
+    return joined.select(
+        *pushes.columns,
+        F.col("known").isNotNull().alias("is_known"),
+        (F.col("known").isNull() | (order > F.col("known"))).alias("is_newer"),
+        F.coalesce(order == F.col("known"), F.lit(False)).alias("is_same"),
+    )
+
+
+def count_kinds(pushes: DataFrame) -> DataFrame:
+    """Count pushes: those of known client instances, newer ones, the same ones."""
+    return pushes.agg(
+        *(F.count_if(name).alias(name) for name in ("is_known", "is_newer", "is_same"))
+    )
+
+
+def filter_concerned(
+    configs: DataFrame, changed: DataFrame, pushes: DataFrame
+) -> DataFrame:
+    """Keep the rows whose statuses may have changed, by key and push.
+
+    Args:
+        configs: The table.
+        changed: PLACE (an unknown type is empty) and config_keys, whose defaults have
+            changed.
+        pushes: Those of this batch that are looked at anyway.
+    """
+    client_type = F.coalesce(PLACE[2], F.lit("")).alias(PLACE[2])
+    has = F.map_keys("configs").alias("has")
+    rows = configs.select(KEY, *NEWEST, *PLACE[:2], client_type, has)
+    concerned = rows.join(F.broadcast(changed), [*PLACE]).where(
+        F.arrays_overlap("has", "config_keys")
+    )
+    others = concerned.join(pushes.select(KEY), KEY, "left_anti")
+    return others.select(KEY, *NEWEST)
+
+
+def filter_pushes(ledger: DataFrame, wanted: DataFrame) -> DataFrame:
+    """Keep the pushes of the ledger that are wanted, by key and NEWEST."""
+    columns = [KEY, *NEWEST]
+    return ledger.select(*PUSH_COLUMNS).join(
+        F.broadcast(wanted.select(*columns)), columns, "left_semi"
+    )
+
+
+def filter_told_otherwise(rows: DataFrame, configs: DataFrame) -> DataFrame:
+    """Keep rows of client_configs that the table, which has their pushes, says not so.
+
+    Args:
+        rows: From select_configs.
+        configs: The table.
+    """
+    known = configs.select(KEY, F.map_entries("configs").alias("known"))
+    same = known.join(F.broadcast(rows.select(KEY)), KEY, "left_semi")
+    joined = rows.join(same, KEY).where(
+        ~F.map_entries("configs").eqNullSafe(F.col("known"))
+    )
+    return joined.select(*PUSH_COLUMNS)
+
+
+def select_configs(pushes: DataFrame) -> DataFrame:
+    """End a chain: the columns of client_configs.
+
+    Args:
+        pushes: From udfs.spark_configs.with_statuses.
+    """
+    by_key = F.map_from_entries(F.transform("configs", _as_map_entry))
+    return pushes.withColumn("configs", by_key).select(*CLIENT_CONFIGS.column_names)
+
+
+def _as_map_entry(entry: Column) -> Column:
+    held = F.struct(*(entry[name].alias(name) for name in _ENTRY))
+    return F.struct(entry["config_key"].alias("key"), held.alias("value"))

@@ -1,0 +1,159 @@
+"""From the pushes of logical clients to how long each of them was so, and back.
+
+A push says what its client instance has until the instance pushes again, or ends. Its
+end is known from telemetry, where it sends any. What ended after the newest push of its
+logical client is left open here, and is for those to say who know what time it is.
+"""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.client_config_tables import CLIENT_CONFIG_HISTORY
+
+CLIENT = "logical_client"
+INSTANCE = "client_instance_id"
+PUSH_COLUMNS = (
+    CLIENT, "principal", "client_id", "client_type", INSTANCE, "received_at",
+    "push_id", "configs",
+)  # fmt: skip
+"""What of a push is history."""
+SILENT_INTERVALS = 3
+"""Push intervals without a push after which an instance is taken to have ended."""
+_MICROS_PER_MS = 1000
+_KEY = list(CLIENT_CONFIG_HISTORY.merge_key)
+_ROW = CLIENT_CONFIG_HISTORY.column_names
+
+
+def select_clients(pushes: DataFrame, ledger: DataFrame | None) -> DataFrame:
+    """Return the logical clients whose history some pushes change.
+
+    Args:
+        pushes: New ones.
+        ledger: Those known, where one of their client instances may have pushed before,
+            perhaps as another logical client; null: none has.
+    """
+    clients = pushes.select(CLIENT)
+    if ledger is not None:
+        instances = F.broadcast(pushes.select(INSTANCE).distinct())
+        known = ledger.select(CLIENT, INSTANCE).join(instances, INSTANCE, "left_semi")
+        clients = clients.unionByName(known.select(CLIENT))
+    return clients.distinct()
+
+
+def select_turns(pushes: DataFrame, clients: DataFrame) -> DataFrame:
+    """Say until when each push of some logical clients counts.
+
+    Args:
+        pushes: All that there are, PUSH_COLUMNS.
+        clients: From select_clients.
+    Returns: PUSH_COLUMNS and next_at, when the same client instance pushed again.
+    Nulls: next_at is null for its last push.
+    """
+    own = pushes.join(F.broadcast(clients), CLIENT, "left_semi")
+    instances = F.broadcast(own.select(INSTANCE).distinct())
+    # As another logical client, an instance no longer is what it was.
+    other = (
+        pushes.join(F.broadcast(clients), CLIENT, "left_anti")
+        .withColumn("configs", F.lit(None).cast(pushes.schema["configs"].dataType))
+        .join(instances, INSTANCE, "left_semi")
+        .select(*PUSH_COLUMNS)
+    )
+    is_own = own.withColumn("is_own", F.lit(True))
+    both = is_own.unionByName(other.withColumn("is_own", F.lit(False)))
+    order = Window.partitionBy(INSTANCE).orderBy("received_at", "push_id")
+    next_at = F.lead("received_at").over(order)
+    return both.withColumn("next_at", next_at).where("is_own").drop("is_own")
+
+
+def filter_replaced(turns: DataFrame) -> DataFrame:
+    """Keep the last push of instances whose logical client has a newer one.
+
+    Returns: CLIENT, INSTANCE, received_at and newest_at, of that logical client.
+    """
+    newest_at = F.max("received_at").over(Window.partitionBy(CLIENT))
+    narrow = turns.select(CLIENT, INSTANCE, "received_at", "next_at")
+    dated = narrow.withColumn("newest_at", newest_at).where("next_at IS NULL")
+    return dated.where("received_at < newest_at").drop("next_at")
+
+
+def select_ends(
+    replaced: DataFrame, instances: DataFrame, pushes: DataFrame, oldest_us: int
+) -> DataFrame:
+    """Say which of these instances have ended before the newest push, by telemetry.
+
+    Args:
+        replaced: From filter_replaced.
+        instances: The table client_instances.
+        pushes: The table client_pushes.
+        oldest_us: The oldest received_at, microseconds since 1970; as a literal it
+            spares the files of older telemetry.
+    Returns: INSTANCE and ended_at.
+    """
+    keys = F.broadcast(replaced.select(INSTANCE))
+    oldest = F.timestamp_micros(F.lit(oldest_us))
+    last = (
+        pushes.where(F.col("event_date") >= F.to_date(oldest))
+        .where(F.col("received_at") >= oldest)
+        .select(INSTANCE, "received_at", "push_interval_ms")
+        .join(keys, INSTANCE, "left_semi")
+        .groupBy(INSTANCE)
+        .agg(F.max(F.struct("received_at", "push_interval_ms")).alias("last"))
+    )
+    silence_us = F.col("last.push_interval_ms") * F.lit(
+        SILENT_INTERVALS * _MICROS_PER_MS
+    ).cast("bigint")
+    silent_at = F.timestamp_micros(F.unix_micros("last.received_at") + silence_us)
+    known = instances.select(INSTANCE, "terminated_at").join(
+        keys, INSTANCE, "left_semi"
+    )
+    told = known.join(last, INSTANCE, "full").select(
+        INSTANCE, F.coalesce("terminated_at", silent_at).alias("ended_at")
+    )
+    # One that pushed its configuration later has not ended then.
+    is_end = "ended_at >= received_at AND ended_at < newest_at"
+    return replaced.join(told, INSTANCE).where(is_end).select(INSTANCE, "ended_at")
+
+
+def select_holdings(turns: DataFrame, ends: DataFrame | None) -> DataFrame:
+    """End a chain: what udfs.spark_configs.select_histories takes.
+
+    Args:
+        turns: From select_turns.
+        ends: From select_ends; null where no telemetry is known.
+    """
+    held_to = F.col("next_at")
+    if ends is not None:
+        turns = turns.join(F.broadcast(ends), INSTANCE, "left")
+        held_to = F.coalesce("next_at", "ended_at")
+    return turns.select(
+        *PUSH_COLUMNS,
+        F.col("received_at").alias("held_from"),
+        held_to.alias("held_to"),
+    ).repartition(CLIENT)
+
+
+def compare_histories(
+    made: DataFrame, history: DataFrame, clients: DataFrame
+) -> DataFrame:
+    """Say how the table differs from what its rows should be.
+
+    Args:
+        made: All rows of some logical clients.
+        history: The table.
+        clients: Those logical clients.
+    Returns: The rows that differ, by the table's columns, with is_gone (the table has
+        it and must not) and is_known (the table has its key).
+    """
+    known = history.join(F.broadcast(clients), CLIENT, "left_semi").select(
+        *_KEY, F.struct(*_ROW).alias("known")
+    )
+    rows = made.select(*_KEY, F.struct(*_ROW).alias("row"))
+    joined = rows.join(known, _KEY, "full")
+    differing = joined.where("NOT row <=> known")
+    keys = {name: F.col(name) for name in _KEY}
+    others = {name: F.col(f"row.{name}") for name in _ROW if name not in keys}
+    return differing.select(
+        *((keys | others)[name].alias(name) for name in _ROW),
+        F.col("row").isNull().alias("is_gone"),
+        F.col("known").isNotNull().alias("is_known"),
+    )

@@ -1,0 +1,83 @@
+"""A bridge that stands in front of a cluster, and stock clients that go through it."""
+
+import logging
+import time
+import uuid
+
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.integration.bridge_support import make_settings
+
+PATIENCE_S = 60
+SUBSCRIPTION = 'subscriptions=[{name="s",metrics=["*"],interval_ms=300,match=[]}]'
+QUIET = logging.getLogger("test.proxied")
+QUIET.setLevel(logging.CRITICAL)
+
+
+def proxy_settings(kafka, *changes):
+    """Return settings of a bridge with free ports in front of a cluster."""
+    return make_settings(
+        kafka,
+        "proxy.enabled=true",
+        "proxy.base_port=0",
+        "proxy.metadata_poll_ms=200",
+        "bridge.http_port=0",
+        SUBSCRIPTION,
+        *changes,
+    )
+
+
+def find_servers(server):
+    """Return bootstrap.servers of the proxy."""
+    known = server.proxy.brokers.known.values()
+    return ",".join(f"127.0.0.1:{one.port}" for one in known)
+
+
+class ProxiedClients:
+    """Makes clients of one cluster, all with the same security."""
+
+    def __init__(self, servers, **config):
+        self.base = {"bootstrap.servers": servers, **config}
+        self.admin = AdminClient(self.base, logger=QUIET)
+
+    def create_topic(self, partitions, replicas, **config):
+        name = f"data-{uuid.uuid4()}"
+        new = NewTopic(name, partitions, replicas, config=config)
+        self.admin.create_topics([new])[name].result(PATIENCE_S)
+        return name
+
+    def producer(self, client_id, **config):
+        return Producer({**self.base, "client.id": client_id, **config}, logger=QUIET)
+
+    def consumer(self, client_id, **config):
+        usual = {"group.id": f"g-{uuid.uuid4()}", "auto.offset.reset": "earliest"}
+        return Consumer(
+            {**self.base, "client.id": client_id, **usual, **config}, logger=QUIET
+        )
+
+
+def write_all(producer, topic, values):
+    """Write and wait until all of them are acknowledged."""
+    errors = []
+    for value in values:
+        producer.produce(
+            topic, value, on_delivery=lambda error, _: errors.append(error)
+        )
+        producer.poll(0)
+    assert producer.flush(PATIENCE_S) == 0
+    assert set(errors) <= {None}
+    return len(errors)
+
+
+def read_all(consumer, topic, count):
+    """Read so many values of a topic; in no order where it has partitions."""
+    consumer.subscribe([topic])
+    values = []
+    deadline = time.monotonic() + PATIENCE_S
+    while len(values) < count:
+        assert time.monotonic() < deadline, f"{len(values)} of {count} records"
+        record = consumer.poll(0.5)
+        if record is not None and not record.error():
+            values.append(record.value())
+    return values

@@ -1,0 +1,17 @@
+"""Ten thousand secrets go into the bridge and the job, and stand nowhere after it.
+
+`config_canary_run.py` does the same with as many as it is told.
+"""
+
+from tests.integration.config_canary_run import run_canaries
+
+CANARIES = 10_000
+
+
+def test_no_secret_is_anywhere_on_disk(spark, kafka, tmp_path):
+    found = run_canaries(spark, kafka, tmp_path, canaries=CANARIES)
+    assert found.planted >= 2 * CANARIES
+    assert found.pushes > 1_000
+    assert found.quarantined > 0
+    assert found.files_with_ordinary > 3
+    assert found.leaks == []

@@ -1,0 +1,77 @@
+"""What clients push through a bridge stands in the tables, once."""
+
+import uuid
+
+from pipelines import push_config_command
+from pipelines.client_config_tables import (
+    CLIENT_CONFIG_HISTORY,
+    CLIENT_CONFIG_PUSHES,
+    CLIENT_CONFIGS,
+    CONFIG_DEFAULTS,
+    CONFIG_VIOLATIONS,
+)
+from pipelines.tables import QUARANTINE
+from tests.integration.config_job_support import make_settings, read_table, run_once
+from tests.integration.config_support import running_bridge
+
+SECRET = "hunter2-hunter2"
+
+
+def push(folder, servers, **properties):
+    """Push the properties of a producer; return what the command says."""
+    path = folder / f"{uuid.uuid4()}.properties"
+    lines = {"bootstrap.servers": servers} | properties
+    path.write_text("".join(f"{k.replace('_', '.')}={v}\n" for k, v in lines.items()))
+    said = []
+    push_config_command.run(
+        properties_path=str(path),
+        client_type="producer",
+        connection_path=None,
+        say=said.append,
+        warn=said.append,
+    )
+    return said
+
+
+def count_rows(spark, settings):
+    contracts = (
+        *(CLIENT_CONFIG_PUSHES, CLIENT_CONFIGS, CLIENT_CONFIG_HISTORY),
+        *(CONFIG_DEFAULTS, CONFIG_VIOLATIONS, QUARANTINE),
+    )
+    return {one.name: read_table(spark, settings, one).count() for one in contracts}
+
+
+def test_pushed_configurations_become_rows_once(spark, kafka, tmp_path, produce):
+    topic, servers = f"c-{uuid.uuid4()}", kafka.bootstrap_servers
+    topics = [f"topics.telemetry=t-{topic}", f"topics.configs={topic}"]
+    with running_bridge(kafka, tmp_path / "log", *topics) as (_, host, port):
+        push(tmp_path, f"{host}:{port}", client_id="a", acks="1", linger_ms="7")
+        push(tmp_path, f"{host}:{port}", client_id="b")
+    produce(servers, topic, SECRET.encode())  # without a header
+    settings = make_settings(servers, topic, tmp_path)
+    told = []
+    run_once(spark, settings, on_batch=told.append)
+    assert sum(one.rows for one in told) == 2
+    assert sum(one.quarantined for one in told) == 1
+    assert "2 configurations, 1 quarantined" in told[0].as_line()
+    configs = read_table(spark, settings, CLIENT_CONFIGS)
+    found = {row["client_id"]: row for row in configs.collect()}
+    assert {row["client_type"] for row in found.values()} == {"producer"}
+    held = {
+        key: (one.config_value, one.status) for key, one in found["a"].configs.items()
+    }
+    assert held["acks"] == ("1", "overridden")
+    assert held["linger.ms"] == ("7", "overridden")
+    assert held["batch.size"] == ("16384", "default")
+    defaults = read_table(spark, settings, CONFIG_DEFAULTS)
+    rows = {row["config_key"]: row for row in defaults.collect()}
+    assert rows["acks"]["default_value"] == "all"
+    assert rows["batch.size"]["evidence_count"] == 2
+    before = count_rows(spark, settings)
+    elsewhere = f"client_configs_to_delta.checkpoint_location={tmp_path}/new"
+    run_once(spark, make_settings(servers, topic, tmp_path, elsewhere))
+    assert count_rows(spark, settings) == before
+    quarantined = read_table(spark, settings, QUARANTINE).collect()
+    assert [(row["reason"], row["body"]) for row in quarantined] == [
+        ("missing_header", None)
+    ]

@@ -1,0 +1,190 @@
+"""Real librdkafka clients use a cluster of three brokers through the bridge."""
+
+import time
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import ConfigResource, OffsetSpec
+
+from pipelines.embedded import EmbeddedKafka
+from tests.integration.bridge_support import running_bridge
+from tests.integration.config_support import read_topic
+from tests.integration.proxy_support import (
+    PATIENCE_S,
+    ProxiedClients,
+    find_servers,
+    proxy_settings,
+    read_all,
+    write_all,
+)
+
+BROKERS = 3
+VALUES = [b"value-%d" % number for number in range(500)]
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.fixture(scope="module")
+def cluster(java):
+    with EmbeddedKafka(BROKERS, java=java) as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="module")
+def settings(cluster):
+    return proxy_settings(cluster)
+
+
+@pytest.fixture(scope="module")
+def server(settings):
+    with running_bridge(settings) as (server, _endpoint):
+        yield server
+
+
+@pytest.fixture(scope="module")
+def clients(server):
+    return ProxiedClients(find_servers(server))
+
+
+@pytest.fixture(scope="module")
+def topic(clients):
+    return clients.create_topic(6, BROKERS)
+
+
+def test_every_broker_has_a_port_and_clients_learn_no_other_address(clients, server):
+    known = server.proxy.brokers.known
+    assert sorted(known) == [1, 2, 3]
+    told = clients.admin.list_topics(timeout=PATIENCE_S).brokers
+    assert {node: one.port for node, one in told.items()} == {
+        node: one.port for node, one in known.items()
+    }
+    described = clients.admin.describe_cluster().result(PATIENCE_S)
+    assert {node.id: node.port for node in described.nodes} == {
+        node: one.port for node, one in known.items()
+    }
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_records_written_through_the_proxy_are_read_through_it(clients, topic, codec):
+    values = [codec.encode() + b"-" + value for value in VALUES]
+    producer = clients.producer(f"producer-{codec}", **{"compression.type": codec})
+    assert write_all(producer, topic, values) == len(values)
+    consumer = clients.consumer(f"consumer-{codec}")
+    consumer.subscribe([topic])
+    read = set()
+    deadline = time.monotonic() + PATIENCE_S
+    while not read >= set(values):
+        assert time.monotonic() < deadline
+        record = consumer.poll(0.5)
+        if record is not None and not record.error():
+            read.add(record.value())
+    consumer.close()
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_groups_of_both_protocols_commit_and_go_on(clients, protocol):
+    topic = clients.create_topic(3, BROKERS)
+    config = {"group.id": f"group-{protocol}-{topic}", "group.protocol": protocol}
+    write_all(clients.producer("p"), topic, VALUES)
+    for instance in ("first", "second"):
+        consumer = clients.consumer(
+            instance,
+            **config,
+            **{"enable.auto.commit": False, "group.instance.id": instance},
+        )
+        if instance == "first":
+            assert sorted(read_all(consumer, topic, len(VALUES))) == sorted(VALUES)
+            consumer.commit(asynchronous=False)
+        else:
+            write_all(clients.producer("p"), topic, [b"last"])
+            assert read_all(consumer, topic, 1) == [b"last"]
+        consumer.close()
+
+
+def test_transactions_commit_and_abort(clients):
+    topic = clients.create_topic(2, BROKERS)
+    producer = clients.producer("transactional", **{"transactional.id": f"tx-{topic}"})
+    producer.init_transactions(PATIENCE_S)
+    for value, end in ((b"kept", True), (b"dropped", False), (b"kept too", True)):
+        producer.begin_transaction()
+        producer.produce(topic, value)
+        producer.flush(PATIENCE_S)
+        if end:
+            producer.commit_transaction(PATIENCE_S)
+        else:
+            producer.abort_transaction(PATIENCE_S)
+    consumer = clients.consumer("committed", **{"isolation.level": "read_committed"})
+    assert sorted(read_all(consumer, topic, 2)) == [b"kept", b"kept too"]
+    consumer.close()
+
+
+@pytest.mark.parametrize("acks", ["0", "1", "all"])
+def test_a_producer_that_wants_no_answer_shifts_no_answer(clients, acks):
+    topic = clients.create_topic(1, BROKERS)
+    producer = clients.producer(f"acks-{acks}", acks=acks)
+    write_all(producer, topic, VALUES)
+    # On the same connections as the records.
+    assert topic in producer.list_topics(timeout=PATIENCE_S).topics
+    write_all(producer, topic, VALUES)
+    consumer = clients.consumer("reader")
+    assert len(read_all(consumer, topic, 2 * len(VALUES))) == 2 * len(VALUES)
+    consumer.close()
+
+
+def test_admins_work_through_the_proxy(clients, topic):
+    admin = clients.admin
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    configs = admin.describe_configs([resource])[resource].result(PATIENCE_S)
+    assert configs["cleanup.policy"].value == "delete"
+    partition = TopicPartition(topic, 0)
+    offsets = admin.list_offsets({partition: OffsetSpec.latest()})
+    assert offsets[partition].result(PATIENCE_S).offset >= 0
+    groups = admin.list_consumer_groups().result(PATIENCE_S)
+    assert not groups.errors
+    name = clients.create_topic(1, 1)
+    admin.delete_topics([name])[name].result(PATIENCE_S)
+
+
+def test_telemetry_arrives_and_says_who_sent_it(
+    cluster, clients, settings, server, topic
+):
+    before = server.counters.accepted_pushes
+    producer, consumer = clients.producer("seen-1"), clients.consumer("seen-2")
+    consumer.subscribe([topic])
+    deadline = time.monotonic() + PATIENCE_S
+    while server.counters.accepted_pushes < before + 8:
+        assert time.monotonic() < deadline
+        producer.produce(topic, b"x")
+        producer.poll(0.05)
+        consumer.poll(0.05)
+    consumer.close()
+    producer.flush(PATIENCE_S)
+    headers = [
+        {name: value.decode() for name, value in record.headers()}
+        for record in read_topic(cluster, settings.topics.telemetry)
+    ]
+    by_client = {one["client_id"]: one for one in headers}
+    for client_id in ("seen-1", "seen-2"):
+        one = by_client[client_id]
+        assert one["principal"] == "User:ANONYMOUS"
+        assert one["listener"] == "PROXY"
+        assert one["client_source_address"] == "127.0.0.1"
+        assert one["client_software_name"] == "confluent-kafka-python"
+
+
+def test_a_broker_that_leaves_and_comes_back_is_followed(
+    cluster, clients, server, wait_until
+):
+    port = server.proxy.brokers.known[3].port
+    topic = clients.create_topic(6, BROKERS)
+    producer = clients.producer("restless")
+    write_all(producer, topic, VALUES)
+    cluster.kill(3)
+    wait_until(lambda: 3 not in server.proxy.brokers.known)
+    write_all(producer, topic, VALUES)
+    cluster.restart(3)
+    wait_until(lambda: 3 in server.proxy.brokers.known)
+    assert server.proxy.brokers.known[3].port == port
+    write_all(producer, topic, VALUES)
+    consumer = clients.consumer("all-of-it")
+    assert len(read_all(consumer, topic, 3 * len(VALUES))) == 3 * len(VALUES)
+    consumer.close()

@@ -1,0 +1,56 @@
+"""The Kafka that takes telemetry hangs; data must not notice."""
+
+import pytest
+
+from pipelines.embedded import EmbeddedKafka
+from tests.integration.bridge_support import running_bridge
+from tests.integration.proxy_outage_run import PacedProducer, frozen
+from tests.integration.proxy_support import (
+    SUBSCRIPTION,
+    ProxiedClients,
+    find_servers,
+    proxy_settings,
+)
+
+PHASE_S = 3
+
+
+@pytest.fixture(scope="module")
+def telemetry_kafka(java):
+    """A cluster of its own, which may be stopped."""
+    with EmbeddedKafka(java=java) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def server(kafka, telemetry_kafka):
+    settings = proxy_settings(
+        telemetry_kafka,
+        f"upstream.bootstrap_servers={kafka.bootstrap_servers}",
+        SUBSCRIPTION.replace("interval_ms=300", "interval_ms=100"),
+    )
+    with running_bridge(settings) as (server, _endpoint):
+        yield server
+
+
+def test_records_are_written_while_the_telemetry_kafka_hangs(
+    server, telemetry_kafka, wait_until
+):
+    servers = find_servers(server)
+    topic = ProxiedClients(servers).create_topic(1, 1)
+    producer = PacedProducer(servers, topic, "steady")
+    producer.write_for(PHASE_S)
+    wait_until(lambda: server.counters.accepted_pushes > 0)
+    connections = server.counters.connections
+    with frozen(telemetry_kafka):
+        during = producer.write_for(PHASE_S)
+    assert not during.errors
+    assert len(during.latencies_s) == during.sent
+    assert not producer.faults
+    assert server.counters.connections == connections
+    assert server.counters.late_telemetry_answers > 0
+    accepted = server.counters.accepted_pushes
+    after = producer.write_for(PHASE_S)
+    assert not after.errors
+    wait_until(lambda: server.counters.accepted_pushes > accepted)
+    assert not server.counters.unexpected_errors

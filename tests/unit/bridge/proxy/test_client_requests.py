@@ -1,0 +1,173 @@
+"""What the bridge answers instead of the broker, and what it learns in passing."""
+
+import struct
+
+import pytest
+from kio.schema.errors import ErrorCode
+
+from pipelines.bridge.handlers import (
+    Connection,
+    RequestHandlers,
+    ServedRequest,
+    make_identity,
+)
+from pipelines.bridge.protocol.errors import UnsupportedRequest
+from pipelines.bridge.protocol.push_telemetry import PUSH_TELEMETRY_API
+from pipelines.bridge.protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API
+from pipelines.bridge.proxy.client_requests import ClientRequests
+from pipelines.bridge.proxy.line import Line, OwnReply
+from pipelines.bridge.proxy.rules import ProxyRules, choose_own_keys
+from pipelines.bridge.proxy.telemetry_gate import PublisherSigns, TelemetryGate
+
+GET, PUSH = 71, 72
+GET_FRAME = struct.pack(">hhih", GET, 0, 7, -1) + b"\0" + bytes(16) + b"\0"
+PUSH_FRAME = (
+    struct.pack(">hhih", PUSH, 0, 7, -1) + b"\0" + bytes(16) + bytes(6) + b"\x01\0"
+)
+THROTTLED = ErrorCode.throttling_quota_exceeded.value
+SILENT = PublisherSigns(waits_since_s=None, acknowledged_s=None, refused_s=1.0)
+HEALTHY = PublisherSigns(waits_since_s=None, acknowledged_s=1.0, refused_s=None)
+
+
+class Client:
+    def __init__(self, handle, *, has_sasl=False, signs=HEALTHY):
+        served = [
+            ServedRequest(api=api, handle=handle, is_counted=True)
+            for api in (GET_TELEMETRY_SUBSCRIPTIONS_API, PUSH_TELEMETRY_API)
+        ]
+        handlers = RequestHandlers(served)
+        self.timers, self.failures, self.late = [], [], []
+        self.now_s = 100.0
+        gate = TelemetryGate(lambda: signs, answer_s=0.1)
+        gate.is_open(self.now_s)
+        self.rules = ProxyRules(
+            handlers=handlers,
+            own_keys=choose_own_keys(
+                handlers, push_config_key=None, serves_telemetry=True
+            ),
+            gate=gate,
+            has_sasl=has_sasl,
+            claim_name="sub",
+            now_s=lambda: self.now_s,
+            answer_later=self.timers.append,
+            note_late=lambda: self.late.append(1),
+            note_failure=self.failures.append,
+        )
+        identity = make_identity("PROXY", "10.0.0.7", 5_000)
+        self.connection = Connection(connection_id=1, identity=identity)
+        self.line = Line()
+        self.requests = ClientRequests(
+            self.rules, self.connection, self.line, self.fill
+        )
+
+    @staticmethod
+    def fill(place, frame):
+        place.frame = place.frame or frame
+
+    def ask(self, api_key, frame):
+        place = self.requests.read_request(api_key, 0, frame)
+        assert isinstance(place, OwnReply)
+        self.requests.answer(frame, place)
+        return place
+
+    def pass_on(self, api_key, version, body, answer):
+        frame = struct.pack(">hhih", api_key, version, 3, -1) + body
+        awaited = self.requests.read_request(api_key, version, frame)
+        assert awaited.correlation_id == 3
+        return awaited.take(answer)
+
+
+def answer_at_once(_request, _connection, reply):
+    reply(b"answer")
+
+
+def never_answer(_request, _connection, _reply):
+    """Wait for Kafka, for ever."""
+
+
+def fail(_request, _connection, _reply):
+    raise RuntimeError("a fault of ours")
+
+
+def error_of(api_key, frame):
+    # Size, correlation id, no tags, throttle time.
+    assert struct.unpack_from(">i", frame, 4) == (7,)
+    assert api_key in {GET, PUSH}
+    return struct.unpack_from(">h", frame, 13)[0]
+
+
+def test_a_push_is_answered_by_the_bridge():
+    client = Client(answer_at_once)
+    assert client.ask(PUSH, PUSH_FRAME).frame == b"answer"
+    assert not client.timers
+
+
+def test_a_push_that_waits_too_long_is_throttled_and_what_comes_later_is_dropped():
+    replies = []
+    client = Client(lambda _request, _connection, reply: replies.append(reply))
+    place = client.ask(PUSH, PUSH_FRAME)
+    assert place.frame is None
+    client.timers[0]()
+    assert error_of(PUSH, place.frame) == THROTTLED
+    assert client.late == [1]
+    replies[0](b"late")
+    assert place.frame != b"late"
+
+
+def test_a_push_is_throttled_at_once_while_kafka_is_silent():
+    client = Client(answer_at_once, signs=SILENT)
+    assert error_of(PUSH, client.ask(PUSH, PUSH_FRAME).frame) == THROTTLED
+    assert client.ask(GET, GET_FRAME).frame == b"answer"
+
+
+@pytest.mark.parametrize(("key", "frame"), [(GET, GET_FRAME), (PUSH, PUSH_FRAME)])
+def test_a_handler_that_fails_is_told_of_and_answered(key, frame):
+    client = Client(fail)
+    assert error_of(key, client.ask(key, frame).frame) == THROTTLED
+    assert [type(error) for error in client.failures] == [RuntimeError]
+
+
+def test_telemetry_waits_for_the_authentication_and_ends_with_the_session():
+    client = Client(answer_at_once, has_sasl=True)
+    with pytest.raises(UnsupportedRequest):
+        client.requests.read_request(PUSH, 0, PUSH_FRAME)
+    mechanism = b"\0\x05PLAIN"
+    assert client.pass_on(17, 1, mechanism, b"\0\0" + bytes(4)) == b"\0\0" + bytes(4)
+    assert not client.line.expects_token
+    token = b"\0alice\0secret"
+    accepted = b"\0\0" + b"\xff\xff" + bytes(4) + struct.pack(">q", 5_000)
+    body = struct.pack(">i", len(token)) + token
+    assert client.pass_on(36, 1, body, accepted) == accepted
+    assert client.connection.identity.principal == "User:alice"
+    assert client.ask(PUSH, PUSH_FRAME).frame == b"answer"
+    client.now_s += 5
+    with pytest.raises(UnsupportedRequest):
+        client.requests.read_request(PUSH, 0, PUSH_FRAME)
+
+
+def test_the_handshake_of_old_clients_is_followed_by_tokens_without_headers():
+    client = Client(answer_at_once, has_sasl=True)
+    client.pass_on(17, 0, b"\0\x05PLAIN", b"\0\0" + bytes(4))
+    assert client.line.expects_token
+    awaited = client.requests.read_token(b"\0bob\0secret")
+    assert awaited.correlation_id is None
+    assert awaited.take(b"") == b""
+    assert client.connection.identity.principal == "User:bob"
+    assert not client.line.expects_token
+
+
+def test_software_is_noted_and_the_answer_limited():
+    client = Client(answer_at_once)
+    body = b"\0\x05java\x064.3.1\0"
+    # Produce 0 to 99, and nothing else.
+    offered = b"\0\0\x02" + struct.pack(">hhh", 0, 0, 99) + b"\0" + bytes(4) + b"\0"
+    answer = client.pass_on(18, 3, body, offered)
+    assert client.connection.identity.client_software_name == "java"
+    assert answer[:3] == b"\0\0\x04"
+    assert struct.unpack_from(">hhh", answer, 3) == (0, 0, 13)
+    assert struct.unpack_from(">hhh", answer, 10) == (71, 0, 0)
+
+
+def test_an_answer_that_cannot_be_read_is_for_the_client_to_judge():
+    client = Client(answer_at_once)
+    assert client.pass_on(18, 3, b"\0\x05java\x064.3.1\0", b"\0") == b"\0"

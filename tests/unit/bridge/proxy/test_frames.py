@@ -1,0 +1,235 @@
+"""Both directions of one pair, with every way in which the bytes may be cut."""
+
+import struct
+
+import pytest
+
+from pipelines.bridge.protocol.errors import (
+    MalformedRequest,
+    MalformedResponse,
+    UnsupportedRequest,
+)
+from pipelines.bridge.proxy.line import Awaited, Care, Line, OwnReply
+from pipelines.bridge.proxy.request_frames import RequestFrames
+from pipelines.bridge.proxy.response_frames import ResponseFrames
+from pipelines.bridge.proxy.versions import FETCH, METADATA, PRODUCE
+
+OWN, READ = 72, 18
+CARES = {
+    PRODUCE: Care.PRODUCE, METADATA: Care.REWRITE, OWN: Care.READ, READ: Care.READ,
+}  # fmt: skip
+CLIENT_ID = b"\0\x02me"
+NO_ENDPOINTS = b"\0\x01" + bytes(5)
+
+
+def frame(payload):
+    return struct.pack(">i", len(payload)) + payload
+
+
+def request(api_key, correlation_id, body=b"", version=0):
+    return frame(
+        struct.pack(">hhi", api_key, version, correlation_id) + CLIENT_ID + body
+    )
+
+
+def produce(correlation_id, acks, version=11, body=b"records"):
+    head = b"\0\0" if version >= 9 else b"\xff\xff"
+    head = head if version >= 3 else b""
+    return request(
+        PRODUCE, correlation_id, head + struct.pack(">h", acks) + body, version
+    )
+
+
+def response(correlation_id, body=b""):
+    return frame(struct.pack(">i", correlation_id) + body)
+
+
+class Pair:
+    """Frames in both directions, and a reader that answers what it is told to."""
+
+    def __init__(self):
+        self.broker, self.client = bytearray(), bytearray()
+        self.line = Line()
+        self.places = []
+        self.asked = []
+        self.requests = RequestFrames(
+            self.line,
+            cares=CARES,
+            reader=self,
+            find_address=lambda *_address: ("proxy", 1),
+            to_broker=self.broker.extend,
+            max_read_bytes=1_000,
+        )
+        self.responses = ResponseFrames(
+            self.line,
+            find_address=lambda *_address: ("proxy", 1),
+            to_client=self.client.extend,
+        )
+
+    def read_request(self, api_key, _version, data):
+        self.asked.append(data)
+        if api_key == OWN:
+            return OwnReply()
+        (correlation_id,) = struct.unpack_from(">i", data, 4)
+        return Awaited(correlation_id, lambda body: body + b"!")
+
+    def read_token(self, token):
+        self.asked.append(token)
+        if token.startswith(b"\0"):
+            self.line.expects_token = False
+            return None
+        return Awaited(None, self.take_token)
+
+    def take_token(self, token):
+        self.asked.append(token)
+        self.line.expects_token = token != b"done"
+        return token
+
+    def answer(self, _data, place):
+        self.places.append(place)
+
+    def ask(self, data, step):
+        for at in range(0, len(data), step):
+            self.requests.receive(data[at : at + step])
+
+    def reply(self, data, step):
+        for at in range(0, len(data), step):
+            self.responses.receive(data[at : at + step])
+
+
+STEPS = pytest.mark.parametrize("step", [1, 2, 3, 7, 13, 14, 15, 40, 10_000])
+
+
+@STEPS
+def test_frames_pass_as_they_are_in_the_order_of_the_requests(step):
+    pair = Pair()
+    asked = b"".join(
+        [
+            request(FETCH, 1), produce(2, 1), produce(3, 0), produce(4, -1, version=2),
+            request(999, 5, b"x" * 100), produce(6, 0, version=8), produce(7, 0, version=1),
+        ]
+    )  # fmt: skip
+    pair.ask(asked, step)
+    assert pair.broker == asked
+    assert list(pair.line) == [1, (2, 11), 4, 5]
+    answered = b"".join(
+        [
+            response(1, b"y" * 90),
+            response(2, NO_ENDPOINTS),
+            response(4),
+            response(5, b"z"),
+        ]
+    )
+    pair.reply(answered, step)
+    assert pair.client == answered
+    assert not pair.line
+    assert not pair.requests.is_amid
+    assert not pair.responses.is_amid
+
+
+@STEPS
+def test_a_reply_of_ours_has_its_place_among_those_of_the_broker(step):
+    pair = Pair()
+    own, read = request(OWN, 2, b"push"), request(READ, 4)
+    pair.ask(request(FETCH, 1) + own + request(FETCH, 3) + read, step)
+    assert pair.broker == request(FETCH, 1) + request(FETCH, 3) + read
+    assert pair.asked == [own[4:], read[4:]]
+    before, behind = response(1, b"a"), response(3, b"b") + response(4, b"c")
+    pair.reply(before + behind, step)
+    assert pair.client == before
+    assert pair.responses.is_blocked
+    pair.responses.fill(pair.places[0], b"own")
+    assert not pair.responses.is_blocked
+    assert pair.client == before + b"own" + response(3, b"b") + response(4, b"c!")
+    pair.responses.fill(pair.places[0], b"late")
+    assert pair.client.count(b"late") == 0
+    assert not pair.line
+
+
+def test_a_reply_of_ours_does_not_go_into_the_middle_of_a_frame():
+    pair = Pair()
+    pair.ask(request(FETCH, 1) + request(OWN, 2), 10_000)
+    whole = response(1, b"a" * 50)
+    pair.responses.receive(whole[:20])
+    pair.responses.fill(pair.places[0], b"own")
+    assert pair.client == whole[:20]
+    pair.responses.receive(whole[20:])
+    assert pair.client == whole + b"own"
+
+
+def test_a_reply_that_is_there_at_once_waits_for_those_before_it():
+    pair = Pair()
+    pair.answer = lambda _data, place: pair.responses.fill(place, b"own")
+    pair.ask(request(OWN, 1), 10_000)
+    assert pair.client == b"own"
+    pair.ask(request(FETCH, 2) + request(OWN, 3), 10_000)
+    assert pair.client == b"own"
+    pair.reply(response(2), 10_000)
+    assert pair.client == b"own" + response(2) + b"own"
+
+
+@STEPS
+def test_large_frames_are_passed_on_in_pieces_and_not_kept(step):
+    pair = Pair()
+    data = produce(1, 1, body=b"r" * 5_000)
+    pair.ask(data[:-1], step)
+    assert pair.broker == data[:-1]
+    assert pair.requests.held_bytes == 0
+    assert pair.requests.is_amid
+
+
+@STEPS
+def test_tokens_pass_until_the_broker_is_content(step):
+    pair = Pair()
+    pair.line.expects_token = True
+    pair.ask(frame(b"one"), step)
+    pair.reply(frame(b"more"), step)
+    pair.ask(frame(b""), step)
+    pair.reply(frame(b"done"), step)
+    pair.ask(request(FETCH, 1), step)
+    assert pair.asked == [b"one", b"more", b"", b"done"]
+    assert pair.broker == frame(b"one") + frame(b"") + request(FETCH, 1)
+    assert pair.client == frame(b"more") + frame(b"done")
+
+
+@STEPS
+def test_a_request_may_come_where_a_token_could(step):
+    pair = Pair()
+    pair.line.expects_token = True
+    pair.ask(request(FETCH, 1) + request(FETCH, 2), step)
+    assert pair.broker == request(FETCH, 1) + request(FETCH, 2)
+    assert list(pair.line) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (frame(b""), MalformedRequest),
+        (frame(b"123456789"), MalformedRequest),
+        (struct.pack(">ihhih", -1, FETCH, 0, 1, -1), MalformedRequest),
+        (request(OWN, 1, b"x" * 1_000), MalformedRequest),
+        (request(METADATA, 1, version=99), UnsupportedRequest),
+        (produce(1, 1, version=99), UnsupportedRequest),
+    ],
+)
+def test_what_came_before_a_bad_request_is_passed_on(data, error):
+    pair = Pair()
+    with pytest.raises(error):
+        pair.ask(request(FETCH, 1) + request(READ, 2) + data + bytes(20), 10_000)
+    assert pair.broker.startswith(request(FETCH, 1) + request(READ, 2))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [response(2), struct.pack(">ii", 3, 1), struct.pack(">ii", -4, 1)],
+)
+def test_a_response_that_is_not_awaited_is_malformed(data):
+    pair = Pair()
+    pair.ask(request(FETCH, 1), 10_000)
+    with pytest.raises(MalformedResponse):
+        pair.reply(data, 10_000)
+
+
+def test_a_response_that_nobody_has_asked_for_is_malformed():
+    with pytest.raises(MalformedResponse):
+        Pair().reply(response(1), 10_000)

@@ -1,0 +1,72 @@
+import pytest
+
+from pipelines.bridge.proxy.plan import plan_proxy
+from pipelines.errors import InvalidSetting
+from pipelines.settings import load_settings
+
+
+def plan(*changes):
+    return plan_proxy(load_settings("base", ["proxy.enabled=true", *changes]))
+
+
+def test_a_port_is_the_base_and_the_node_id_unless_it_is_named():
+    made = plan("proxy.base_port=9000", 'proxy.ports={ "7" = "19100" }')
+    assert [made.port_of(node_id) for node_id in (1, 7)] == [9001, 19100]
+    assert plan("proxy.base_port=0").port_of(1) == 0
+
+
+def test_the_cluster_is_that_of_kafka_unless_it_is_named():
+    assert plan().section == "kafka"
+    made = plan("upstream.bootstrap_servers=broker:9092")
+    assert made.section == "upstream"
+    assert made.upstream.bootstrap_servers == "broker:9092"
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        (["proxy.listen_host=0.0.0.0"], "proxy.advertised_host"),
+        (['proxy.ports={ "x" = "1" }'], "proxy.ports"),
+        (['proxy.ports={ "7" = "70000" }'], "proxy.ports.7"),
+        (['proxy.ports={ "7" = "71", "8" = "71" }'], "proxy.ports.8"),
+        (["proxy.base_port=0", "bridge.workers=2"], "proxy.base_port"),
+        (['proxy.proxy_protocol_networks=["x"]'], "proxy.proxy_protocol_networks"),
+        (["proxy.ssl_certificate_location=c"], "proxy.ssl_key_location"),
+        (["proxy.ssl_principal_mapping_rules=X"], "proxy.ssl_principal_mapping_rules"),
+        (["proxy.ssl_client_auth=required"], "proxy.ssl_ca_location"),
+        (
+            ["proxy.ssl_client_auth=required", "proxy.ssl_ca_location=a"],
+            "proxy.ssl_certificate_location",
+        ),
+        (
+            [
+                "upstream.bootstrap_servers=b:1",
+                "upstream.security_protocol=SSL",
+                "upstream.ssl_certificate_location=c",
+            ],
+            "proxy.upstream_identity",
+        ),
+        (
+            [
+                "proxy.ssl_client_auth=requested",
+                "proxy.ssl_ca_location=a",
+                "proxy.ssl_certificate_location=c",
+                "proxy.ssl_key_location=k",
+            ],
+            "proxy.upstream_identity",
+        ),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_by_its_key(changes, key):
+    with pytest.raises(InvalidSetting, match=f"^{key}: "):
+        plan(*changes)
+
+
+def test_a_shared_identity_must_be_wanted():
+    made = plan(
+        "upstream.bootstrap_servers=b:1",
+        "upstream.security_protocol=SSL",
+        "upstream.ssl_certificate_location=c",
+        "proxy.upstream_identity=shared",
+    )
+    assert made.has_tls

@@ -1,0 +1,56 @@
+import struct
+
+import pytest
+
+from pipelines.bridge.protocol.errors import MalformedRequest
+from pipelines.bridge.proxy.proxy_header import read_proxy_header
+
+SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
+
+
+def header(command, family, body):
+    return SIGNATURE + struct.pack(">BBH", command, family, len(body)) + body
+
+
+IPV4 = header(
+    0x21, 0x11, bytes([10, 0, 0, 7, 10, 0, 0, 1]) + struct.pack(">HH", 5000, 9092)
+)
+IPV6 = header(
+    0x21, 0x21, bytes(15) + b"\x01" + bytes(16) + struct.pack(">HH", 5000, 9092)
+)
+WITH_TLV = header(0x21, 0x11, IPV4[16:] + b"\x01\x00\x02h2")
+LOCAL = header(0x20, 0x00, b"")
+UNIX = header(0x21, 0x31, bytes(216))
+
+
+@pytest.mark.parametrize(
+    ("data", "source"),
+    [
+        (IPV4, ("10.0.0.7", 5000)),
+        (IPV6, ("::1", 5000)),
+        (WITH_TLV, ("10.0.0.7", 5000)),
+        (LOCAL, None),
+        (UNIX, None),
+    ],
+)
+def test_a_header_is_whole_wherever_it_is_cut(data, source):
+    for cut in range(len(data)):
+        assert read_proxy_header(data[:cut]) is None
+    found = read_proxy_header(data + b"kafka")
+    assert found.source == source
+    assert found.size_bytes == len(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\0\0\0\x10",
+        b"PROXY TCP4 10.0.0.7 10.0.0.1 5000 9092\r\n",
+        header(0x11, 0x11, IPV4[16:]),
+        header(0x21, 0x11, b"short"),
+        header(0x21, 0x11, bytes(5_000)),
+    ],
+)
+def test_who_sends_no_such_header_is_not_taken(data):
+    with pytest.raises(MalformedRequest):
+        read_proxy_header(data)

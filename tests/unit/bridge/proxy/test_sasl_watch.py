@@ -1,0 +1,118 @@
+import base64
+import json
+
+import pytest
+
+from pipelines.bridge.proxy.sasl_watch import SaslWatch, Stage
+
+
+def bearer(claims):
+    body = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
+    return b"n,,\x01auth=Bearer head." + body + b".signature\x01\x01"
+
+
+def watch(mechanism, version=1):
+    one = SaslWatch("sub")
+    one.begin(mechanism)
+    one.agree(error_code=0, api_version=version)
+    return one
+
+
+ONE_STEP = [
+    ("PLAIN", b"\0alice\0secret", "User:alice"),
+    ("PLAIN", b"admin\0alice\0secret", "User:alice"),
+    ("PLAIN", b"alice", "User:UNKNOWN"),
+    ("PLAIN", b"\0\xff\0secret", "User:UNKNOWN"),
+    ("OAUTHBEARER", bearer({"sub": "alice"}), "User:alice"),
+    ("OAUTHBEARER", bearer({"iss": "alice"}), "User:UNKNOWN"),
+    ("OAUTHBEARER", bearer({"sub": 7}), "User:UNKNOWN"),
+    ("OAUTHBEARER", b"n,,\x01auth=Bearer a.b.c\x01\x01", "User:UNKNOWN"),
+]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize(("mechanism", "token", "principal"), ONE_STEP)
+def test_a_name_counts_once_the_broker_has_accepted_it(
+    mechanism, token, principal, version
+):
+    one = watch(mechanism, version)
+    assert one.expects_raw_token == (version == 0)
+    one.take_token(token)
+    assert one.stage is Stage.TOKENS
+    accepted = one.take_answer(error_code=0, token=b"", lifetime_ms=5_000)
+    assert accepted.principal == principal
+    assert accepted.lifetime_ms == 5_000
+    assert one.stage is Stage.ACCEPTED
+    assert not one.expects_raw_token
+
+
+@pytest.mark.parametrize(
+    ("first", "principal"),
+    [
+        (b"n,,n=alice,r=abc", "User:alice"),
+        (b"n,a=admin,n=alice,r=abc", "User:alice"),
+        (b"n,,n=a=3Db=2Cc,r=abc", "User:a=b,c"),
+        (b"n,,n=a=3D2C,r=abc", "User:a=2C"),
+        (b"n,,n=TOKENID,r=abc,tokenauth=true", "User:UNKNOWN"),
+        (b"rubbish", "User:UNKNOWN"),
+    ],
+)
+def test_scram_takes_two_steps(first, principal):
+    one = watch("SCRAM-SHA-512")
+    one.take_token(first)
+    assert one.take_answer(error_code=0, token=b"r=abcdef,s=x,i=4096") is None
+    one.take_token(b"c=biws,r=abcdef,p=proof")
+    assert one.take_answer(error_code=0, token=b"v=x").principal == principal
+
+
+@pytest.mark.parametrize(("mechanism", "token", "_principal"), ONE_STEP)
+def test_nobody_is_anybody_when_the_broker_refuses(mechanism, token, _principal):
+    one = watch(mechanism)
+    one.take_token(token)
+    assert one.take_answer(error_code=58, token=b"") is None
+    assert one.stage is Stage.TOKENS
+
+
+def test_a_bearer_token_is_refused_in_a_token():
+    one = watch("OAUTHBEARER")
+    one.take_token(bearer({"sub": "alice"}))
+    assert one.take_answer(error_code=0, token=b'{"status":"invalid_token"}') is None
+    one.take_token(b"\x01")
+    assert one.take_answer(error_code=0, token=b"") is None
+
+
+def test_a_mechanism_that_the_broker_lacks_begins_nothing():
+    one = SaslWatch("sub")
+    one.begin("PLAIN")
+    one.agree(error_code=33, api_version=0)
+    assert one.stage is Stage.BEGUN
+    assert not one.expects_raw_token
+
+
+def test_gssapi_ends_with_the_first_request_of_kafka():
+    one = watch("GSSAPI", version=0)
+    for token in (b"\x60ticket", b"", b"\x05\x04wrapped"):
+        assert not one.is_request(token)
+        one.take_token(token)
+        assert one.take_answer(error_code=0, token=b"x") is None
+    assert one.is_request(b"\x00\x03\x00\x09")
+    assert one.stage is Stage.ACCEPTED
+    assert not one.expects_raw_token
+
+
+def test_gssapi_in_requests_ends_with_an_empty_answer():
+    one = watch("GSSAPI")
+    one.take_token(b"\x60ticket")
+    assert one.take_answer(error_code=0, token=b"challenge") is None
+    one.take_token(b"\x05\x04wrapped")
+    assert one.take_answer(error_code=0, token=b"").principal == "User:UNKNOWN"
+
+
+def test_another_name_counts_after_the_next_authentication():
+    one = watch("PLAIN")
+    one.take_token(b"\0alice\0secret")
+    one.take_answer(error_code=0, token=b"")
+    one.begin("PLAIN")
+    one.agree(error_code=0, api_version=1)
+    one.take_token(b"\0bob\0secret")
+    assert one.take_answer(error_code=0, token=b"").principal == "User:bob"

@@ -1,0 +1,58 @@
+"""The keys of a push say what pushed it, or that they do not say."""
+
+import pyarrow as pa
+import pytest
+
+from pipelines.clients.key_lists import DEFAULT_KEYS as PUSHED_KEYS
+from pipelines.settings import load_client_type_keys
+from udfs.config_client_types import (
+    DEFAULT_KEYS,
+    infer_client_types,
+    make_client_type_keys,
+)
+
+TYPE_KEYS = make_client_type_keys(load_client_type_keys())
+
+
+def infer(*pushes):
+    keys = pa.array(pushes, pa.list_(pa.string()))
+    return infer_client_types(keys, TYPE_KEYS).to_pylist()
+
+
+def test_the_lists_of_the_client_library_are_the_same():
+    pushed = {name.replace("-", "_"): keys for name, keys in PUSHED_KEYS.items()}
+    assert {name: frozenset(keys) for name, keys in pushed.items()} == DEFAULT_KEYS
+
+
+@pytest.mark.parametrize("client_type", DEFAULT_KEYS)
+def test_what_is_pushed_by_default_says_who_pushed_it(client_type):
+    assert infer(sorted(DEFAULT_KEYS[client_type])) == [client_type]
+
+
+@pytest.mark.parametrize(
+    ("keys", "client_type"),
+    [
+        (["client.id", "compression.type"], "producer"),
+        (["client.id", "max.partition.fetch.bytes", "isolation.level"], "consumer"),
+        (["group.id", "share.acquire.mode"], "share_consumer"),
+        (["bootstrap.controllers"], "admin"),
+        (["client.id", "num.stream.threads"], "streams"),
+        (["queue.buffering.max.kbytes"], "producer"),
+        (["client.id", "connections.max.idle.ms", "retries"], "admin"),
+        (["acks", "com.acme.x"], "producer"),
+        (["client.id"], None),
+        (["group.id", "max.poll.records"], None),
+        (["acks", "isolation.level"], None),
+        (["com.acme.x"], None),
+        ([], None),
+    ],
+)
+def test_a_type_is_the_only_one_that_knows_all_keys(keys, client_type):
+    assert infer(keys) == [client_type]
+
+
+def test_pushes_do_not_touch_each_other():
+    assert infer(["acks"], [], ["group.instance.id"]) == ["producer", None, "consumer"]
+    whole = pa.array([["acks"], ["group.instance.id"]], pa.list_(pa.string()))
+    assert infer_client_types(whole.slice(1), TYPE_KEYS).to_pylist() == ["consumer"]
+    assert infer() == []

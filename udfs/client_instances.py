@@ -1,0 +1,190 @@
+"""What some pushes say of their client instances, by whole columns.
+
+Of all pushes of a client instance at most four decide: the oldest, the newest, the
+newest that knows a client type, and the newest with data points. So pushes are reduced
+to those, as the rows they are, and rows that were reduced apart are reduced together
+again.
+
+Source: `pipelines.transforms.client_instances` states the same for DataFrames.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+KEY = "client_instance_id"
+NEWEST_BY = ("received_at", "push_id")
+CLIENT_TYPE = "client_type"
+FIRST_SEEN = "first_seen"
+TERMINATED_AT = "terminated_at"
+IS_INFORMED = "is_informed"
+
+REDUCE_ROWS = 50_000
+"""Pushes that wait to be reduced, in rows of some hundred bytes."""
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceColumns:
+    """Which columns of a push say what of its client instance."""
+
+    connection: tuple[str, ...]
+    """From the newest push."""
+    membership: tuple[str, ...]
+    """From the newest push with data points."""
+
+
+class _Deciding(NamedTuple):
+    """Places of the pushes that decide, one a client instance; -1 where none does."""
+
+    oldest: Places
+    newest: Places
+    typed: Places
+    informed: Places
+
+
+class DecidingPushes:
+    """Collects pushes and keeps those that decide.
+
+    Memory: REDUCE_ROWS rows and twice the rows that decide.
+    """
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        """Begin with no pushes; `columns` are those that are kept."""
+        self._columns = columns
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = 0
+        self._limit = REDUCE_ROWS
+
+    def add(self, pushes: pa.RecordBatch) -> None:
+        """Take pushes that have all the columns, and maybe others."""
+        self._waiting.append(pushes.select(list(self._columns)))
+        self._rows += pushes.num_rows
+        if self._rows > self._limit:
+            reduced = select_deciding(pa.Table.from_batches(self._waiting))
+            self._waiting, self._rows = reduced.to_batches(), reduced.num_rows
+            self._limit = REDUCE_ROWS + 2 * self._rows
+
+    def reduce(self) -> pa.Table | None:
+        """Return the pushes that decide, of all that were taken, if any were."""
+        if not self._rows:
+            return None
+        return select_deciding(pa.Table.from_batches(self._waiting))
+
+
+def select_deciding(pushes: pa.Table) -> pa.Table:
+    """Keep the pushes that decide who their client instances are.
+
+    Args:
+        pushes: client_instance_id, received_at, push_id, client_type, point_count, and
+            any other columns.
+    Returns: The same columns.
+    Shape: At most four rows a client instance, in the order they came in.
+    Nulls: client_type and point_count may be null, the others not.
+    """
+    _, deciding = _find_deciding(pushes)
+    places = np.unique(np.concatenate(deciding))
+    return pushes.take(pa.array(places[places >= 0]))
+
+
+def reduce_pushes(pushes: pa.Table, columns: InstanceColumns) -> pa.Table:
+    """Reduce pushes to what they say of each client instance.
+
+    Args:
+        pushes: As select_deciding wants them, with the columns named and terminating.
+        columns: Which column is from which push.
+    Returns: client_instance_id, the columns named, client_type, first_seen,
+        terminated_at, and is_informed: whether a push had data points.
+    Shape: One row a client instance.
+    Nulls: client_type where no push knows it; membership where is_informed is false;
+        terminated_at where the newest push did not terminate.
+    """
+    ids, deciding = _find_deciding(pushes)
+    newest = pushes.take(pa.array(deciding.newest))
+    found: dict[str, pa.Array] = {KEY: ids}
+    found |= {name: newest.column(name) for name in columns.connection}
+    found[CLIENT_TYPE] = _take(pushes.column(CLIENT_TYPE), deciding.typed)
+    for name in columns.membership:
+        found[name] = _take(pushes.column(name), deciding.informed)
+    received_at = newest.column("received_at")
+    found[FIRST_SEEN] = _take(pushes.column("received_at"), deciding.oldest)
+    found[TERMINATED_AT] = pc.if_else(
+        newest.column("terminating"), received_at, pa.scalar(None, received_at.type)
+    )
+    found[IS_INFORMED] = pa.array(deciding.informed >= 0)
+    return pa.table(found)
+
+
+def find_differences(
+    facts: pa.Table, known: pa.Table, columns: InstanceColumns
+) -> npt.NDArray[np.bool_]:
+    """Say of which client instances the facts say something else than the table.
+
+    Args:
+        facts: From reduce_pushes.
+        known: What the table says of the same client instances, in the same order.
+        columns: As for reduce_pushes.
+    Shape: One flag a client instance.
+    Nulls: A row of `known` that is null throughout is a client instance that the table
+        does not have: it differs. What no push knows differs from nothing.
+    """
+    differs = ~_flags(known.column(KEY).is_valid())
+    for name in (*columns.connection, TERMINATED_AT):
+        differs |= ~_equal_nulls(facts.column(name), known.column(name))
+    stated = facts.column(CLIENT_TYPE)
+    is_stated = _flags(stated.is_valid())
+    differs |= is_stated & ~_equal_nulls(stated, known.column(CLIENT_TYPE))
+    is_informed = _flags(facts.column(IS_INFORMED))
+    for name in columns.membership:
+        is_same = _equal_nulls(facts.column(name), known.column(name))
+        differs |= is_informed & ~is_same
+    earlier = pc.less(facts.column(FIRST_SEEN), known.column(FIRST_SEEN))
+    return differs | _flags(pc.fill_null(earlier, True))
+
+
+def _find_deciding(pushes: pa.Table) -> tuple[pa.Array, _Deciding]:
+    """Return the client instances, and the places of the pushes that decide each."""
+    encoded = pushes.column(KEY).combine_chunks().dictionary_encode()
+    instances = encoded.indices.to_numpy()
+    keys = [(name, "ascending") for name in NEWEST_BY]
+    order = pc.sort_indices(pushes.select(list(NEWEST_BY)), sort_keys=keys).to_numpy()
+    order = order.astype(np.int64)
+
+    def last_of(places: Places) -> Places:
+        found = np.full(len(encoded.dictionary), -1, np.int64)
+        # Of places for one client instance numpy keeps the last one assigned.
+        found[instances[places]] = places
+        return found
+
+    is_typed = _flags(pushes.column(CLIENT_TYPE).is_valid())
+    has_points = pc.fill_null(pc.greater(pushes.column("point_count"), 0), False)
+    deciding = _Deciding(
+        oldest=last_of(order[::-1]),
+        newest=last_of(order),
+        typed=last_of(order[is_typed[order]]),
+        informed=last_of(order[_flags(has_points)[order]]),
+    )
+    return encoded.dictionary, deciding
+
+
+def _take(column: pa.ChunkedArray, places: Places) -> pa.ChunkedArray:
+    """Return the values at the places, null at -1."""
+    return column.take(pa.array(places, mask=places < 0))
+
+
+def _equal_nulls(
+    left: pa.ChunkedArray, right: pa.ChunkedArray
+) -> npt.NDArray[np.bool_]:
+    """Say where two columns hold the same, a null being the same as a null."""
+    is_equal = pc.fill_null(pc.equal(left, right), False)
+    return _flags(is_equal) | (_flags(left.is_null()) & _flags(right.is_null()))
+
+
+def _flags(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    flags: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    return flags

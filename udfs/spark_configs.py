@@ -1,0 +1,167 @@
+"""Kernels of client configurations as DataFrame steps; their meaning stands there."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import ArrayType, StructField, StructType
+
+from .config_client_types import make_client_type_keys
+from .config_defaults import DEFAULT_SCHEMA, KnownDefaults, make_known_defaults
+from .config_entries import ENTRY_TYPE
+from .config_histories import HISTORY_SCHEMA, HOLDING_SCHEMA, make_histories
+from .config_purges import PURGE_TYPE, judge_stored_entries
+from .config_push_files import CONFIG_PUSH_TYPES, ConfigTables, write_config_pushes
+from .described_configs import PLACE_COLUMNS, describe_configs
+from .envelopes import RECORD_SCHEMA, read_config_envelopes
+from .sensitive_keys import SensitiveKeyRules
+from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
+
+__all__ = [
+    "DEFAULT_SCHEMA",
+    "ConfigTables",
+    "KnownDefaults",
+    "encode_config_files",
+    "make_client_type_keys",
+    "make_known_defaults",
+    "select_histories",
+    "with_purge_verdicts",
+    "with_statuses",
+]
+
+
+def encode_config_files(
+    records: DataFrame, tables: ConfigTables, push_columns: Sequence[str]
+) -> DataFrame:
+    """Decode pushed configurations into files of three tables; use with transform.
+
+    Args:
+        records: Columns of Spark's Kafka source, headers included.
+        tables: What to write.
+        push_columns: What comes back of each push whose body was read.
+    Returns: ENCODED_TYPE, and push struct of push_columns.
+    Shape: As encode_push_files, and a row for each such push.
+    Errors: As in `config_push_files.write_config_pushes`; never raises for data.
+    """
+    nothing = pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA)
+    known = [*read_config_envelopes(nothing).schema, *CONFIG_PUSH_TYPES]
+    kinds = {field.name: spark_type(field.type) for field in known}
+    push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
+    output = StructType([*ENCODED_TYPE.fields, StructField("push", push_type)])
+    schema = to_arrow_schema(output, timezone="UTC")
+
+    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in write_config_pushes(batches, tables):
+            if part.pushes is not None:
+                yield _as_rows(part.pushes, schema)
+            rows: list[dict[str, object]] = [file_row(file) for file in part.files]
+            if part.records:
+                rows.append({"records": part.records})
+            if rows:
+                yield pa.RecordBatch.from_pylist(rows, schema=schema)
+
+    return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, output)
+
+
+def _as_rows(pushes: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows that have a push and nulls in the other columns."""
+    fields = list(schema.field("push").type)
+    arrays = [pushes.column(field.name).cast(field.type) for field in fields]
+    structs = pa.StructArray.from_arrays(arrays, fields=fields)
+    columns = [
+        structs if field.name == "push" else pa.nulls(len(structs), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def with_statuses(
+    pushes: DataFrame,
+    rules: SensitiveKeyRules,
+    defaults: KnownDefaults,
+    *,
+    has_references: bool,
+) -> DataFrame:
+    """Say what each entry of pushes is; use with transform.
+
+    Args:
+        pushes: PLACE_COLUMNS and configs, an array of PUSHED_ENTRY_TYPE, among others.
+        rules: As describe_configs takes them.
+        defaults: Those of all places of the pushes.
+        has_references: As describe_configs takes it.
+    Returns: The same columns, configs as an array of ENTRY_TYPE.
+    Shape: n rows in, n rows out.
+    Errors: As in `described_configs.describe_configs`; never raises for data.
+    """
+    entries = ArrayType(StructType(spark_fields(pa.schema(list(ENTRY_TYPE)))))
+    output = StructType(
+        [
+            StructField(field.name, entries) if field.name == "configs" else field
+            for field in pushes.schema.fields
+        ]
+    )
+    schema = to_arrow_schema(output, timezone="UTC")
+    place = output.names.index("configs")
+
+    def describe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            described = describe_configs(
+                batch.column("configs"),
+                batch.select(list(PLACE_COLUMNS)),
+                rules=rules,
+                defaults=defaults,
+                has_references=has_references,
+            )
+            columns = batch.columns
+            columns[place] = described
+            typed = [one.cast(f.type) for one, f in zip(columns, schema, strict=True)]
+            yield pa.RecordBatch.from_arrays(typed, schema=schema)
+
+    return pushes.mapInArrow(describe, output)
+
+
+def select_histories(holdings: DataFrame) -> DataFrame:
+    """Make the history of logical clients; use with transform.
+
+    Args:
+        holdings: HOLDING_SCHEMA; all pushes of a logical client in one partition.
+    Returns: HISTORY_SCHEMA.
+    Shape: As in `config_histories.make_histories`. A partition is in memory at once.
+    """
+    output = StructType(spark_fields(HISTORY_SCHEMA))
+    schema = to_arrow_schema(output, timezone="UTC")
+
+    def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = [_as_holdings(batch) for batch in batches]
+        if not parts:
+            return
+        whole = pa.Table.from_batches(parts).combine_chunks().to_batches()
+        if whole:
+            yield make_histories(whole[0]).cast(schema)
+
+    return holdings.select(*HOLDING_SCHEMA.names).mapInArrow(make, output)
+
+
+def _as_holdings(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.select(HOLDING_SCHEMA.names).cast(HOLDING_SCHEMA)
+
+
+def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
+    """Judge stored entries again; use with transform.
+
+    Args:
+        rows: Has client_software_name and entries, an array of structs config_key,
+            config_value, config_type and is_default.
+        rules: Those in force.
+    Returns: The rows with `purge`, as config_purges.PURGE_TYPE.
+    """
+
+    def judge(software_names: pa.Array, entries: pa.Array) -> pa.Array:
+        return judge_stored_entries(software_names, entries, rules)
+
+    purge_type = StructType(spark_fields(PURGE_TYPE))
+    # The stubs lack the hint-only form; naming functionType would warn at run time.
+    judge_udf = arrow_udf(judge, purge_type)  # type: ignore[call-overload]
+    return rows.withColumn("purge", judge_udf("client_software_name", "entries"))
