@@ -44,10 +44,10 @@ class RequestFrames:
         "_line",
         "_max_read_bytes",
         "_needed",
-        "_part",
         "_passed",
         "_reader",
         "_to_broker",
+        "part",
     )
 
     def __init__(
@@ -78,31 +78,27 @@ class RequestFrames:
         self._max_read_bytes = max_read_bytes
         self._left = 0
         """Bytes still to come of a request that is passed on in pieces."""
-        self._part: bytearray | None = None
+        self.part: bytearray | None = None
+        """What is kept, since it must be read whole; None for nothing."""
         self._needed = 0
         self._passed = 0
 
     @property
     def is_amid(self) -> bool:
         """Whether a request has begun and is not whole."""
-        return self._left > 0 or self._part is not None
-
-    @property
-    def held_bytes(self) -> int:
-        """How many bytes are kept, since they must be read whole."""
-        return 0 if self._part is None else len(self._part)
+        return self._left > 0 or self.part is not None
 
     def receive(self, data: bytes) -> None:
         """Take bytes as the client has sent them.
 
         Raises: MalformedRequest, UnsupportedRequest.
         """
-        part, left = self._part, self._left
+        part, left = self.part, self._left
         if part is not None:
             part += data
             if len(part) < self._needed:
                 return
-            data, self._part = bytes(part), None
+            data, self.part = bytes(part), None
         elif left:
             if left >= len(data):
                 self._left = left - len(data)
@@ -142,7 +138,7 @@ class RequestFrames:
             at = end
         self._pass(data, at)
         if at < end:
-            self._part = bytearray(data[at:])
+            self.part = bytearray(data[at:])
 
     def _take_one(self, data: bytes, at: int) -> int:
         """Take one request; return where the next one begins, or _CUT_OFF."""

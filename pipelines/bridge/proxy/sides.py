@@ -17,13 +17,14 @@ _TCP_CLOSED = 7
 class Side:
     """A peer, as frames are written to it."""
 
-    __slots__ = ("_is_read", "_tls", "_transport", "write")
+    __slots__ = ("_is_finished", "_is_read", "_tls", "_transport", "write")
 
     def __init__(self, transport: asyncio.Transport, tls: TlsStream | None) -> None:
         """Take a connection whose TLS, if it has any, is open."""
         self._transport = transport
         self._tls = tls
         self._is_read = True
+        self._is_finished = False
         # Where there is no TLS, nothing stands between.
         self.write: Write = (
             transport.write if tls is None else partial(_write_tls, transport, tls)
@@ -52,9 +53,10 @@ class Side:
 
     def finish(self) -> None:
         """Say that nothing more comes; it may go on itself."""
-        if self._transport.is_closing():
+        if self._transport.is_closing() or self._is_finished:
             return
         self._say_goodbye()
+        self._is_finished = True
         self._transport.write_eof()
 
     def close(self) -> None:
@@ -78,7 +80,7 @@ class Side:
         return state == _TCP_CLOSED
 
     def _say_goodbye(self) -> None:
-        if self._tls is not None:
+        if self._tls is not None and not self._is_finished:
             self._tls.say_goodbye()
             self._transport.write(self._tls.take_outgoing())
 

@@ -91,11 +91,9 @@ class ProxiedConnection(asyncio.Protocol):
 
     @property
     def is_owed(self) -> bool:
-        """Whether the client waits for an answer, or the broker for a request."""
-        requests, responses = self._requests, self._responses
-        if requests is None or responses is None:
-            return True
-        return bool(self._line) or requests.is_amid or responses.is_amid
+        """Whether the client waits for an answer, be it a long poll's."""
+        responses = self._responses
+        return responses is None or bool(self._line) or responses.is_amid
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note who has connected, and let it greet."""
@@ -136,9 +134,10 @@ class ProxiedConnection(asyncio.Protocol):
             endpoint.counters.unsupported_requests += 1
             self._end("unsupported_request", error)
             return
-        held_bytes = requests.held_bytes
-        if held_bytes or self.held_bytes:
-            endpoint.connections.hold(self, held_bytes, has_advanced=True)
+        part = requests.part
+        if part is not None or self.held_bytes:
+            held_bytes = 0 if part is None else len(part)
+            endpoint.connections.hold(self, held_bytes, has_advanced=False)
         if len(self._line) > MAX_OPEN_REQUESTS or self._is_draining:
             self._balance()
 
@@ -361,7 +360,9 @@ class ProxiedConnection(asyncio.Protocol):
 
     def _settle(self) -> None:
         """Read on where that is possible again, and close what waits for that."""
-        if self._is_draining and (self._requests is None or not self.is_owed):
+        requests = self._requests
+        is_done = requests is None or not (requests.is_amid or self.is_owed)
+        if self._is_draining and is_done:
             self._transport.close()
             if self._broker is not None:
                 self._broker.close()
