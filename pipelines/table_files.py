@@ -90,30 +90,6 @@ def append_files(
     )
 
 
-def has_transaction(
-    spark: SparkSession,
-    contract: TableContract,
-    location: str,
-    transaction: Transaction,
-    step: str,
-) -> bool:
-    """Say whether a table has a step of a micro-batch already.
-
-    Args:
-        spark: Any session of the job.
-        contract: What the table promises.
-        location: Folder of the table.
-        transaction: The micro-batch.
-        step: As the transaction names it.
-    """
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as in append_files
-    session: Any = spark._jsparkSession  # noqa: SLF001 - the same
-    delta = jvm.org.apache.spark.sql.delta
-    started = delta.DeltaLog.forTable(session, location).startTransaction()
-    seen: int = started.txnVersion(transaction.app_id(contract, step))
-    return seen >= transaction.batch_id
-
-
 def _streaming_update(jvm: Any, delta: Any, transaction: Transaction) -> Any:  # noqa: ANN401 - objects of the JVM
     mode = jvm.org.apache.spark.sql.streaming.OutputMode.Append()
     nothing = _companion(jvm.scala, "None")
