@@ -1,4 +1,4 @@
-"""The tables of a job as a micro-batch sees them: to be read, appended to, merged."""
+"""The tables of a job as a micro-batch sees them: to be read, appended to, changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,8 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from . import sinks
 from .batch_files import BatchFiles
+from .row_changes import RowChanges
 from .setting_records import TableSettings
-from .table_files import append_files, has_transaction
+from .table_files import append_files
 from .table_locations import identify_table, locate_table
 from .tables import TableContract
 
@@ -28,15 +29,15 @@ class BatchTables:
         """Return a table as it is now."""
         return session.table(self.names[contract.name])
 
-    def has(
+    def begin(
         self,
         session: SparkSession,
         contract: TableContract,
         transaction: sinks.Transaction,
-    ) -> bool:
-        """Say whether a table was merged by this micro-batch already."""
+    ) -> RowChanges:
+        """Take a table as it is now, to change rows of it."""
         location = self.locations[contract.name]
-        return has_transaction(session, contract, location, transaction, "merge")
+        return RowChanges(session, contract, location, transaction)
 
     def append(
         self, batch: BatchFiles, contract: TableContract, transaction: sinks.Transaction
@@ -50,33 +51,19 @@ class BatchTables:
                 session = batch.encoded.sparkSession
                 append_files(session, contract, location, files, transaction)
 
-    def write_changes(
+    def commit(
         self,
-        rows: DataFrame,
+        changes: RowChanges,
         contract: TableContract,
-        transaction: sinks.Transaction,
+        rows: DataFrame,
         row_count: int,
         *,
-        is_insert: bool,
         is_gone: str | None = None,
     ) -> None:
-        """Merge rows, or append them where the table has none of their keys.
-
-        Args:
-            rows: As sinks.merge takes them; they are kept.
-            contract: What the table promises.
-            transaction: The micro-batch.
-            row_count: Of rows; nothing is written for none.
-            is_insert: Whether the table has none of their keys.
-            is_gone: As sinks.merge takes it.
-        """
+        """Commit changes, if there are any; the observer is told in any case."""
         with self._observed(contract, row_count):
-            if row_count and is_insert:
-                location = self.locations[contract.name]
-                sinks.append_new(rows, contract, location, transaction)
-            elif row_count:
-                name = self.names[contract.name]
-                sinks.merge(rows, contract, name, transaction, is_gone=is_gone)
+            if row_count:
+                changes.commit(rows, is_gone=is_gone)
 
     @contextmanager
     def _observed(self, contract: TableContract, row_count: int) -> Iterator[None]:

@@ -32,6 +32,7 @@ from .client_config_tables import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
+from .row_changes import POSITION
 from .setting_records import TableSettings
 from .table_locations import has_table, identify_table
 from .tables import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE
@@ -94,11 +95,11 @@ class BatchWriter:
     ) -> Sequence[Row]:
         """Merge what the pushes tell of defaults; return the keys that changed."""
         session, contract = pushes.sparkSession, CONFIG_DEFAULTS
-        table = self.tables.read(session, contract)
+        changes = self.tables.begin(session, contract, transaction)
         is_first = transaction.batch_id == 0
         told_by = pushes.unionByName(ledger) if is_first else pushes
         told = told_by.transform(config_defaults.summarise_told_defaults)
-        if self.tables.has(session, contract, transaction):
+        if changes.is_committed:
             # What they changed then is not known any more.
             return told.transform(config_defaults.select_changed_keys).collect()
         compare = (
@@ -106,17 +107,10 @@ class BatchWriter:
             if is_first
             else config_defaults.add_to_defaults
         )
-        with sinks.persisted(told.transform(compare, table)) as rows:
+        with sinks.persisted(told.transform(compare, changes.read())) as rows:
             changed = rows.where("is_changed")
             keys = changed.transform(config_defaults.select_changed_keys).collect()
-            self.tables.write_changes(
-                rows,
-                contract,
-                transaction,
-                rows.count(),
-                is_insert=False,
-                is_gone="is_gone",
-            )
+            self.tables.commit(changes, contract, rows, rows.count(), is_gone="is_gone")
         return keys
 
     def _merge_configs(
@@ -127,13 +121,14 @@ class BatchWriter:
         transaction: sinks.Transaction,
     ) -> bool:
         """Merge the newest pushes; return whether all client instances are new."""
-        table = self.tables.read(pushes.sparkSession, CLIENT_CONFIGS)
+        changes = self.tables.begin(pushes.sparkSession, CLIENT_CONFIGS, transaction)
+        table = changes.read()
         newest = pushes.transform(client_configs.filter_newest)
         with sinks.persisted(
             newest.transform(client_configs.with_known_push, table)
         ) as newest:
             counts = newest.transform(client_configs.count_kinds).collect()[0]
-            newer = newest.where("is_newer").select(*client_configs.PUSH_COLUMNS)
+            newer = newest.where("is_newer").drop("is_newer", "is_same")
             same = newest.where("is_same").select(*client_configs.PUSH_COLUMNS)
             if changed:
                 keys = pushes.sparkSession.createDataFrame(list(changed), _CHANGED_KEYS)
@@ -144,7 +139,7 @@ class BatchWriter:
                 again = ledger.transform(client_configs.filter_pushes, concerned)
                 same = same.unionByName(again)
             is_same = bool(changed) or counts["is_same"] > 0
-            defaults = self._read_defaults(newer.unionByName(same))
+            defaults = self._read_defaults(newer.drop(POSITION).unionByName(same))
             rows = self._describe(newer, defaults)
             if is_same:
                 again = self._describe(same, defaults)
@@ -152,13 +147,7 @@ class BatchWriter:
                     again.transform(client_configs.filter_told_otherwise, table)
                 )
             with sinks.persisted(rows) as kept:
-                self.tables.write_changes(
-                    kept,
-                    CLIENT_CONFIGS,
-                    transaction,
-                    kept.count(),
-                    is_insert=not is_same and not counts["is_known"],
-                )
+                self.tables.commit(changes, CLIENT_CONFIGS, kept, kept.count())
         return not counts["is_known"]
 
     def _describe(self, pushes: DataFrame, defaults: KnownDefaults) -> DataFrame:
@@ -187,7 +176,10 @@ class BatchWriter:
         columns = config_history.PUSH_COLUMNS
         new, old = pushes.select(*columns), ledger.select(*columns)
         clients = config_history.select_clients(new, None if all_new else old)
-        table = self.tables.read(pushes.sparkSession, CLIENT_CONFIG_HISTORY)
+        changes = self.tables.begin(
+            pushes.sparkSession, CLIENT_CONFIG_HISTORY, transaction
+        )
+        table = changes.read()
         with (
             sinks.persisted(clients) as clients,
             sinks.persisted(
@@ -198,15 +190,11 @@ class BatchWriter:
             made = holdings.transform(select_histories)
             differing = config_history.compare_histories(made, table, clients)
             with sinks.persisted(differing) as rows:
-                counts = rows.agg(
-                    F.count("*").alias("rows"), F.count_if("is_known").alias("known")
-                ).collect()[0]
-                self.tables.write_changes(
-                    rows,
+                self.tables.commit(
+                    changes,
                     CLIENT_CONFIG_HISTORY,
-                    transaction,
-                    counts["rows"],
-                    is_insert=not counts["known"],
+                    rows,
+                    rows.count(),
                     is_gone="is_gone",
                 )
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+MILLISECOND_NS = 1_000_000
+
 
 def start_transaction(spark: SparkSession, location: str) -> tuple[Any, Any]:
     """Return the JVM and a transaction upon the newest version of a table."""

@@ -2,8 +2,8 @@
 
 foreachBatch is at-least-once. So each write names a transaction: of two writes to a
 table with the same application id, Delta skips the one whose version is not higher.
-Appends of files are in `table_files`. MERGE takes it from the session only, and Spark
-gives each query a session of its own: there it is set, and taken away in `finally`.
+Appends are in `table_files`. MERGE takes it from the session only, and Spark gives each
+query a session of its own: there it is set, and taken away in `finally`.
 """
 
 import logging
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from delta.tables import DeltaTable
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from .tables import TableContract
@@ -77,68 +77,32 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
 
 
 def merge(
-    rows: DataFrame,
-    contract: TableContract,
-    table: str,
-    transaction: Transaction,
-    *,
-    is_gone: str | None = None,
+    rows: DataFrame, contract: TableContract, table: str, transaction: Transaction
 ) -> None:
-    """Replace, insert or delete one row per merge key, once.
+    """Replace or insert one row per merge key, once.
 
     Args:
         rows: The contract's columns, one row per merge key, only rows that differ.
         contract: What the table promises.
         table: SQL identifier of the table.
         transaction: The micro-batch; Delta skips one that it has.
-        is_gone: Name of a column of rows beside the contract's: whether the table's
-            row is to be deleted.
     """
     # Named one by one, so that a column that a user added stays as it is.
     values: dict[str, str | Column] = {
         f"`{name}`": f"source.`{name}`" for name in contract.column_names
     }
     session = rows.sparkSession
-    with _named(session, transaction.merge_app_id(contract), transaction.batch_id):
-        merging = (
+    session.conf.set(TXN_APP_ID, transaction.merge_app_id(contract))
+    session.conf.set(TXN_VERSION, str(transaction.batch_id))
+    try:
+        (
             DeltaTable.forName(session, table)
             .alias("target")
             .merge(rows.alias("source"), contract.merge_condition)
-        )
-        if is_gone is not None:
-            merging = merging.whenMatchedDelete(f"source.`{is_gone}`")
-        (
-            merging.whenMatchedUpdate(set=values)
+            .whenMatchedUpdate(set=values)
             .whenNotMatchedInsert(values=values)
             .execute()
         )
-
-
-def append_new(
-    rows: DataFrame, contract: TableContract, location: str, transaction: Transaction
-) -> None:
-    """Append rows whose merge keys a table lacks, once; what merge does, and faster.
-
-    Args:
-        rows: The contract's columns, one row per merge key.
-        contract: What the table promises.
-        location: Folder of the table.
-        transaction: The micro-batch; Delta skips one that it has, by this or by merge.
-    """
-    writer = rows.select(*contract.column_names).write.format("delta").mode("append")
-    app_id = transaction.app_id(contract, "merge")
-    writer.option("txnAppId", app_id).option(
-        "txnVersion", str(transaction.batch_id)
-    ).save(location)
-
-
-@contextmanager
-def _named(session: SparkSession, app_id: str, version: int) -> Iterator[None]:
-    """Name the transaction of the statements in the block."""
-    session.conf.set(TXN_APP_ID, app_id)
-    session.conf.set(TXN_VERSION, str(version))
-    try:
-        yield
     finally:
         session.conf.unset(TXN_VERSION)
         session.conf.unset(TXN_APP_ID)

@@ -18,9 +18,9 @@ from typing import Any
 from pyspark.sql import Row, SparkSession
 
 from .delta_transactions import (
+    MILLISECOND_NS,
     companion,
     parse_actions,
-    read_table_state,
     read_transaction,
     start_transaction,
 )
@@ -30,7 +30,6 @@ from .sinks import Transaction
 from .table_locations import open_path
 from .tables import TableContract
 
-MILLISECOND_NS = 1_000_000
 _UNKNOWN_TO_US = (
     "delta.constraints.",
     "delta.columnMapping.mode",
@@ -117,26 +116,6 @@ def _discard(spark: SparkSession, location: str, files: Iterable[NewFile]) -> No
         if file.path is not None:
             file_system, path = open_path(spark, f"{location}/{file.path}")
             file_system.delete(path, False)
-
-
-def has_transaction(
-    spark: SparkSession,
-    contract: TableContract,
-    location: str,
-    transaction: Transaction,
-    step: str,
-) -> bool:
-    """Say whether a table has a step of a micro-batch already.
-
-    Args:
-        spark: Any session of the job.
-        contract: What the table promises.
-        location: Folder of the table.
-        transaction: The micro-batch.
-        step: As the transaction names it.
-    """
-    app_id = transaction.app_id(contract, step)
-    return read_table_state(spark, location, app_id)[1] >= transaction.batch_id
 
 
 def _streaming_update(jvm: Any, delta: Any, transaction: Transaction) -> Any:  # noqa: ANN401 - objects of the JVM

@@ -102,7 +102,7 @@ def with_statuses(
             for field in pushes.schema.fields
         ]
     )
-    schema = to_arrow_schema(output, timezone="UTC")
+    stored = to_arrow_schema(output, timezone="UTC").field("configs").type
     place = output.names.index("configs")
 
     def describe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -114,10 +114,7 @@ def with_statuses(
                 defaults=defaults,
                 has_references=has_references,
             )
-            columns = batch.columns
-            columns[place] = described
-            typed = [one.cast(f.type) for one, f in zip(columns, schema, strict=True)]
-            yield pa.RecordBatch.from_arrays(typed, schema=schema)
+            yield batch.set_column(place, "configs", described.cast(stored))
 
     return pushes.mapInArrow(describe, output)
 

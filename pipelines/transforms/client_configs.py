@@ -32,28 +32,28 @@ def with_known_push(pushes: DataFrame, configs: DataFrame) -> DataFrame:
 
     Args:
         pushes: One for each client instance.
-        configs: The table.
-    Returns: The same, with is_known, is_newer (than the row that the table has, or it
-        has none) and is_same (the push that the table has).
+        configs: The table, with position.
+    Returns: The same, with is_newer (than the row that the table has, or it has none),
+        is_same (the push that the table has) and the position of that row.
     """
     keys = F.broadcast(pushes.select(KEY))
     # The small side is sent to the table, whose key is read once and by columns.
-    narrow = configs.select(KEY, F.struct(*NEWEST).alias("known"))
+    narrow = configs.select(KEY, F.struct(*NEWEST).alias("known"), "position")
     known = narrow.join(keys, KEY, "left_semi")
     order = F.struct(*NEWEST)
     joined = pushes.join(known, KEY, "left")
     return joined.select(
         *pushes.columns,
-        F.col("known").isNotNull().alias("is_known"),
         (F.col("known").isNull() | (order > F.col("known"))).alias("is_newer"),
         F.coalesce(order == F.col("known"), F.lit(False)).alias("is_same"),
+        "position",
     )
 
 
 def count_kinds(pushes: DataFrame) -> DataFrame:
-    """Count pushes: those of known client instances, newer ones, the same ones."""
+    """Count pushes: those of known client instances, and those known themselves."""
     return pushes.agg(
-        *(F.count_if(name).alias(name) for name in ("is_known", "is_newer", "is_same"))
+        F.count("position").alias("is_known"), F.count_if("is_same").alias("is_same")
     )
 
 
@@ -91,24 +91,25 @@ def filter_told_otherwise(rows: DataFrame, configs: DataFrame) -> DataFrame:
 
     Args:
         rows: From select_configs.
-        configs: The table.
+        configs: The table, with position.
+    Returns: The same, with the position of the row that the table has.
     """
-    known = configs.select(KEY, F.map_entries("configs").alias("known"))
+    known = configs.select(KEY, F.map_entries("configs").alias("known"), "position")
     same = known.join(F.broadcast(rows.select(KEY)), KEY, "left_semi")
     joined = rows.join(same, KEY).where(
         ~F.map_entries("configs").eqNullSafe(F.col("known"))
     )
-    return joined.select(*PUSH_COLUMNS)
+    return joined.select(*PUSH_COLUMNS, "position")
 
 
 def select_configs(pushes: DataFrame) -> DataFrame:
-    """End a chain: the columns of client_configs.
+    """End a chain: the columns of client_configs, and others that are there.
 
     Args:
         pushes: From udfs.spark_configs.with_statuses.
     """
     by_key = F.map_from_entries(F.transform("configs", _as_map_entry))
-    return pushes.withColumn("configs", by_key).select(*CLIENT_CONFIGS.column_names)
+    return pushes.withColumn("configs", by_key)
 
 
 def _as_map_entry(entry: Column) -> Column:

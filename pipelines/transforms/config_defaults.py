@@ -52,9 +52,10 @@ def add_to_defaults(told: DataFrame, defaults: DataFrame) -> DataFrame:
 
     Args:
         told: From summarise_told_defaults.
-        defaults: The table.
-    Returns: The rows that change, by the table's columns, with is_gone (never) and
-        is_changed (another default value than before, or none before).
+        defaults: The table, with position.
+    Returns: The rows that change, by the table's columns, with the position of the old
+        row, is_gone (never) and is_changed (another default value than before, or none
+        before).
     """
     known = _as_known(
         defaults.join(F.broadcast(told.select(*KEY)), [*KEY], "left_semi")
@@ -69,6 +70,7 @@ def add_to_defaults(told: DataFrame, defaults: DataFrame) -> DataFrame:
     merged = joined.select(
         *KEY,
         "known",
+        "position",
         first.alias("first"),
         (F.col("evidence_count") + F.coalesce("known.evidence_count", F.lit(0))).alias(
             "evidence_count"
@@ -85,7 +87,7 @@ def replace_defaults(told: DataFrame, defaults: DataFrame) -> DataFrame:
 
     Args:
         told: From summarise_told_defaults, of the ledger and the batch.
-        defaults: The table.
+        defaults: The table, with position.
     Returns: As add_to_defaults; rows that nothing tells are gone.
     """
     return _compare(told.join(_as_known(defaults), [*KEY], "full"))
@@ -113,7 +115,7 @@ def _struct(name: str) -> Column:
 
 
 def _as_known(defaults: DataFrame) -> DataFrame:
-    return defaults.select(*KEY, F.struct(*_ROW).alias("known"))
+    return defaults.select(*KEY, F.struct(*_ROW).alias("known"), "position")
 
 
 def _compare(merged: DataFrame) -> DataFrame:
@@ -131,6 +133,7 @@ def _compare(merged: DataFrame) -> DataFrame:
     compared = merged.select(
         F.struct(*(row[name].alias(name) for name in _ROW)).alias("row"),
         "known",
+        "position",
         is_gone.alias("is_gone"),
         (
             ~was_told
@@ -139,5 +142,5 @@ def _compare(merged: DataFrame) -> DataFrame:
         ).alias("is_changed"),
     )
     return compared.where("is_gone OR NOT row <=> known").select(
-        "row.*", "is_gone", "is_changed"
+        "row.*", "position", "is_gone", "is_changed"
     )

@@ -139,13 +139,13 @@ def compare_histories(
 
     Args:
         made: All rows of some logical clients.
-        history: The table.
+        history: The table, with position.
         clients: Those logical clients.
     Returns: The rows that differ, by the table's columns, with is_gone (the table has
-        it and must not) and is_known (the table has its key).
+        it and must not) and the position of the row that the table has.
     """
     known = history.join(F.broadcast(clients), CLIENT, "left_semi").select(
-        *_KEY, F.struct(*_ROW).alias("known")
+        *_KEY, F.struct(*_ROW).alias("known"), "position"
     )
     rows = made.select(*_KEY, F.struct(*_ROW).alias("row"))
     joined = rows.join(known, _KEY, "full")
@@ -155,5 +155,5 @@ def compare_histories(
     return differing.select(
         *((keys | others)[name].alias(name) for name in _ROW),
         F.col("row").isNull().alias("is_gone"),
-        F.col("known").isNotNull().alias("is_known"),
+        "position",
     )

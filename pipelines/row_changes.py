@@ -1,0 +1,166 @@
+"""Replaces, deletes and adds single rows of a table in one commit, where they stand.
+
+A MERGE looks for its rows twice, by a join of the whole table with what is new: to find
+the files, and to write them. Who has compared the rows with the table knows already in
+which file and at which place the old ones are. So a `RowChanges` marks those places in
+deletion vectors, adds a file with the new rows, and copies no row. The keys of the
+table are read once.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
+
+from .delta_transactions import (
+    MILLISECOND_NS,
+    companion,
+    parse_actions,
+    read_transaction,
+    start_transaction,
+)
+from .errors import IncompatibleTable
+from .sinks import Transaction
+from .tables import TableContract
+
+POSITION = "position"
+"""Where a row is: a struct of file_path and row_index; null for one that is new."""
+_ENABLED = "delta.enableDeletionVectors"
+
+
+class RowChanges:
+    """One table as it is now, and one commit upon that, by one micro-batch."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        contract: TableContract,
+        location: str,
+        transaction: Transaction,
+    ) -> None:
+        """Take the newest version of a table.
+
+        Args:
+            spark: Any session of the job.
+            contract: What the table promises; it has deletion vectors.
+            location: Folder of the table.
+            transaction: The micro-batch; Delta keeps the newest one with the table.
+        Raises: IncompatibleTable where the table's deletion vectors were turned off.
+        """
+        self._spark = spark
+        self._contract = contract
+        self._location = location
+        self._transaction = transaction
+        self._jvm, self._started = start_transaction(spark, location)
+        self._session: Any = spark._jsparkSession  # noqa: SLF001 - as there
+        self._delta = self._jvm.org.apache.spark.sql.delta
+        self._snapshot = self._started.snapshot()
+        self._app_id = transaction.merge_app_id(contract)
+        self.is_committed = (
+            read_transaction(self._started, self._app_id) >= transaction.batch_id
+        )
+        """Whether the table has the micro-batch already."""
+        metadata = json.loads(self._started.metadata().json())["metaData"]
+        if metadata.get("configuration", {}).get(_ENABLED) != "true":
+            raise IncompatibleTable(
+                f"table {contract.name} at {location}: the job marks rows in deletion "
+                f"vectors; set {_ENABLED} to true"
+            )
+
+    def read(self) -> DataFrame:
+        """Return the table at this version, with POSITION."""
+        version = self._snapshot.version()
+        rows = (
+            self._spark.read.format("delta")
+            .option("versionAsOf", version)
+            .load(self._location)
+        )
+        place = F.struct("_metadata.file_path", "_metadata.row_index")
+        return rows.select("*", place.alias(POSITION))
+
+    def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
+        """Put rows in the places of old ones, or beside them, once.
+
+        Args:
+            rows: The contract's columns and POSITION, that of the row with their merge
+                key in read(), if there is one; kept, for they are read twice.
+            is_gone: Name of a column of rows: whether nothing comes in its place.
+        Raises: Delta's exceptions where others have changed the same files meanwhile.
+        """
+        if self.is_committed:
+            return
+        new = rows if is_gone is None else rows.where(~F.col(is_gone))
+        marked = rows.where(F.col(POSITION).isNotNull()).select(f"{POSITION}.*")
+        actions = self._jvm.java.util.ArrayList()
+        for action in (self._name_transaction(), *self._mark(marked)):
+            actions.add(action)
+        written = new.select(*self._contract.column_names).coalesce(1)
+        assert isinstance(written, JvmDataFrame)  # noqa: S101 - the job has no Connect
+        added = self._started.writeFiles(written._jdf)  # noqa: SLF001 - as in start_transaction
+        operations = companion(self._delta.DeltaOperations, "ManualUpdate")
+        self._started.commit(added.concat(self._as_scala(actions)), operations)
+
+    def _mark(self, marked: DataFrame) -> Iterator[Any]:
+        """Mark rows in deletion vectors; return the actions that say so."""
+        paths = [row[0] for row in marked.select("file_path").distinct().collect()]
+        if not paths:
+            return
+        commands = self._delta.commands
+        files = self._find_files(paths)
+        assert isinstance(marked, JvmDataFrame)  # noqa: S101 - as in commit
+        literals = self._jvm.org.apache.spark.sql.catalyst.expressions
+        vectors = commands.DeletionVectorBitmapGenerator.buildRowIndexSetsForFilesMatchingCondition(  # noqa: E501 - its name
+            self._session,
+            self._started,
+            True,
+            marked._jdf,  # noqa: SLF001 - as in start_transaction
+            files,
+            companion(literals, "Literal").TrueLiteral(),
+            self._column("file_path"),
+            self._column("row_index"),
+        )
+        helper = commands.DMLWithDeletionVectorsHelper
+        by_name = helper.generateCandidateFileMap(
+            self._snapshot.deltaLog().dataPath(), files
+        )
+        touched = helper.findFilesWithMatchingRows(self._started, by_name, vectors)
+        for file in self._as_java(touched):
+            if file.isFullyReplaced():
+                yield file.fileLogEntry().remove()
+            else:
+                both = file.fileLogEntry().removeRows(
+                    file.newDeletionVector(), True, True
+                )
+                yield both.productElement(0)
+                yield both.productElement(1)
+
+    def _find_files(self, paths: list[str]) -> Any:  # noqa: ANN401 - a Seq of AddFile
+        """Return the AddFile actions of files; Delta names them by UUIDs."""
+        names = {path.rpartition("/")[2] for path in paths}
+        quoted = ", ".join(f"'{name}'" for name in names)
+        is_named = f"element_at(split(path, '/'), -1) IN ({quoted})"
+        files = self._snapshot.allFiles().where(is_named).collectAsList()
+        return self._as_scala(files)
+
+    def _name_transaction(self) -> Any:  # noqa: ANN401 - an action
+        seen = {
+            "appId": self._app_id,
+            "version": self._transaction.batch_id,
+            "lastUpdated": time.time_ns() // MILLISECOND_NS,
+        }
+        return parse_actions(self._jvm, [{"txn": seen}]).get(0)
+
+    def _column(self, name: str) -> Any:  # noqa: ANN401 - an Option of a Column
+        column = self._jvm.org.apache.spark.sql.functions.col(name)
+        return self._jvm.scala.Option.apply(column)
+
+    def _as_scala(self, java_list: Any) -> Any:  # noqa: ANN401 - the same
+        converters = self._jvm.scala.jdk.javaapi.CollectionConverters
+        return converters.asScala(java_list).toSeq()
+
+    def _as_java(self, scala_sequence: Any) -> Any:  # noqa: ANN401 - the same
+        return self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(scala_sequence)
