@@ -16,6 +16,7 @@ from .row_replacement import CONFLICTS
 from .transforms.config_purges import IS_DELETED
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+IGNORED_RETENTION = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled"
 LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 TASKS_PER_CORE = 2
 UNCOMMITTED_HOURS = 1
@@ -84,7 +85,13 @@ def erase_old_files(spark: SparkSession, table: str) -> None:
     spark.sql(f"REORG TABLE {table} APPLY (PURGE)")
     # Spark's own default of 10,000 listing tasks takes minutes on two cores.
     tasks = TASKS_PER_CORE * spark.sparkContext.defaultParallelism
-    with _set(spark, {RETENTION_CHECK: "false", LISTING_TASKS: str(tasks)}):
+    settings = {
+        RETENTION_CHECK: "false",
+        # Otherwise Delta passes over an hour, and takes the table's seven days.
+        IGNORED_RETENTION: "false",
+        LISTING_TASKS: str(tasks),
+    }
+    with _set(spark, settings):
         # In this order: LITE reads the log, and refuses where there was no VACUUM yet
         # and the log no longer begins with the table.
         spark.sql(f"VACUUM {table} FULL RETAIN {UNCOMMITTED_HOURS} HOURS").collect()

@@ -18,6 +18,8 @@ from tests.spark.config_rows import JAVA, append, entry, held, instance
 
 ROOT = CONF_PATH.parent
 CANARY = "canary7f3a"
+# Five tables are each looked through, rewritten and listed several times.
+PURGE_PATIENCE_S = 3 * PATIENCE_S
 
 
 def find_canary(folder):
@@ -41,7 +43,7 @@ def run(command, folder):
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE_S,
+        timeout=PURGE_PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     assert CANARY not in done.stdout + done.stderr
