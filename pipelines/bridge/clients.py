@@ -61,8 +61,10 @@ class Clients:
             open_files: How many files this process may open.
         """
         limits = settings.limits
-        if limits.max_connections > open_files - _OWN_FILES:
-            most = max(open_files - _OWN_FILES, 1)
+        # Behind the proxy, each has a connection to its broker.
+        files = 2 if settings.proxy.enabled else 1
+        most = max((open_files - _OWN_FILES) // files, 1)
+        if limits.max_connections > most:
             logger.warning(
                 "limits.max_connections is %d, and this process may open %d files: "
                 "it takes %d connections",

@@ -1,6 +1,6 @@
 """Stop the telemetry Kafka behind the proxy: what does it cost those who write?
 
-Usage: nice python tests/bench/proxy_outage.py [--seconds 60] [--producers 4]
+Usage: nice python tests/bench/proxy_outage.py [--seconds 60] [--around 30] [--producers 4]
 
 Two real clusters, a bridge process between: data goes to one, telemetry to the other,
 which is stopped with SIGSTOP for a while. Printed: latencies of the records before,
@@ -56,6 +56,7 @@ def report(name, written):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--around", type=float, default=30)
     parser.add_argument("--producers", type=int, default=4)
     arguments = parser.parse_args()
     with (
@@ -82,12 +83,12 @@ def main():
             ]
             write_all(producers, WARM_UP_S)
             print("phase     records  errors   p50 ms   p99 ms   max ms")
-            before = write_all(producers, arguments.seconds)
+            before = write_all(producers, arguments.around)
             report("before", before)
             with frozen(telemetry):
                 during = write_all(producers, arguments.seconds)
             report("stopped", during)
-            after = write_all(producers, arguments.seconds)
+            after = write_all(producers, arguments.around)
             report("after", after)
             ratio = during.percentile_ms(0.99) / before.percentile_ms(0.99)
             faults = sum(len(one.faults) for one in producers)

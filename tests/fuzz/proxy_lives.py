@@ -5,7 +5,7 @@ what it can check. A whole life must bring every frame, in order and unharmed; a
 that is cut off must bring nothing else.
 """
 
-# Longer than 250 lines: both ends of a life, which only make sense side by side.
+# Longer than 250 lines: client, broker and proxy of one life, which know each other.
 
 import asyncio
 import contextlib
@@ -336,6 +336,12 @@ def check_answer(kind, content, seen):
     seen.checked_bytes += len(content)
 
 
+def describe(pair):
+    """Say in which state a pair is."""
+    names = ("_client", "_broker", "_connecting", "_line", "_requests", "_responses")
+    return {name: getattr(pair, name) for name in names}
+
+
 async def run(first_seed, lives, at_once=40):
     """Live many lives; return what was seen. Nothing of them may be left."""
     loop = asyncio.get_running_loop()
@@ -358,12 +364,15 @@ async def run(first_seed, lives, at_once=40):
         async with asyncio.TaskGroup() as group:
             for _ in range(at_once):
                 group.create_task(go())
-        async with asyncio.timeout(_LIFE_S):
-            while proxy.counters.open_connections or broker.open:
-                broker.has_ended.clear()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(0.05):
-                        await broker.has_ended.wait()
+        end_s = loop.time() + _LIFE_S
+        while proxy.counters.open_connections or broker.open:
+            if loop.time() > end_s:
+                left = [describe(one) for one in proxy.connections]
+                raise Broken(f"left are {left}, {broker.open} at the broker")
+            broker.has_ended.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await broker.has_ended.wait()
     if len(proxy.connections) or proxy.endpoint.waiting:
         raise Broken("connections are left")
     if proxy.counters.malformed_requests or proxy.counters.malformed_responses:

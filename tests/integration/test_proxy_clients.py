@@ -1,5 +1,6 @@
 """Real librdkafka clients use a cluster of three brokers through the bridge."""
 
+import threading
 import time
 
 import pytest
@@ -89,7 +90,8 @@ def test_groups_of_both_protocols_commit_and_go_on(clients, protocol):
         consumer = clients.consumer(
             instance,
             **config,
-            **{"enable.auto.commit": False, "group.instance.id": instance},
+            # The same member comes back, as after a restart.
+            **{"enable.auto.commit": False, "group.instance.id": "member"},
         )
         if instance == "first":
             assert sorted(read_all(consumer, topic, len(VALUES))) == sorted(VALUES)
@@ -188,3 +190,37 @@ def test_a_broker_that_leaves_and_comes_back_is_followed(
     consumer = clients.consumer("all-of-it")
     assert len(read_all(consumer, topic, 3 * len(VALUES))) == 3 * len(VALUES)
     consumer.close()
+
+
+def test_a_rolling_restart_loses_nothing_that_was_acknowledged(cluster, clients):
+    topic = clients.create_topic(6, BROKERS)
+    stop, written = threading.Event(), []
+
+    def write():
+        producer = clients.producer("rolling", **{"enable.idempotence": True})
+        number = 0
+        while not stop.is_set():
+            producer.produce(
+                topic,
+                b"%d" % number,
+                on_delivery=lambda error, record: (
+                    None if error else written.append(record.value())
+                ),
+            )
+            number += 1
+            producer.poll(0.002)
+        assert producer.flush(PATIENCE_S) == 0
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for broker in (1, 2, 3):
+            cluster.restart(broker)
+    finally:
+        stop.set()
+        writer.join(PATIENCE_S)
+    consumer = clients.consumer("after-all")
+    read = read_all(consumer, topic, len(written))
+    consumer.close()
+    assert len(written) > 0
+    assert sorted(read) == sorted(written)

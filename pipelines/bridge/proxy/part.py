@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from pipelines.bridge.clients import Clients
@@ -68,13 +68,14 @@ class ProxyPart:
         self._cares: Mapping[int, Care]
         self._clients: Clients
         self._last_fault = ""
+        self._port_fault: MissingService | None = None
 
     async def start(
         self, handlers: RequestHandlers, clients: Clients, publisher: Publisher
     ) -> None:
         """Ask for the brokers and listen for each of them.
 
-        Raises: ClusterFault, when the cluster does not say who they are.
+        Raises: ClusterFault, MissingService when a port cannot be had.
         """
         self._rules = self._make_rules(handlers, publisher)
         self._cares = self._rules.cares()
@@ -83,10 +84,14 @@ class ProxyPart:
         try:
             await self._read()
         except ClusterFault as error:
+            await self.close()
             raise ClusterFault(
                 f"{error}; proxy.enabled is true, and only Kafka at "
                 f"{self._access.place} can say which brokers there are"
             ) from None
+        if self._port_fault is not None:
+            await self.close()
+            raise self._port_fault
 
     async def follow(self) -> None:
         """Look for brokers, and for clients that are gone, until cancelled."""
@@ -140,9 +145,6 @@ class ProxyPart:
                 refused_s=publisher.refused_s,
             )
 
-        def answer_later(answer: Callable[[], None]) -> None:
-            loop.call_later(answer_s, answer)
-
         return ProxyRules(
             handlers=handlers,
             own_keys=choose_own_keys(
@@ -156,7 +158,7 @@ class ProxyPart:
             has_sasl=self._plan.has_sasl,
             claim_name=settings.authentication.oauth_principal_claim,
             now_s=loop.time,
-            answer_later=answer_later,
+            answer_later=partial(loop.call_later, answer_s),
             note_late=self._note_late,
             note_failure=self._note_failure,
         )
@@ -206,11 +208,12 @@ class ProxyPart:
                 keys=_PORT_KEYS,
                 is_shared=settings.bridge.workers > 1,
             )
-            bound.listen(BACKLOG)
-        except (OSError, MissingService) as error:
+        except MissingService as error:
             # The others must go on; this one's clients find nobody there.
             logger.error("broker %d has no port: %s", node_id, error)  # noqa: TRY400 - its text is for operators
+            self._port_fault = error
             return wanted
+        bound.listen(BACKLOG)
         port: int = bound.getsockname()[1]
         self._ports[node_id] = port
         task = asyncio.get_running_loop().create_task(self._accept(node_id, bound))

@@ -37,7 +37,7 @@ class ProxyRules:
     """Claim of a bearer token that names the principal."""
     now_s: Callable[[], float]
     """A clock that never steps back, in seconds."""
-    answer_later: Callable[[Callable[[], None]], None]
+    answer_later: Callable[[Callable[[], None]], object]
     """Calls something when a push must be answered."""
     note_late: Callable[[], None]
     """Counts a reply that could not wait for the telemetry Kafka."""

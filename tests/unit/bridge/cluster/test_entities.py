@@ -1,6 +1,7 @@
 """The bounded reader against kio's own writer, which knows the messages better."""
 
 import io
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -27,10 +28,15 @@ from kio.schema.incremental_alter_configs.v1.request import (
     IncrementalAlterConfigsRequest,
 )
 from kio.schema.list_config_resources.v1.request import ListConfigResourcesRequest
+from kio.schema.metadata.v12.response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponseTopic,
+)
 from kio.schema.sasl_authenticate.v2.response import SaslAuthenticateResponse
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
-from kio.static.primitive import i32Timedelta, i64Timedelta
+from kio.static.primitive import i32, i32Timedelta, i64Timedelta
 
 from pipelines.bridge.protocol.cluster_requests import (
     KNOWN_VERSIONS,
@@ -53,6 +59,9 @@ RESULT = DescribeConfigsResult(
     resource_name="s", configs=(ENTRY, ENTRY),
 )  # fmt: skip
 CONFIG = AlterableConfig(name="metrics", config_operation=1, value=None)
+TOPIC = MetadataResponseTopic(
+    error_code=ErrorCode.none, name="t", topic_id=uuid.UUID(int=7), partitions=(),
+)  # fmt: skip
 MESSAGES = [
     DescribeConfigsResponse(throttle_time=NO_THROTTLE, results=(RESULT,)),
     DescribeConfigsRequest(
@@ -86,6 +95,11 @@ MESSAGES = [
     SaslAuthenticateResponse(
         error_code=ErrorCode.none, error_message="m", auth_bytes=b"\0\1",
         session_lifetime=i64Timedelta.parse(timedelta(hours=1)),
+    ),
+    MetadataResponse(
+        throttle_time=NO_THROTTLE,
+        brokers=(MetadataResponseBroker(node_id=1, host="b", port=i32(9092)),),
+        topics=(TOPIC,),
     ),
 ]  # fmt: skip
 VERSIONS = [

@@ -1,0 +1,11 @@
+from tests.integration import proxy_kill_run
+
+KILLS = 2
+
+
+def test_clients_recover_from_a_proxy_that_is_killed_and_lose_nothing():
+    acknowledged, stored, read, _pushes = proxy_kill_run.run(KILLS)
+    assert acknowledged
+    assert set(acknowledged) <= set(stored)
+    assert len(stored) == len(set(stored))
+    assert read
