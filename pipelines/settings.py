@@ -5,6 +5,8 @@ of tables replaces the one before it; everything else is replaced key by key.
 sensitive_keys.toml is the section sensitive_keys, before all of them.
 """
 
+# Longer than 250 lines: conf/ has one reader.
+
 import dataclasses
 import difflib
 import tomllib

@@ -13,8 +13,16 @@ from pipelines.settings import CONF_PATH
 ROOT = CONF_PATH.parent
 
 BREAKS = [
-    ("every file of udfs but spark.py", "udfs/compression.py", "import os"),
-    ("every file of udfs but spark.py", "udfs/compression.py", "import pyspark"),
+    (
+        "every file of udfs but spark*.py",
+        "udfs/compression.py",
+        "import os",
+    ),
+    (
+        "every file of udfs but spark*.py",
+        "udfs/compression.py",
+        "import pyspark",
+    ),
     ("only jobs use the Spark wrappers", "pipelines/views.py", "import udfs.spark"),
     ("delta has three doors", "pipelines/views.py", "import delta"),
     ("settings, contracts and errors", "pipelines/tables.py", "import pyspark"),
