@@ -5,7 +5,11 @@ import shutil
 import pytest
 
 from pipelines.client_config_settings import SoftwareCatalogSettings
-from pipelines.config_catalogs import catalogs_by_software, parse_catalogs
+from pipelines.config_catalogs import (
+    catalogs_by_software,
+    keys_by_client_type,
+    parse_catalogs,
+)
 from pipelines.errors import InvalidSetting
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
@@ -113,3 +117,21 @@ def test_policy_settings_are_texts(value, reason):
         load_settings("local", [f"client_config.policy_settings={value}"])
     read = load_settings("local", ['client_config.policy_settings={a="x y"}'])
     assert read.client_config.policy_settings == {"a": "x y"}
+
+
+def test_a_key_is_known_to_the_types_of_its_files():
+    files = {
+        "java-1-producer": HEAD + "acks,STRING\nretries,INT\n",
+        "java-2-admin": HEAD + "retries,INT\n",
+        "c-1": "name,applies_to,type\nlinger.ms,P,INT\nclient.id,*,STRING\n",
+    }
+    assert keys_by_client_type(files) == {
+        "producer": {"acks", "retries", "linger.ms", "client.id"},
+        "consumer": {"client.id"},
+        "admin": {"retries", "client.id"},
+    }
+
+
+def test_clients_that_nobody_knows_are_refused():
+    with pytest.raises(InvalidSetting, match=r"c-1\.csv: applies_to 'X'"):
+        keys_by_client_type({"c-1": "name,applies_to,type\nk,X,INT\n"})
