@@ -1,5 +1,9 @@
 """What clients push through a bridge stands in the tables, once."""
 
+import os
+import shlex
+import subprocess
+import sys
 import threading
 import uuid
 
@@ -11,13 +15,16 @@ from pipelines.client_config_tables import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
+from pipelines.settings import CONF_PATH
 from pipelines.tables import QUARANTINE
 from tests.integration.config_job_support import make_settings, read_table, run_once
 from tests.integration.config_support import running_bridge
+from tests.integration.test_readme import HASTE, list_commands
 
 SECRET = "hunter2-hunter2"
 RECORDS = 3
 PATIENCE_S = 600
+"""The machine may be busy."""
 
 
 def push(folder, servers, **properties):
@@ -34,6 +41,22 @@ def push(folder, servers, **properties):
         warn=said.append,
     )
     return said
+
+
+def run_as_in_readme(*settings):
+    """Run the command of README; what the tables have is not read again."""
+    asked = [c for c in list_commands() if " client_configs_to_delta " in c]
+    words = shlex.split(asked[0])[1:]
+    more = [word for setting in settings for word in ("--set", setting)]
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pipelines", *words, *more, *HASTE],
+        env=os.environ | {"PYTHONPATH": str(CONF_PATH.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def count_rows(spark, settings):
@@ -78,8 +101,12 @@ def test_pushed_configurations_become_rows_once(spark, kafka, tmp_path, produce)
     assert rows["acks"]["default_value"] == "all"
     assert rows["batch.size"]["evidence_count"] == 2
     before = count_rows(spark, settings)
-    elsewhere = f"client_configs_to_delta.checkpoint_location={tmp_path}/new"
-    run_once(spark, make_settings(servers, topic, tmp_path, elsewhere))
+    run_as_in_readme(
+        f"kafka.bootstrap_servers={servers}",
+        f"topics.configs={topic}",
+        f"tables.root_path={tmp_path}/tables",
+        f"client_configs_to_delta.checkpoint_location={tmp_path}/new",
+    )
     assert count_rows(spark, settings) == before
     quarantined = read_table(spark, settings, QUARANTINE).collect()
     assert [(row["reason"], row["body"]) for row in quarantined] == [

@@ -42,6 +42,9 @@ RUN_ELSEWHERE = {
         "test_replay_pushes.py"
     ),
     "./spark-submit.sh compact_tables": "test_compact_tables.py",
+    "./spark-submit.sh client_configs_to_delta --env local --once": (
+        "test_configs_job.py"
+    ),
 }
 
 
