@@ -172,7 +172,7 @@ class Broker:
     async def _answer(self, content, writer):
         key, version, correlation_id, length = _HEAD.unpack_from(content)
         name = content[_HEAD.size : _HEAD.size + length]
-        life, rng = self.lives[name], random.Random(content)  # noqa: S311 - repeatable
+        end, rng = self.lives[name], random.Random(content)  # noqa: S311 - repeatable
         self.received.setdefault(name, []).append(content)
         self.seen.requests += 1
         if key == PRODUCE:
@@ -187,7 +187,7 @@ class Broker:
         else:
             body = sealed(head + rng.randbytes(rng.choices(_SIZES, _SIZE_WEIGHTS)[0]))
         data = frame(head + body)
-        if life.end == BROKER_CUT and rng.random() < 0.3:
+        if end == BROKER_CUT and rng.random() < 0.3:
             await write_in_pieces(writer, data[: rng.randint(0, len(data))], rng)
             writer.transport.abort()
             raise EOFError
@@ -215,7 +215,9 @@ class Proxy:
         loop = asyncio.get_running_loop()
         self.counters = BridgeCounters()
         self.connections = Connections(
-            load_settings("base").limits, self.counters, loop.time
+            load_settings("base", ["limits.write_timeout_ms=2000"]).limits,
+            self.counters,
+            loop.time,
         )
         rng = random.Random(1)  # noqa: S311 - repeatable
 
@@ -274,7 +276,7 @@ class Proxy:
 
 async def live(life, port, broker, seen):
     """Live one life; raise Broken where a frame is not what it must be."""
-    broker.lives[life.name] = life
+    broker.lives[life.name] = life.end
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     reading = asyncio.create_task(read_answers(life, reader, seen))
     with contextlib.suppress(OSError):
@@ -369,6 +371,8 @@ async def run(first_seed, lives, at_once=40):
                 group.create_task(go())
         end_s = loop.time() + _LIFE_S
         while proxy.counters.open_connections or broker.open:
+            # Two sides that both wait to be read are cut off, as in a bridge.
+            proxy.connections.sweep()
             if loop.time() > end_s:
                 left = [describe(one) for one in proxy.connections]
                 raise Broken(f"left are {left}, {broker.open} at the broker")
