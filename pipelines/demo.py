@@ -1,4 +1,4 @@
-"""The main job on this machine: Kafka, bridge, clients, Spark, Delta, a summary."""
+"""All of it on this machine: Kafka, the bridge before it, clients, Spark, a summary."""
 
 import asyncio
 import logging
@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,25 +17,24 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming.query import StreamingQuery
 
 from . import views
-from .asking import format_rows
 from .bridge.server import BridgeServer
-from .demo_clients import DemoClient, plan_clients, running_clients
+from .demo_clients import DemoClient, create_topic, plan_clients, running_clients
+from .demo_summary import MAX_CLIENTS, print_summary
 from .embedded import EmbeddedKafka
 from .errors import DemoIncomplete, InvalidSetting
-from .jobs import client_telemetry_to_delta
+from .jobs import client_configs_to_delta, client_telemetry_to_delta
 from .secret_references import SecretReader
 from .setting_records import Settings
-from .settings import load_settings
-from .transforms import overview
+from .settings import load_client_type_keys, load_config_catalogs, load_settings
 
 MIN_PUSHES = 2
 _PUSH_INTERVAL_MS = 2_000
-_PROGRESS_S = 2
+_PROGRESS_S = 1
+"""For each query."""
 # First pushes come after up to 1.2 intervals; a loaded machine may need much longer.
 _PATIENCE_S = 90
 _MIN_CLIENTS = 2
-_MAX_CLIENTS = 200
-_BUSIEST = 10
+JOBS = (client_telemetry_to_delta.JOB_NAME, client_configs_to_delta.JOB_NAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +55,9 @@ class Demo:
             session: Starts Spark when it is entered, and ends it.
         Raises: DemoIncomplete, naming the clients that were not seen as they should.
         """
-        if not _MIN_CLIENTS <= self.client_count <= _MAX_CLIENTS:
+        if not _MIN_CLIENTS <= self.client_count <= MAX_CLIENTS:
             raise InvalidSetting(
-                f"--clients {self.client_count}: {_MIN_CLIENTS} to {_MAX_CLIENTS}"
+                f"--clients {self.client_count}: {_MIN_CLIENTS} to {MAX_CLIENTS}"
             )
         _quieten()
         began = time.monotonic()
@@ -70,48 +69,58 @@ class Demo:
             _say(f"Apache Kafka: {kafka.bootstrap_servers}")
             settings = _make_settings(kafka.bootstrap_servers, folder)
             endpoint = services.enter_context(_running_bridge(settings))
-            _say(f"bridge: {endpoint}")
+            _say(f"bridge, as a proxy before it: {endpoint}")
+            create_topic(endpoint)
             connections.enter_context(running_clients(clients, endpoint))
-            _say(f"clients: {len(clients)} started, each pushes every 2 s")
+            _say(
+                f"clients: {len(clients)} started, they exchange records through the "
+                f"proxy, and each pushes every 2 s"
+            )
             _say("Spark: starting")
             spark = services.enter_context(session)
-            query = client_telemetry_to_delta.run(
-                spark, settings, SecretReader(environ={}), is_once=False
-            )
+            queries = _start_jobs(spark, settings)
             views.register(spark, settings)
-            missing = self._wait(spark, query, clients)
-            _print_summary(spark, folder, time.monotonic() - began)
+            missing = self._wait(spark, queries, clients)
+            print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:
                 _say(f"still running: clients may use {endpoint}; Ctrl-C stops it")
                 threading.Event().wait()
             connections.close()
-            query.processAllAvailable()
+            for query in queries:
+                query.processAllAvailable()
             # It would warn of each job group that has nothing left to cancel.
             spark.sparkContext.setLogLevel("OFF")
-            query.stop()
+            for query in queries:
+                query.stop()
         return 0
 
     def _wait(
-        self, spark: SparkSession, query: StreamingQuery, clients: list[DemoClient]
+        self,
+        spark: SparkSession,
+        queries: Sequence[StreamingQuery],
+        clients: list[DemoClient],
     ) -> list[str]:
         """Wait until the time is over and every client was seen; return who was not."""
         began = time.monotonic()
         while True:
-            # A failed query raises here, with Spark's reason.
-            query.awaitTermination(_PROGRESS_S)
+            for query in queries:
+                # A failed query raises here, with Spark's reason.
+                query.awaitTermination(_PROGRESS_S)
             passed = time.monotonic() - began
             pushes = _count_pushes(spark.table("client_pushes"))
+            configured = _list_configured(spark.table("client_configs"))
             missing = [
                 client.client_id
                 for client in clients
                 if pushes.get(client.client_id, 0) < MIN_PUSHES
+                or client.client_id not in configured
             ]
             seen = len(clients) - len(missing)
             total = sum(pushes.values())
             _say(
-                f"{passed:4.0f} s: {total} pushes in Delta, "
-                f"{seen} of {len(clients)} clients with {MIN_PUSHES} or more"
+                f"{passed:4.0f} s: {total} pushes in Delta, {seen} of {len(clients)} "
+                f"clients with {MIN_PUSHES} or more and a configuration"
             )
             is_over = passed >= self.duration_seconds
             if (is_over and not missing) or passed >= (
@@ -128,7 +137,7 @@ def _quieten() -> None:
 def _check_complete(missing: list[str]) -> None:
     if missing:
         raise DemoIncomplete(
-            f"not seen with software, version and {MIN_PUSHES} pushes: "
+            f"not seen with software, version, configuration and {MIN_PUSHES} pushes: "
             f"{', '.join(missing)}"
         )
 
@@ -146,18 +155,42 @@ def _make_settings(bootstrap_servers: str, folder: Path) -> Settings:
         [
             f"kafka.bootstrap_servers={bootstrap_servers}",
             "bridge.listen_port=0",
+            "proxy.enabled=true",
+            "proxy.base_port=0",
+            "client_config.enabled=true",
             "topics.partitions=2",
             f"subscriptions={subscription}",
             f"tables.root_path={folder}/tables",
-            f"client_telemetry_to_delta.checkpoint_location={folder}/checkpoints",
-            "client_telemetry_to_delta.trigger_interval_ms=1000",
+            *(
+                setting
+                for job in JOBS
+                for setting in (
+                    f"{job}.checkpoint_location={folder}/checkpoints/{job}",
+                    f"{job}.trigger_interval_ms=1000",
+                )
+            ),
         ],
     )
 
 
+def _start_jobs(spark: SparkSession, settings: Settings) -> list[StreamingQuery]:
+    secrets = SecretReader(environ={})
+    return [
+        client_telemetry_to_delta.run(spark, settings, secrets, is_once=False),
+        client_configs_to_delta.run(
+            spark,
+            settings,
+            secrets,
+            catalogs=load_config_catalogs(),
+            client_type_keys=load_client_type_keys(),
+            is_once=False,
+        ),
+    ]
+
+
 @contextmanager
 def _running_bridge(settings: Settings) -> Iterator[str]:
-    """Run the bridge in a thread of its own; yield where it listens.
+    """Run the bridge in a thread of its own; yield where its proxy listens.
 
     Raises: PipelineError, as the bridge raised it.
     """
@@ -169,9 +202,7 @@ def _running_bridge(settings: Settings) -> Iterator[str]:
     def serve() -> None:
         try:
             loop.run_until_complete(
-                server.serve(
-                    stop, lambda host, port: ready.set_result(f"{host}:{port}")
-                )
+                server.serve(stop, lambda *_: ready.set_result(_find_proxy(server)))
             )
         except BaseException as error:
             # Whatever it is, the demo waits for it to be said.
@@ -191,6 +222,18 @@ def _running_bridge(settings: Settings) -> Iterator[str]:
         thread.join()
 
 
+def _find_proxy(server: BridgeServer) -> str:
+    """Return where clients find the cluster, as bootstrap.servers."""
+    if server.proxy is None:
+        raise ValueError("the demo's bridge is a proxy")
+    return ",".join(server.proxy.brokers.addresses())
+
+
+def _list_configured(client_configs: DataFrame) -> set[str]:
+    rows = client_configs.select("client_id").distinct().collect()
+    return {row["client_id"] for row in rows}
+
+
 def _count_pushes(client_pushes: DataFrame) -> dict[str, int]:
     """Count the pushes of each client id that told its software and version."""
     has_software = (F.col("client_software_name") != "unknown") & (
@@ -198,22 +241,3 @@ def _count_pushes(client_pushes: DataFrame) -> dict[str, int]:
     )
     counts = client_pushes.where(has_software).groupBy("client_id").count().collect()
     return {row["client_id"]: row["count"] for row in counts}
-
-
-def _print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
-    metrics = spark.table("client_metrics")
-    clients = overview.select_clients(spark.table("clients"), metrics)
-    print(f"\nClients after {seconds:.0f} s\n")
-    print(format_rows(clients.drop("last_push", "state"), limit=_MAX_CLIENTS))
-    print("\nBusiest metrics\n")
-    busiest = overview.select_busiest_metrics(metrics).limit(_BUSIEST)
-    print(format_rows(busiest, limit=_BUSIEST))
-    tables = f"--set tables.root_path={folder}/tables"
-    query = '"select * from clients"'
-    print(
-        f"\nDelta tables: {folder}/tables\n\nTry next:\n"
-        f"  ./spark-submit.sh sql {query} {tables}\n"
-        f"  ./spark-submit.sh notebook notebooks/clients_overview.py {tables}\n"
-        f"  ./spark-submit.sh shell {tables}\n",
-        flush=True,
-    )

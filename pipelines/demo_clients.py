@@ -1,4 +1,4 @@
-"""Real Kafka clients for the demo: they connect, they push their metrics, no more."""
+"""Real Kafka clients for the demo: they exchange records, through the proxy."""
 
 import logging
 import threading
@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+# The one line that an application changes to have its configuration seen.
+from .clients import Consumer, Producer
+from .errors import MissingService
 
 PRODUCER = "producer"
 CONSUMER = "consumer"
@@ -14,6 +20,8 @@ _PRODUCER_NAMES = ("orders", "payments", "clickstream", "inventory", "audit")
 _CONSUMER_NAMES = ("billing", "shipping", "search-index", "fraud", "reports")
 _GROUPS = ("back-office", "analytics")
 _POLL_S = 0.2
+_TOPIC = "demo"
+_TOPIC_S = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +51,24 @@ def plan_clients(count: int) -> list[DemoClient]:
     return planned
 
 
+def create_topic(bootstrap_servers: str) -> None:
+    """Create the topic that the clients write and read.
+
+    Raises: MissingService where the cluster does not answer or refuses.
+    """
+    # It is no client of the demo's, so nothing is said of it.
+    config = {"bootstrap.servers": bootstrap_servers, "enable.metrics.push": False}
+    admin = AdminClient(config, logger=_make_quiet())
+    try:
+        admin.create_topics([NewTopic(_TOPIC, len(_GROUPS), 1)])[_TOPIC].result(
+            _TOPIC_S
+        )
+    except KafkaException as error:
+        raise MissingService(
+            f"Kafka at {bootstrap_servers}: no topic {_TOPIC}: {error.args[0].str()}"
+        ) from None
+
+
 @contextmanager
 def running_clients(
     clients: list[DemoClient], bootstrap_servers: str
@@ -63,31 +89,41 @@ def running_clients(
         yield
 
 
+def _make_quiet() -> logging.Logger:
+    quiet = logging.getLogger(f"{__name__}.librdkafka")
+    quiet.setLevel(logging.CRITICAL)
+    return quiet
+
+
 def _run_client(
     client: DemoClient, bootstrap_servers: str, stop: threading.Event
 ) -> None:
-    quiet = logging.getLogger(f"{__name__}.librdkafka")
-    quiet.setLevel(logging.CRITICAL)
     config = {
         "bootstrap.servers": bootstrap_servers,
         "client.id": client.client_id,
-        "logger": quiet,
+        "logger": _make_quiet(),
         "error_cb": _expect_error,
     }
     if client.client_type == PRODUCER:
-        producer = Producer(config)
-        while not stop.is_set():
-            producer.poll(_POLL_S)
-        producer.flush(_POLL_S)
+        _produce(Producer({**config, "linger.ms": 50}), client, stop)
         return
-    consumer = Consumer({**config, "group.id": client.group_id})
-    # The endpoint has no topics and no groups: the consumer looks for its coordinator
-    # in vain, and pushes its metrics all the same.
-    consumer.subscribe(["demo"])
+    consumer = Consumer(
+        {**config, "group.id": client.group_id, "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe([_TOPIC])
     while not stop.is_set():
         consumer.poll(_POLL_S)
     consumer.close()
 
 
+def _produce(producer: Producer, client: DemoClient, stop: threading.Event) -> None:
+    number = 0
+    while not stop.is_set():
+        number += 1
+        producer.produce(_TOPIC, f"{client.client_id} {number}", key=client.client_id)
+        producer.poll(_POLL_S)
+    producer.flush(_POLL_S)
+
+
 def _expect_error(_error: KafkaError) -> None:
-    """Take librdkafka's report that there is no coordinator; see above."""
+    """Take what librdkafka reports while the demo ends before its connections."""

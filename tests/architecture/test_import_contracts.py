@@ -52,7 +52,7 @@ BREAKS = [
         "import pipelines.errors",
     ),
     (
-        "only the command that pushes",
+        "only demo, push command",
         "pipelines/views.py",
         "import pipelines.clients.wire",
     ),

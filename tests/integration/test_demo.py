@@ -50,6 +50,9 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
     assert "org.apache.kafka.consumer." in printed
     assert "org.apache.kafka.producer." in printed
     assert re.search(r"\d+ pushes in Delta, \d of 6 clients", said)
+    assert re.search(
+        r"orders-1 +producer +client.id=orders-1 linger.ms=50 +\d", printed
+    )
     tables = re.search(r"Delta tables: (\S+)", printed).group(1)
     assert (tmp_path / tables / "client_metrics" / "_delta_log").is_dir()
     assert "./spark-submit.sh sql" in printed

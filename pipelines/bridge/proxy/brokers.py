@@ -42,6 +42,10 @@ class Brokers:
         """By node id."""
         return self._known
 
+    def addresses(self) -> list[str]:
+        """Return host and port of each port of ours, as bootstrap.servers has them."""
+        return [f"{self._advertised_host}:{one.port}" for one in self._known.values()]
+
     def find_address(self, node_id: int, host: str, port: int) -> Address:
         """Return what clients are told of a broker; a new one is listened for first."""
         known = self._known.get(node_id)
