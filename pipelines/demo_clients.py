@@ -57,7 +57,10 @@ def create_topic(bootstrap_servers: str) -> None:
     Raises: MissingService where the cluster does not answer or refuses.
     """
     # It is no client of the demo's, so nothing is said of it.
-    config = {"bootstrap.servers": bootstrap_servers, "enable.metrics.push": False}
+    config: dict[str, str | int | float | bool] = {
+        "bootstrap.servers": bootstrap_servers,
+        "enable.metrics.push": False,
+    }
     admin = AdminClient(config, logger=_make_quiet())
     try:
         admin.create_topics([NewTopic(_TOPIC, len(_GROUPS), 1)])[_TOPIC].result(
