@@ -44,7 +44,7 @@ class BatchTables:
     ) -> None:
         """Append the files of a micro-batch."""
         row_count = batch.count_rows(contract.name)
-        with self._observed(contract, row_count):
+        with self.observed(contract, row_count):
             if row_count:
                 location = self.locations[contract.name]
                 files = batch.iter_files(contract.name)
@@ -61,12 +61,12 @@ class BatchTables:
         is_gone: str | None = None,
     ) -> None:
         """Commit changes, if there are any; the observer is told in any case."""
-        with self._observed(contract, row_count):
+        with self.observed(contract, row_count):
             if row_count:
                 changes.commit(rows, is_gone=is_gone)
 
     @contextmanager
-    def _observed(self, contract: TableContract, row_count: int) -> Iterator[None]:
+    def observed(self, contract: TableContract, row_count: int) -> Iterator[None]:
         """Tell the observer what is about to be written, and that it is."""
         self.observer(f"before {contract.name}", row_count)
         yield

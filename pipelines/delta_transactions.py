@@ -4,7 +4,7 @@ They are reached through py4j, are not public, and change with the pinned versio
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -63,6 +63,23 @@ def parse_actions(jvm: Any, actions: Iterable[dict[str, object]]) -> Any:  # noq
     for action in actions:
         made.add(parser.fromJson(json.dumps(action)))
     return made
+
+
+def find_files(snapshot: Any, names: Collection[str]) -> Any:  # noqa: ANN401 - objects of the JVM
+    """Return a Java list of the AddFile actions of some files.
+
+    Args:
+        snapshot: Of a table.
+        names: Last parts of their paths; Delta makes them of UUIDs.
+    """
+    quoted = ", ".join(f"'{name}'" for name in names)
+    is_named = f"element_at(split(path, '/'), -1) IN ({quoted})"
+    return snapshot.allFiles().where(is_named).collectAsList()
+
+
+def as_scala(jvm: Any, java_list: Any) -> Any:  # noqa: ANN401 - objects of the JVM
+    """Return a Java list as a Seq of Scala."""
+    return jvm.scala.jdk.javaapi.CollectionConverters.asScala(java_list).toSeq()
 
 
 def companion(package: Any, name: str) -> Any:  # noqa: ANN401 - objects of the JVM

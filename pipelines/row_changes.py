@@ -18,7 +18,9 @@ from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
 from .delta_transactions import (
     MILLISECOND_NS,
+    as_scala,
     companion,
+    find_files,
     parse_actions,
     read_transaction,
     start_transaction,
@@ -102,7 +104,7 @@ class RowChanges:
         assert isinstance(written, JvmDataFrame)  # noqa: S101 - the job has no Connect
         added = self._started.writeFiles(written._jdf)  # noqa: SLF001 - as in start_transaction
         operations = companion(self._delta.DeltaOperations, "ManualUpdate")
-        self._started.commit(added.concat(self._as_scala(actions)), operations)
+        self._started.commit(added.concat(as_scala(self._jvm, actions)), operations)
 
     def _mark(self, marked: DataFrame) -> Iterator[Any]:
         """Mark rows in deletion vectors; return the actions that say so."""
@@ -110,7 +112,8 @@ class RowChanges:
         if not paths:
             return
         commands = self._delta.commands
-        files = self._find_files(paths)
+        names = {path.rpartition("/")[2] for path in paths}
+        files = as_scala(self._jvm, find_files(self._snapshot, names))
         assert isinstance(marked, JvmDataFrame)  # noqa: S101 - as in commit
         literals = self._jvm.org.apache.spark.sql.catalyst.expressions
         vectors = commands.DeletionVectorBitmapGenerator.buildRowIndexSetsForFilesMatchingCondition(  # noqa: E501 - its name
@@ -138,14 +141,6 @@ class RowChanges:
                 yield both.productElement(0)
                 yield both.productElement(1)
 
-    def _find_files(self, paths: list[str]) -> Any:  # noqa: ANN401 - a Seq of AddFile
-        """Return the AddFile actions of files; Delta names them by UUIDs."""
-        names = {path.rpartition("/")[2] for path in paths}
-        quoted = ", ".join(f"'{name}'" for name in names)
-        is_named = f"element_at(split(path, '/'), -1) IN ({quoted})"
-        files = self._snapshot.allFiles().where(is_named).collectAsList()
-        return self._as_scala(files)
-
     def _name_transaction(self) -> Any:  # noqa: ANN401 - an action
         seen = {
             "appId": self._app_id,
@@ -157,10 +152,6 @@ class RowChanges:
     def _column(self, name: str) -> Any:  # noqa: ANN401 - an Option of a Column
         column = self._jvm.org.apache.spark.sql.functions.col(name)
         return self._jvm.scala.Option.apply(column)
-
-    def _as_scala(self, java_list: Any) -> Any:  # noqa: ANN401 - the same
-        converters = self._jvm.scala.jdk.javaapi.CollectionConverters
-        return converters.asScala(java_list).toSeq()
 
     def _as_java(self, scala_sequence: Any) -> Any:  # noqa: ANN401 - the same
         return self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(scala_sequence)

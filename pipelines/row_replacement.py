@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
-from .delta_transactions import companion, parse_actions
+from .delta_transactions import as_scala, companion, find_files, parse_actions
 from .table_files import check_writable, read_file, store_file
 from .tables import TableContract
 from .transforms.row_digests import FILE_NAME, PUSH
@@ -103,11 +103,15 @@ class Replacement:
         location = self._log.dataPath().toString()
         metadata = self._transaction.metadata().json()
         check_writable(self._contract, location, metadata)
-        removed = self._find_files(file_names)
+        removed = (
+            find_files(self._snapshot, file_names)
+            if file_names
+            else self._jvm.java.util.ArrayList()
+        )
         # The files as they are listed: no predicate that an append could meet.
         old = self._log.createDataFrame(
             self._snapshot,
-            self._as_scala(removed),
+            as_scala(self._jvm, removed),
             False,
             self._jvm.scala.Option.empty(),
         )
@@ -125,7 +129,7 @@ class Replacement:
         manual_update = companion(
             self._jvm.org.apache.spark.sql.delta, "DeltaOperations$ManualUpdate"
         )
-        self._transaction.commit(self._as_scala(actions), manual_update)
+        self._transaction.commit(as_scala(self._jvm, actions), manual_update)
 
     def _store_files(self, location: str, encoded: DataFrame) -> JavaObject:
         """Write the files into the table's folder; return actions that add them."""
@@ -139,16 +143,3 @@ class Replacement:
         finally:
             kept.unpersist()
         return parse_actions(self._jvm, added)
-
-    def _find_files(self, file_names: Sequence[str]) -> JavaObject:
-        """Return a Java list of the AddFile actions of some files."""
-        if not file_names:
-            return self._jvm.java.util.ArrayList()
-        quoted = ", ".join(f"'{name}'" for name in file_names)
-        is_named = f"element_at(split(path, '/'), -1) IN ({quoted})"
-        return self._snapshot.allFiles().where(is_named).collectAsList()
-
-    def _as_scala(self, java_list: JavaObject) -> JavaObject:
-        return self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(
-            java_list
-        ).toSeq()

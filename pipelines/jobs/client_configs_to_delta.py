@@ -19,17 +19,13 @@ from pipelines.client_config_tables import (
 )
 from pipelines.config_batches import BatchWriter
 from pipelines.config_catalogs import Catalogs
-from pipelines.job_starts import Ledger, decide_start
-from pipelines.kafka_connection import spark_source_options
-from pipelines.kafka_positions import read_topic_bounds
+from pipelines.job_records import open_records
+from pipelines.job_starts import Ledger
 from pipelines.secret_references import SecretReader
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.setting_records import Settings
-from pipelines.sources import read_kafka
 from pipelines.table_columns import BODY, SUBSCRIPTION, names
 from pipelines.table_layouts import layout_of
-from pipelines.table_locations import qualify_path
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import QUARANTINE
 from udfs.spark_configs import ConfigTables, make_client_type_keys
 
@@ -72,26 +68,15 @@ def run(
     Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
         UnresolvedSecret; nothing has been read then.
     """
-    job, topic = settings.client_configs_to_delta, settings.topics.configs
-    options = spark_source_options(settings.kafka, secrets)
-    bounds = read_topic_bounds(spark, options, topic)
-    ensure_tables(spark, settings.tables, CONTRACTS)
-    checkpoint_location = qualify_path(spark, job.checkpoint_location)
-    start = decide_start(
+    job = settings.client_configs_to_delta
+    opened = open_records(
         spark,
-        settings.tables,
+        settings,
+        secrets,
         LEDGER,
-        topic,
-        bounds,
-        checkpoint_location=checkpoint_location,
-        starting_offsets=job.starting_offsets,
-    )
-    records = read_kafka(
-        spark,
-        options,
-        topic=topic,
-        starting_offsets=start.starting_offsets_json,
-        max_offsets_per_trigger=job.max_offsets_per_trigger,
+        job=job,
+        topic=settings.topics.configs,
+        contracts=CONTRACTS,
     )
     listener = BatchListener(JOB_NAME, on_batch, rows_name="configurations")
     spark.streams.addListener(listener)
@@ -99,16 +84,16 @@ def run(
         settings=settings.tables,
         tables=find_batch_tables(spark, settings.tables, CONTRACTS, observer),
         layouts=make_config_tables(
-            settings, catalogs, client_type_keys, floors=start.floors
+            settings, catalogs, client_type_keys, floors=opened.start.floors
         ),
         has_references=job.store_defaults == "references",
         note_counts=listener.note_counts,
     )
     return sinks.start_batches(
-        records,
+        opened.records,
         writer.write,
         query_name=JOB_NAME,
-        checkpoint_location=checkpoint_location,
+        checkpoint_location=opened.checkpoint_location,
         trigger_interval_ms=None if is_once else job.trigger_interval_ms,
     )
 

@@ -4,8 +4,7 @@ A micro-batch writes client_metrics, quarantine, client_instances and, last, the
 client_pushes. It may run again from any point: see `sinks` and `job_starts`.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,31 +13,24 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines import sinks
 from pipelines.batch_files import BatchFiles, read_batch_files
 from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
+from pipelines.batch_tables import BatchTables, find_batch_tables
 from pipelines.instance_writer import InstanceWriter
-from pipelines.job_starts import JobStart, Ledger, decide_start
-from pipelines.kafka_connection import spark_source_options
-from pipelines.kafka_positions import read_topic_bounds
+from pipelines.job_records import open_records
+from pipelines.job_starts import JobStart, Ledger
 from pipelines.local_files import LocalFolders
 from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
-from pipelines.sources import read_kafka
 from pipelines.table_columns import BODY, EVENT_DATE
-from pipelines.table_files import append_files
 from pipelines.table_layouts import layout_of
 from pipelines.table_locations import (
     find_local_path,
-    identify_table,
-    locate_table,
-    qualify_path,
 )
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
     CONTRACTS,
     QUARANTINE,
-    TableContract,
 )
 from pipelines.transforms.client_instances import PUSH_COLUMNS
 from udfs.spark import PushTables, encode_push_files
@@ -74,48 +66,35 @@ def run(
     Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
         UnresolvedSecret; nothing has been read then.
     """
-    job, topic = settings.client_telemetry_to_delta, settings.topics.telemetry
-    options = spark_source_options(settings.kafka, secrets)
-    bounds = read_topic_bounds(spark, options, topic)
-    ensure_tables(spark, settings.tables, CONTRACTS)
-    checkpoint_location = qualify_path(spark, job.checkpoint_location)
-    start = decide_start(
+    job = settings.client_telemetry_to_delta
+    opened = open_records(
         spark,
-        settings.tables,
+        settings,
+        secrets,
         LEDGER,
-        topic,
-        bounds,
-        checkpoint_location=checkpoint_location,
-        starting_offsets=job.starting_offsets,
-    )
-    records = read_kafka(
-        spark,
-        options,
-        topic=topic,
-        starting_offsets=start.starting_offsets_json,
-        max_offsets_per_trigger=job.max_offsets_per_trigger,
+        job=job,
+        topic=settings.topics.telemetry,
+        contracts=CONTRACTS,
     )
     listener = BatchListener(JOB_NAME, on_batch, rows_name="points")
     spark.streams.addListener(listener)
-    tables = {c.name: identify_table(spark, settings.tables, c) for c in CONTRACTS}
-    locations = {c.name: locate_table(spark, settings.tables, c) for c in CONTRACTS}
+    tables = find_batch_tables(spark, settings.tables, CONTRACTS, observer)
     writer = _BatchWriter(
-        locations=locations,
-        layouts=_layouts(start, job.max_decompressed_bytes),
-        store=_find_folders(spark, locations),
+        tables=tables,
+        layouts=_layouts(opened.start, job.max_decompressed_bytes),
+        store=_find_folders(spark, tables.locations),
         instances=InstanceWriter(
-            table=tables[CLIENT_INSTANCES.name],
-            location=locations[CLIENT_INSTANCES.name],
-            ledger=tables[CLIENT_PUSHES.name],
+            table=tables.names[CLIENT_INSTANCES.name],
+            location=tables.locations[CLIENT_INSTANCES.name],
+            ledger=tables.names[CLIENT_PUSHES.name],
         ),
-        observer=observer,
         listener=listener,
     )
     return sinks.start_batches(
-        records,
+        opened.records,
         writer.write,
         query_name=JOB_NAME,
-        checkpoint_location=checkpoint_location,
+        checkpoint_location=opened.checkpoint_location,
         trigger_interval_ms=None if is_once else job.trigger_interval_ms,
     )
 
@@ -124,13 +103,11 @@ def run(
 class _BatchWriter:
     """Writes micro-batches; what it needs beside them stays the same for a query."""
 
-    locations: Mapping[str, str]
-    """Contract name to folder."""
+    tables: BatchTables
     layouts: PushTables
     store: LocalFolders | None
     """Writes files where the tables are; null where only Hadoop can."""
     instances: InstanceWriter
-    observer: sinks.Observer
     listener: BatchListener
 
     def write(self, records: DataFrame, batch_id: int) -> None:
@@ -151,28 +128,16 @@ class _BatchWriter:
             self._write_tables(read_batch_files(encoded), transaction)
 
     def _write_tables(self, batch: BatchFiles, transaction: sinks.Transaction) -> None:
-        self._append(batch, CLIENT_METRICS, transaction)
-        self._append(batch, QUARANTINE, transaction)
+        self.tables.append(batch, CLIENT_METRICS, transaction)
+        self.tables.append(batch, QUARANTINE, transaction)
         self._merge_instances(batch, transaction)
-        self._append(batch, CLIENT_PUSHES, transaction)
+        self.tables.append(batch, CLIENT_PUSHES, transaction)
         self.listener.note_counts(
             transaction.batch_id,
             rows=batch.count_rows(CLIENT_METRICS.name),
             quarantined=batch.count_rows(QUARANTINE.name),
         )
-        self.observer("before commit", batch.records)
-
-    def _append(
-        self, batch: BatchFiles, contract: TableContract, transaction: sinks.Transaction
-    ) -> None:
-        row_count = batch.count_rows(contract.name)
-        with self._observed(contract, row_count):
-            if row_count:
-                location = self.locations[contract.name]
-                files = batch.iter_files(contract.name)
-                append_files(
-                    batch.encoded.sparkSession, contract, location, files, transaction
-                )
+        self.tables.observer("before commit", batch.records)
 
     def _merge_instances(
         self, batch: BatchFiles, transaction: sinks.Transaction
@@ -180,15 +145,8 @@ class _BatchWriter:
         """Merge the client instances that this batch changes; mostly there are none."""
         session = batch.encoded.sparkSession
         changes = self.instances.find_changes(session, batch.deciding, transaction)
-        with self._observed(CLIENT_INSTANCES, changes.row_count):
+        with self.tables.observed(CLIENT_INSTANCES, changes.row_count):
             self.instances.merge(session, changes, transaction)
-
-    @contextmanager
-    def _observed(self, contract: TableContract, row_count: int) -> Iterator[None]:
-        """Tell the observer what is about to be written, and that it is."""
-        self.observer(f"before {contract.name}", row_count)
-        yield
-        self.observer(f"after {contract.name}", row_count)
 
 
 def _find_folders(
