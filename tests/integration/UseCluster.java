@@ -86,9 +86,7 @@ public class UseCluster {
         admin.incrementalAlterConfigs(
                 Map.of(resource, List.of(new AlterConfigOp(entry, AlterConfigOp.OpType.SET))))
             .all().get();
-        String set = admin.describeConfigs(List.of(resource)).all().get().get(resource)
-            .get("retention.ms").value();
-        check(set.equals("123456"), "retention.ms " + set);
+        waitForRetention(admin, resource, "123456");
         ClientQuotaEntity entity = new ClientQuotaEntity(Map.of("client-id", run));
         admin.alterClientQuotas(List.of(new ClientQuotaAlteration(
             entity, List.of(new ClientQuotaAlteration.Op("producer_byte_rate", 1e9)))))
@@ -99,6 +97,18 @@ public class UseCluster {
         check(admin.describeMetadataQuorum().quorumInfo().get().leaderId() > 0, "a leader");
         admin.listConsumerGroups().all().get();
         admin.deleteTopics(List.of(topic)).all().get();
+    }
+
+    /** Any broker may answer, and learns of the change a moment after its controller did. */
+    static void waitForRetention(Admin admin, ConfigResource resource, String wanted)
+            throws Exception {
+        long end = System.nanoTime() + 60_000_000_000L;
+        String seen;
+        do {
+            seen = admin.describeConfigs(List.of(resource)).all().get().get(resource)
+                .get("retention.ms").value();
+            check(System.nanoTime() < end, "retention.ms " + seen);
+        } while (!seen.equals(wanted));
     }
 
     static void write(KafkaProducer<String, String> producer, String topic, String prefix)
