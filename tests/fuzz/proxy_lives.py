@@ -231,7 +231,10 @@ class Proxy:
         served = ServedRequest(api=PUSH_TELEMETRY_API, handle=answer, is_counted=True)
         handlers = RequestHandlers([served])
         healthy = PublisherSigns(
-            waits_since_s=None, acknowledged_s=None, refused_s=None
+            waits_since_s=None,
+            acknowledged_s=None,
+            refused_s=None,
+            holds_records=False,
         )
         rules = ProxyRules(
             handlers=handlers,

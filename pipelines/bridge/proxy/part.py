@@ -143,6 +143,7 @@ class ProxyPart:
                 waits_since_s=publisher.waits_since_s,
                 acknowledged_s=publisher.acknowledged_s,
                 refused_s=publisher.refused_s,
+                holds_records=publisher.held_bytes > 0,
             )
 
         return ProxyRules(

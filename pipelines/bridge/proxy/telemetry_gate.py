@@ -1,15 +1,16 @@
 """Whether a push may be tried now, or is refused at once; pure, the clock comes in.
 
 A push shares its connection with data, whose answers must wait for it. So while the
-telemetry Kafka is known not to answer, one push in a while is tried, and the others
-are refused at once.
+telemetry Kafka is known not to answer, pushes are refused at once. Records that the
+publisher still holds tell when it answers again; only where it holds none, one push in
+a while is tried.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 RETRY_S = 1.0
-"""Between two pushes that are tried while Kafka does not answer."""
+"""Between two pushes that are tried while Kafka does not answer and nothing is held."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,8 @@ class PublisherSigns:
     """When the oldest record was sent that Kafka has not answered."""
     acknowledged_s: float | None
     refused_s: float | None
+    holds_records: bool
+    """Records are on their way to Kafka, also such whose push has been refused."""
 
 
 class TelemetryGate:
@@ -42,16 +45,18 @@ class TelemetryGate:
 
     def is_open(self, now_s: float) -> bool:
         """Say whether a push that comes now is tried."""
-        if not self._is_silent(now_s):
+        signs = self._read_signs()
+        if not self._is_silent(signs, now_s):
             self._tried_s = None
             return True
+        if signs.holds_records:
+            return False
         if self._tried_s is not None and now_s - self._tried_s < RETRY_S:
             return False
         self._tried_s = now_s
         return True
 
-    def _is_silent(self, now_s: float) -> bool:
-        signs = self._read_signs()
+    def _is_silent(self, signs: PublisherSigns, now_s: float) -> bool:
         if signs.waits_since_s is not None:
             since_s = signs.waits_since_s
             if signs.acknowledged_s is not None:

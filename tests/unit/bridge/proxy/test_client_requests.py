@@ -25,8 +25,12 @@ PUSH_FRAME = (
     struct.pack(">hhih", PUSH, 0, 7, -1) + b"\0" + bytes(16) + bytes(6) + b"\x01\0"
 )
 THROTTLED = ErrorCode.throttling_quota_exceeded.value
-SILENT = PublisherSigns(waits_since_s=None, acknowledged_s=None, refused_s=1.0)
-HEALTHY = PublisherSigns(waits_since_s=None, acknowledged_s=1.0, refused_s=None)
+SILENT = PublisherSigns(
+    waits_since_s=None, acknowledged_s=None, refused_s=1.0, holds_records=False
+)
+HEALTHY = PublisherSigns(
+    waits_since_s=None, acknowledged_s=1.0, refused_s=None, holds_records=False
+)
 
 
 class Client:

@@ -3,33 +3,36 @@ import pytest
 from pipelines.bridge.proxy.telemetry_gate import PublisherSigns, TelemetryGate
 
 
-def signs(waits=None, acknowledged=None, refused=None):
+def signs(waits=None, acknowledged=None, refused=None, *, holds=False):
     return PublisherSigns(
-        waits_since_s=waits, acknowledged_s=acknowledged, refused_s=refused
+        waits_since_s=waits,
+        acknowledged_s=acknowledged,
+        refused_s=refused,
+        holds_records=holds or waits is not None,
     )
 
 
 @pytest.mark.parametrize(
-    ("seen", "is_silent"),
+    ("seen", "tried"),
     [
-        (signs(), False),
-        (signs(waits=99.95), False),
-        (signs(waits=99.8), True),
-        (signs(waits=99.8, acknowledged=99.95), False),
-        (signs(acknowledged=50, refused=40), False),
-        (signs(acknowledged=40, refused=50), True),
-        (signs(refused=50), True),
+        (signs(), 10 * [True]),
+        (signs(waits=99.95), [True] + 9 * [False]),
+        (signs(waits=99.8), 10 * [False]),
+        (signs(waits=99.8, acknowledged=99.95), [True] + 9 * [False]),
+        (signs(acknowledged=50, refused=40), 10 * [True]),
+        (signs(acknowledged=40, refused=50), [True] + 9 * [False]),
+        (signs(refused=50), [True] + 9 * [False]),
+        (signs(refused=50, holds=True), 10 * [False]),
+        (signs(acknowledged=50, refused=40, holds=True), 10 * [True]),
     ],
 )
-def test_a_push_is_tried_once_a_second_while_kafka_is_silent(seen, is_silent):
+def test_while_kafka_is_silent_a_push_is_tried_only_where_nothing_else_would_tell(
+    seen, tried
+):
     gate = TelemetryGate(lambda: seen, answer_s=0.1)
-    tried = [gate.is_open(100.0 + tenth / 10) for tenth in range(10)]
-    still_fresh = seen.waits_since_s == 99.95 or seen.acknowledged_s == 99.95
-    if is_silent:
-        assert tried == [True] + 9 * [False]
+    assert [gate.is_open(100.0 + tenth / 10) for tenth in range(10)] == tried
+    if seen.refused_s == 50 and not seen.holds_records:
         assert gate.is_open(101.0)
-    elif not still_fresh:
-        assert all(tried)
 
 
 def test_everything_is_tried_again_once_kafka_answers():
