@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -97,9 +98,10 @@ class BridgeProcess:
             with error:
                 return error.code, error.read().decode()
 
-    def fetch_until(self, path, status, within_s=PATIENCE_S):
-        """Ask again and again until a page has this status; return the seconds."""
-        started = time.monotonic()
+    def fetch_until(self, path, status):
+        """Ask again and again until a page has this status."""
+        deadline = time.monotonic() + PATIENCE_S
+        never = threading.Event()
         while self.fetch(path)[0] != status:
-            assert time.monotonic() - started < within_s, f"{path} is not {status}"
-        return time.monotonic() - started
+            assert time.monotonic() < deadline, f"{path} is not {status}"
+            never.wait(0.05)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, TopicPartition
 
+from tests.integration.topics import find_partitions
+
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 60
 
@@ -67,7 +69,7 @@ def read_topic(kafka, topic):
     )
     records = []
     try:
-        for number in consumer.list_topics(topic).topics[topic].partitions:
+        for number in find_partitions(consumer, topic):
             partition = TopicPartition(topic, number, 0)
             _, end = consumer.get_watermark_offsets(partition)
             consumer.assign([partition])

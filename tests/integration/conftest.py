@@ -1,3 +1,4 @@
+import gc
 import logging
 import os
 import subprocess
@@ -11,7 +12,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from pipelines.embedded import EmbeddedKafka
-from tests.spark.local_session import start_session
+from tests.integration.topics import find_partitions, make_topic
+from tests.spark.local_session import start_quick_session
 
 PATIENCE_S = 60
 
@@ -28,12 +30,14 @@ def kafka(java):
     """One real broker for all tests of the session; each test names its own topics."""
     with EmbeddedKafka(java=java) as cluster:
         yield cluster
+        # A client that only a cycle of references keeps would look for it ever after.
+        gc.collect()
 
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory):
     """A session in this process; it ends with the file that asked for it."""
-    session = start_session(tmp_path_factory.mktemp("warehouse"))
+    session = start_quick_session(tmp_path_factory.mktemp("warehouse"))
     yield session
     session.stop()
 
@@ -44,7 +48,7 @@ def create_topic():
 
     def create(servers, topic, **config):
         admin = AdminClient({"bootstrap.servers": servers, **config})
-        admin.create_topics([NewTopic(topic, 1)])[topic].result(PATIENCE_S)
+        make_topic(admin, NewTopic(topic, 1))
 
     return create
 
@@ -73,7 +77,7 @@ def consume_one():
         consumer = Consumer(
             {"bootstrap.servers": servers, "group.id": "unused", **config}
         )
-        partitions = consumer.list_topics(topic, PATIENCE_S).topics[topic].partitions
+        partitions = find_partitions(consumer, topic)
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
         record = consumer.poll(PATIENCE_S)
         consumer.close()

@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 
 from tests.integration.error_code_cases import JAVA, LIBRDKAFKA, OLD_JAVA
 from tests.integration.java_clients import RELEASES, find_jars
+from tests.integration.kafka_commands import SHORT_LIVED
 
 CLIENT_IDS = {
     LIBRDKAFKA: "rdkafka-producer",
@@ -48,7 +49,8 @@ async def librdkafka_client(port):
 @contextlib.asynccontextmanager
 async def java_client(release, port):
     process = await asyncio.create_subprocess_exec(
-        find_java(), "-cp", find_jars(release), str(PROGRAM), f"127.0.0.1:{port}",
+        *(find_java(), *SHORT_LIVED, "-cp", find_jars(release)),
+        *(str(PROGRAM), f"127.0.0.1:{port}"),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip

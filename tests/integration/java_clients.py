@@ -9,7 +9,7 @@ from pathlib import Path
 from pipelines.embedded.installation import JARS_PATH
 from tests.bench.outage import frozen
 from tests.integration.bridge_support import make_settings, running_bridge
-from tests.integration.kafka_commands import configure
+from tests.integration.kafka_commands import SHORT_LIVED, configure
 from tests.integration.push_reader import CODECS, PATIENCE_S, Pushes, PushReader
 
 PROGRAM = Path(__file__).with_name("PushToEachBridge.java")
@@ -41,7 +41,7 @@ def find_jars(release):
 @contextlib.contextmanager
 def java_process(java, release, bridges, end, log):
     """Run clients of one release for each bridge; the block may end them in order."""
-    command = [java, "-XX:TieredStopAtLevel=1", "-cp", find_jars(release), str(PROGRAM)]
+    command = [java, *SHORT_LIVED, "-cp", find_jars(release), str(PROGRAM)]
     command += [end, *(word for pair in bridges.items() for word in pair)]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log

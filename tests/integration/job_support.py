@@ -14,6 +14,7 @@ from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
 from pipelines.table_locations import identify_table
 from tests.bench.generated_pushes import java_push
+from tests.integration.topics import make_topic
 from tests.spark.telemetry_records import make_headers
 
 FLUSH_TIMEOUT_S = 60
@@ -24,8 +25,7 @@ CODECS = {"none": bytes, "zstd": zstandard.ZstdCompressor().compress}
 def create_topic(bootstrap_servers, topic, partitions=3):
     """Create a topic and wait until it is there."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
-    made = admin.create_topics([NewTopic(topic, partitions, 1)])
-    made[topic].result(FLUSH_TIMEOUT_S)
+    make_topic(admin, NewTopic(topic, partitions, 1))
 
 
 def make_settings(bootstrap_servers, topic, folder, *overrides):

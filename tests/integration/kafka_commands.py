@@ -2,16 +2,20 @@
 
 import subprocess
 
-from pipelines.embedded.installation import JARS_PATH
+from pipelines.embedded.installation import CACHE_PATH, JARS_PATH, find_installation
 
 PATIENCE_S = 60
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of a JVM that lives for seconds: most of its work is to begin."""
 
 
 def configure(java, endpoint, *words):
     """Run kafka-configs.sh --entity-type client-metrics; returns (code, output)."""
+    kafka = find_installation(java, JARS_PATH, CACHE_PATH)
     done = subprocess.run(
         [
-            java, "-XX:TieredStopAtLevel=1", "-cp", f"{JARS_PATH}/*",
+            java, *SHORT_LIVED, *kafka.cache.archive_arguments(),
+            "-cp", ":".join(map(str, kafka.jars)),
             "kafka.admin.ConfigCommand", "--bootstrap-server", endpoint,
             "--entity-type", "client-metrics", *words,
         ],

@@ -14,7 +14,7 @@ import sys
 from pipelines.jobs import client_telemetry_to_delta
 from pipelines.secret_references import SecretReader
 from tests.integration.job_support import make_settings
-from tests.spark.local_session import start_session
+from tests.spark.local_session import start_quick_session
 
 
 def main(folder, checkpoint, servers, topic, batch_pushes, point, occurrence):
@@ -39,7 +39,7 @@ def main(folder, checkpoint, servers, topic, batch_pushes, point, occurrence):
         f"client_telemetry_to_delta.checkpoint_location={folder}/{checkpoint}",
         f"client_telemetry_to_delta.max_offsets_per_trigger={limit}",
     )
-    spark = start_session(
+    spark = start_quick_session(
         f"{folder}/warehouse", "--conf", f"spark.local.dir={folder}/spark"
     )
     query = client_telemetry_to_delta.run(

@@ -167,9 +167,9 @@ def run(kills, folder, chance, say, batch_pushes=60):
 
 
 def _compare(folder, servers, expected):
-    from tests.spark.local_session import start_session
+    from tests.spark.local_session import start_quick_session
 
-    spark = start_session(f"{folder}/warehouse")
+    spark = start_quick_session(f"{folder}/warehouse")
     try:
         settings = make_settings(servers, TOPIC, folder)
         return find_differences(spark, settings, expected)

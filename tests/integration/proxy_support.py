@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.integration.bridge_support import make_settings
+from tests.integration.topics import make_topic
 
 PATIENCE_S = 60
 SUBSCRIPTION = 'subscriptions=[{name="s",metrics=["*"],interval_ms=300,match=[]}]'
@@ -44,8 +45,7 @@ class ProxiedClients:
     def create_topic(self, partitions, replicas, **config):
         name = f"data-{uuid.uuid4()}"
         new = NewTopic(name, partitions, replicas, config=config)
-        self.admin.create_topics([new])[name].result(PATIENCE_S)
-        return name
+        return make_topic(self.admin, new)
 
     def producer(self, client_id, **config):
         return Producer({**self.base, "client.id": client_id, **config}, logger=QUIET)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, TopicPartition
 
+from tests.integration.topics import find_partitions
+
 NONE, THROTTLED, UNKNOWN_SUBSCRIPTION = 0, 89, 117
 UNANSWERED = None
 PUSH_ID = struct.Struct(">IIQ")
@@ -150,7 +152,7 @@ def count_stored(servers, topic):
     )
     stored = Counter()
     try:
-        for number in reader.list_topics(topic, PATIENCE_S).topics[topic].partitions:
+        for number in find_partitions(reader, topic):
             partition = TopicPartition(topic, number, 0)
             _, end = reader.get_watermark_offsets(partition, PATIENCE_S)
             reader.assign([partition])

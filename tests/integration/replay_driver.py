@@ -14,7 +14,7 @@ from pipelines import replay_results
 from pipelines.jobs import replay_pushes
 from pipelines.time_ranges import TimeRange, parse_moment
 from tests.integration.job_support import make_settings
-from tests.spark.local_session import start_session
+from tests.spark.local_session import start_quick_session
 
 
 def main(folder, servers, topic, start, end, limit, point, occurrence):
@@ -32,7 +32,7 @@ def main(folder, servers, topic, start, end, limit, point, occurrence):
     settings = make_settings(
         servers, topic, folder, f"replay_pushes.max_pushes_per_commit={limit}"
     )
-    spark = start_session(
+    spark = start_quick_session(
         f"{folder}/warehouse", "--conf", f"spark.local.dir={folder}/spark"
     )
     span = TimeRange(parse_moment(start), parse_moment(end))

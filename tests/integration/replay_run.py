@@ -157,11 +157,11 @@ def main():
     parser.add_argument("--feed", type=int, default=50, help="pushes each half second")
     parser.add_argument("--folder", type=Path)
     arguments = parser.parse_args()
-    from tests.spark.local_session import start_session
+    from tests.spark.local_session import start_quick_session
 
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="replay-run-"))
     print(f"tables and checkpoints in {folder}")
-    spark = start_session(f"{folder}/warehouse")
+    spark = start_quick_session(f"{folder}/warehouse")
     try:
         with EmbeddedKafka(java=_java()) as kafka:
             outcome = run(

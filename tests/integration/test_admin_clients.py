@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.embedded.installation import JARS_PATH
 from tests.integration.bridge_support import make_settings, running_bridge
+from tests.integration.kafka_commands import SHORT_LIVED
 
 PROGRAM = Path(__file__).with_name("AdministerSubscriptions.java")
 SPARK_JARS_PATH = JARS_PATH.parent / "spark"
@@ -40,7 +41,7 @@ def test_admin_client_sets_lists_describes_and_deletes(compiling_java, kafka, re
     with running_bridge(settings) as (_, endpoint):
         done = subprocess.run(
             [
-                compiling_java, "-cp", ":".join(map(str, jars)), str(PROGRAM),
+                *(compiling_java, *SHORT_LIVED), "-cp", ":".join(map(str, jars)), str(PROGRAM),
                 endpoint, f"s-{uuid.uuid4()}",
             ],
             check=True, capture_output=True, text=True, timeout=PATIENCE_S,

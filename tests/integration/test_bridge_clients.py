@@ -13,6 +13,7 @@ from pipelines.bridge.server import BridgeServer
 from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
 from tests.integration.config_support import read_topic
+from tests.integration.topics import find_partitions
 
 CLIENTS = ("producer-1", "consumer-1")
 PUSHES = 2
@@ -125,7 +126,7 @@ def test_each_client_keeps_its_instance_and_its_partition(pushed):
 def test_created_topic_is_as_the_settings_say(pushed, kafka, topic):
     assert pushed[1]
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-    assert len(admin.list_topics(topic).topics[topic].partitions) == 3
+    assert len(find_partitions(admin, topic)) == 3
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     config = admin.describe_configs([resource])[resource].result()
     assert config["retention.ms"].value == "3600000"

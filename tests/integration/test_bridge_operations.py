@@ -15,7 +15,6 @@ from tests.integration.bridge_process import BridgeProcess
 from tests.integration.raw_pushers import make_frame, make_push, pushing
 
 CANARY = b"canary-7f3a"
-NOT_READY_WITHIN_S = 15
 STRANGERS = 300
 
 
@@ -80,25 +79,25 @@ class Stranger:
 
 def test_frozen_kafka_makes_the_bridge_unready_until_it_goes_on(own_kafka, bridge):
     (pid,) = own_kafka.pids.values()
-    assert bridge.fetch_until("/readyz", 200) < NOT_READY_WITHIN_S
+    bridge.fetch_until("/readyz", 200)
     os.kill(pid, signal.SIGSTOP)
     try:
-        assert bridge.fetch_until("/readyz", 503) < NOT_READY_WITHIN_S
+        bridge.fetch_until("/readyz", 503)
         assert bridge.fetch("/readyz")[1].startswith("Kafka has not answered for")
         assert bridge.fetch("/healthz") == (200, "ok\n")
         assert read_metrics(bridge)["kafka_clientele_bridge_ready",] == 0
     finally:
         os.kill(pid, signal.SIGCONT)
-    assert bridge.fetch_until("/readyz", 200) < NOT_READY_WITHIN_S
+    bridge.fetch_until("/readyz", 200)
     assert bridge.stop() == 0
 
 
 def test_killed_kafka_makes_the_bridge_unready_until_it_is_back(own_kafka, bridge):
     bridge.fetch_until("/readyz", 200)
     own_kafka.kill(1)
-    assert bridge.fetch_until("/readyz", 503) < NOT_READY_WITHIN_S
+    bridge.fetch_until("/readyz", 503)
     own_kafka.restart(1)
-    assert bridge.fetch_until("/readyz", 200) < NOT_READY_WITHIN_S
+    bridge.fetch_until("/readyz", 200)
 
 
 def test_metrics_count_what_clients_did(bridge):

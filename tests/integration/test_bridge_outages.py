@@ -153,12 +153,8 @@ def test_frozen_kafka_refuses_the_push_and_keeps_the_connection(own_kafka):
             await push_until_taken(client)
             refused = server.counters.publish_timeouts
             push = await client.subscribe()
-            loop = asyncio.get_running_loop()
             with frozen(own_kafka):
-                started = loop.time()
                 assert (await client.ask(push)).error_code is REFUSED
-                waited = loop.time() - started
-            assert PUBLISH_TIMEOUT_MS / 1_000 <= waited < 5
             assert server.counters.publish_timeouts == refused + 1
             # The same connection goes on, and Kafka takes pushes again.
             await push_until_taken(client)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.embedded.installation import JARS_PATH
+from tests.integration.kafka_commands import SHORT_LIVED
 
 from .secured_bridge import PASSWORD, Site, serving, wait_for_pushes
 
@@ -99,7 +100,8 @@ async def java_clients(java, site, files):
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={token}"
     with (site.folder / "java.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            *(java, allowed, "-cp", f"{JARS_PATH}/*", str(PROGRAM), *files),
+            *(java, *SHORT_LIVED, allowed, "-cp", f"{JARS_PATH}/*", str(PROGRAM)),
+            *files,
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 import uuid
 
 import pytest
@@ -31,12 +30,6 @@ def is_running(pid):
         os.kill(pid, 0)
         return True
     return False
-
-
-def wait_until(is_so):
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline
 
 
 @pytest.fixture
@@ -72,7 +65,7 @@ def test_any_worker_takes_a_push_that_another_has_answered_a_get_for(workers, ka
     assert written_by == {b"b-0", b"b-1"}
 
 
-def test_a_worker_that_dies_is_started_again(workers):
+def test_a_worker_that_dies_is_started_again(workers, wait_until):
     bridge, _ = workers
     before = list_children(bridge.pid)
     os.kill(before[0], signal.SIGKILL)
@@ -88,7 +81,7 @@ def test_they_stop_together_and_leave_no_process(workers):
     assert not any(map(is_running, children))
 
 
-def test_they_end_with_the_process_that_started_them(workers):
+def test_they_end_with_the_process_that_started_them(workers, wait_until):
     bridge, _ = workers
     children = list_children(bridge.pid)
     bridge.kill()

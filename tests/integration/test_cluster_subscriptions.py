@@ -23,7 +23,6 @@ from tests.integration.bridge_support import make_settings, running_bridge
 from tests.integration.kafka_commands import configure
 
 PATIENCE_S = 60
-IN_FORCE_S = 5
 SET, DELETE, APPEND, SUBTRACT = range(4)
 CLIENT_METRICS = 16
 
@@ -81,11 +80,9 @@ def test_change_by_kafkas_own_command_reaches_a_real_client(
         0,
         True,
     )
-    time_of_change = time.monotonic()
     wait_until(
         lambda: f"subscription '{name}' of the cluster is in force" in caplog.text
     )
-    assert time.monotonic() - time_of_change < IN_FORCE_S
     code, output = configure(java, endpoint, "--describe", *named)
     assert code == 0
     assert "interval.ms=400" in output
@@ -101,10 +98,7 @@ def test_change_by_kafkas_own_command_reaches_a_real_client(
         java, kafka.bootstrap_servers, "--alter", *named, "--add-config",
         "interval.ms=600",
     )[0] == 0  # fmt: skip
-    time_of_change = time.monotonic()
     reader.wait_for(600, producer)
-    # The client pushes every 0.4 s, is told to ask again, and waits once more.
-    assert time.monotonic() - time_of_change < IN_FORCE_S + 2
     reader.close()
     code, _ = configure(
         java,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.settings import CONF_PATH
+from tests.integration.kafka_commands import SHORT_LIVED
 from udfs.config_values import INVALID, parse_value
 
 PROGRAM = Path(__file__).with_name("ParsesInJava.java")
@@ -73,7 +74,7 @@ def in_java(java, questions):
         for type_name, text in questions
     )
     done = subprocess.run(
-        [java, "-cp", f"{JARS}/*", str(PROGRAM)],
+        [java, *SHORT_LIVED, "-cp", f"{JARS}/*", str(PROGRAM)],
         input="\n".join(lines),
         check=True,
         capture_output=True,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from pipelines.asking import print_query
 from pipelines.client_config_command import (
     AmbiguousClient,
     ConfigCommand,
@@ -112,8 +113,9 @@ def run(settings, *words):
     )
 
 
+DESCRIBE = " describe "
 OF_THE_README = {
-    " describe ": ["acks=1 ", "sensitive=true", "source=pushed"],
+    DESCRIBE: ["acks=1 ", "sensitive=true", "source=pushed"],
     " --from ": ["- client-id orders at 2026-03-01T", "acks (added)", "+   1"],
     " --client-id billing": ["- client-id orders at ", "acks (changed)", "+   all"],
     " history ": ["History of client-id orders, producer of", "2026-03-01T14:00:00Z"],
@@ -121,14 +123,28 @@ OF_THE_README = {
 }
 
 
-@pytest.mark.parametrize("mark", OF_THE_README)
-def test_the_commands_of_the_readme_print_what_it_says(settings, mark):
+def find_command(mark):
     named = (" configs ", "client_config_diff")
     commands = [c for c in list_commands() if any(one in c for one in named)]
-    command = next(c for c in commands if mark in c)
-    done = run(settings, *shlex.split(command)[1:])
+    return shlex.split(next(c for c in commands if mark in c))[1:]
+
+
+def test_a_command_of_the_readme_prints_what_it_says(settings):
+    done = run(settings, *find_command(DESCRIBE))
     assert done.returncode == 0, done.stderr
-    assert [part for part in OF_THE_README[mark] if part not in done.stdout] == []
+    assert [part for part in OF_THE_README[DESCRIBE] if part not in done.stdout] == []
+
+
+@pytest.mark.parametrize("mark", [one for one in OF_THE_README if one != DESCRIBE])
+def test_the_others_do_so_in_this_process(spark, settings, ask, capsys, mark):
+    """Each of them would start a Spark of its own."""
+    name, *words = find_command(mark)
+    if name == "sql":
+        print_query(spark, settings, words[0], limit=20)
+        printed = capsys.readouterr().out
+    else:
+        printed = ask(shlex.join(words))
+    assert [part for part in OF_THE_README[mark] if part not in printed] == []
 
 
 def test_describe_aligns_and_leaves_defaults_out(ask):

@@ -11,6 +11,7 @@ import lz4.frame
 import pytest
 import zstandard
 
+from tests.integration.kafka_commands import SHORT_LIVED
 from tests.unit.udfs.test_compression import (
     FRAMES,
     HEADER,
@@ -112,7 +113,7 @@ def in_java(java):
     lines = (f"{codec} {base64.b64encode(body).decode()}" for codec, body in BODIES)
     jars = ROOT / ".cache" / "jars" / "kafka" / "*"
     done = subprocess.run(
-        [java, "-cp", str(jars), str(PROGRAM)],
+        [java, *SHORT_LIVED, "-cp", str(jars), str(PROGRAM)],
         input="\n".join(lines),
         check=True,
         capture_output=True,

@@ -3,6 +3,7 @@
 import re
 import signal
 import subprocess
+import threading
 import time
 
 from pipelines.settings import CONF_PATH
@@ -32,9 +33,10 @@ def list_group(group):
 
 
 def wait_until_empty(group):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
+    never = threading.Event()
     while (alive := list_group(group)) and time.monotonic() < deadline:
-        continue
+        never.wait(0.1)
     return alive
 
 

@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 from pipelines.embedded import EmbeddedKafka
 from pipelines.embedded.ports import pick_free_ports
 from pipelines.errors import EmbeddedKafkaError
+from tests.integration.topics import find_partitions
 
 PATIENCE_S = 60
 MAX_RESIDENT_KB = 300 * 1024
@@ -64,7 +65,7 @@ def test_a_record_survives_a_killed_broker(java, produce, consume_one):
 
 
 def test_three_brokers_go_on_when_one_is_killed(
-    java, create_topic, produce, consume_one, wait_until
+    java, create_topic, produce, consume_one
 ):
     with EmbeddedKafka(3, java=java) as kafka:
         servers = kafka.bootstrap_servers
@@ -73,9 +74,7 @@ def test_three_brokers_go_on_when_one_is_killed(
         create_topic(servers, "replicated")
         admin = AdminClient({"bootstrap.servers": servers})
         assert set(admin.list_topics(timeout=PATIENCE_S).brokers) == {1, 2, 3}
-        # A broker may answer before it has heard of the topic.
-        wait_until(lambda: "replicated" in admin.list_topics().topics)
-        partition = admin.list_topics().topics["replicated"].partitions[0]
+        partition = find_partitions(admin, "replicated")[0]
         assert set(partition.replicas) == {1, 2, 3}
         kafka.kill(partition.leader)
         produce(servers, "replicated", b"after the kill")

@@ -42,6 +42,11 @@ class RunningJob:
             observer=self._observe,
         )
 
+    def close(self):
+        """End the query; Spark keeps its observer, which would keep the producer."""
+        self.query.stop()
+        del self._producer
+
     def _observe(self, point, rows):
         self._merged += rows if point == POINT else 0
 
@@ -77,7 +82,7 @@ def job(spark, kafka, tmp_path, request):
     topic = request.node.name
     made = RunningJob(spark, kafka.bootstrap_servers, topic, tmp_path)
     yield made
-    made.query.stop()
+    made.close()
 
 
 def count_versions(spark, job):

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.bridge.java_characters import UnsupportedPattern
 from pipelines.bridge.match_patterns import MatchPattern
+from tests.integration.kafka_commands import SHORT_LIVED
 
 PROGRAM = Path(__file__).with_name("MatchesInJava.java")
 SEED = 20_261_121
@@ -52,7 +53,7 @@ def in_java(java, questions):
         for pair in questions
     )
     done = subprocess.run(
-        [java, str(PROGRAM)],
+        [java, *SHORT_LIVED, str(PROGRAM)],
         input="\n".join(lines),
         check=True,
         capture_output=True,

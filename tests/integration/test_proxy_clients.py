@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import ConfigResource, OffsetSpec
 
 from pipelines.embedded import EmbeddedKafka
@@ -18,6 +18,7 @@ from tests.integration.proxy_support import (
     read_all,
     write_all,
 )
+from tests.integration.topics import wait_for
 
 BROKERS = 3
 VALUES = [b"value-%d" % number for number in range(500)]
@@ -135,7 +136,15 @@ def test_a_producer_that_wants_no_answer_shifts_no_answer(clients, acks):
 def test_admins_work_through_the_proxy(clients, topic):
     admin = clients.admin
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    configs = admin.describe_configs([resource])[resource].result(PATIENCE_S)
+
+    def describe():
+        # Any broker may be asked, also one that has not heard of the topic yet.
+        try:
+            return admin.describe_configs([resource])[resource].result(PATIENCE_S)
+        except KafkaException:
+            return {}
+
+    configs = wait_for(describe, bool)
     assert configs["cleanup.policy"].value == "delete"
     partition = TopicPartition(topic, 0)
     offsets = admin.list_offsets({partition: OffsetSpec.latest()})

@@ -9,6 +9,7 @@ from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import running_bridge
 from tests.integration.config_support import read_topic
 from tests.integration.java_clients import RELEASES, find_jars
+from tests.integration.kafka_commands import SHORT_LIVED
 from tests.integration.proxy_support import (
     ProxiedClients,
     find_servers,
@@ -42,7 +43,7 @@ def server(settings):
 def run_java(java, release, program, *arguments):
     """Run one of the programs beside this file, which says "used" at its end."""
     path = Path(__file__).with_name(f"{program}.java")
-    command = [java, "-XX:TieredStopAtLevel=1", "-cp", find_jars(release), str(path)]
+    command = [java, *SHORT_LIVED, "-cp", find_jars(release), str(path)]
     done = subprocess.run(
         [*command, *arguments],
         capture_output=True,

@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 
 from pipelines.bridge.client_identity import uuid_text
 from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
+from tests.integration.topics import find_partitions
 from tests.unit.bridge.push_config.raw_client import (
     PushReply,
     connect,
@@ -77,7 +78,7 @@ def test_the_topic_is_created_as_the_settings_say(kafka, topics, tmp_path):
     with running_bridge(kafka, tmp_path / "log", *topics, *sizes):
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         name = topic_of(topics, 1)
-        assert len(admin.list_topics(name).topics[name].partitions) == 2
+        assert len(find_partitions(admin, name)) == 2
         resource = ConfigResource(ConfigResource.Type.TOPIC, name)
         config = admin.describe_configs([resource])[resource].result()
         assert config["retention.ms"].value == "3600000"

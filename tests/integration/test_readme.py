@@ -14,15 +14,12 @@ from confluent_kafka import Consumer, Producer
 from pipelines.__main__ import INTERPRETED
 from pipelines.settings import CONF_PATH
 from pipelines.submit import SHORT_JAVA_OPTIONS
+from tests.spark.class_archive import driver_words
 
 ROOT = CONF_PATH.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PATIENCE_S = 300
-HASTE = (
-    *INTERPRETED,
-    "--conf",
-    f"spark.driver.extraJavaOptions={' '.join(SHORT_JAVA_OPTIONS)}",
-)
+HASTE = (*INTERPRETED, *driver_words(*SHORT_JAVA_OPTIONS))
 
 RUN_ELSEWHERE = {
     "./spark-submit.sh demo": "test_demo.py",
@@ -75,6 +72,7 @@ RUN_ELSEWHERE |= {
     if " purge-secrets" in command
 }
 KAFKA, BRIDGE, JOB, *ASKING = [c for c in COMMANDS if c not in RUN_ELSEWHERE]
+SQL = [command for command in ASKING if " sql " in command]
 
 
 def words_of(command, *more):
@@ -185,24 +183,28 @@ def test_every_command_is_run_by_a_test():
     )
 
 
-@pytest.mark.parametrize("command", [c for c in ASKING if " sql " in c])
-def test_sql_prints_rows(filled, command):
-    printed = run(filled, command)
+def test_sql_prints_rows(filled):
+    printed = run(filled, SQL[0])
     assert re.search(r"\([1-9]\d* rows?\)", printed)
 
 
-def test_the_shell_has_spark_and_the_tables(filled):
+def test_the_shell_has_spark_and_the_tables_and_answers_every_query(filled):
+    """The queries of the other commands: a Spark for each would take minutes."""
     command = next(c for c in ASKING if c.endswith("shell"))
-    printed = run(
-        filled, command, stdin='print("rows:", spark.table("clients").count())\n'
-    )
-    assert "rows: 1" in printed
+    queries = [shlex.split(one)[2] for one in SQL[1:]]
+    lines = ['print("clients:", spark.table("clients").count())']
+    lines += [f"print('rows:', len(sql({query!r}).collect()))" for query in queries]
+    printed = run(filled, command, *HASTE, stdin="\n".join([*lines, ""]))
+    assert "clients: 1" in printed
+    counts = [int(found) for found in re.findall(r"rows: (\d+)", printed)]
+    assert len(counts) == len(queries) > 2
+    assert all(counts)
 
 
 def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(filled):
     command = next(c for c in ASKING if " notebook " in c)
     command = command.replace("notebooks/", f"{ROOT}/notebooks/")
-    printed = run(filled, command)
+    printed = run(filled, command, *HASTE)
     page = (filled / printed.strip()).read_text(encoding="utf-8")
     assert "readme" in page
     assert page.count("<table") == 3

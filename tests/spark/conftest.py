@@ -1,11 +1,11 @@
 import pytest
 
-from tests.spark.local_session import start_session
+from tests.spark.local_session import start_quick_session
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """One local session in UTC, with the settings that the product ships."""
-    session = start_session(tmp_path_factory.mktemp("warehouse"))
+    session = start_quick_session(tmp_path_factory.mktemp("warehouse"))
     yield session
     session.stop()

@@ -4,6 +4,7 @@ import os
 import sys
 
 from pipelines.__main__ import INTERPRETED, start_own_session
+from tests.spark.class_archive import driver_words
 
 
 def start_session(warehouse, *words):
@@ -20,3 +21,8 @@ def start_session(warehouse, *words):
             *words,
         ],
     )
+
+
+def start_quick_session(warehouse, *words):
+    """Start Spark with a JVM that soon does what is asked, and does not last."""
+    return start_session(warehouse, *driver_words(), *words)

@@ -1,0 +1,99 @@
+"""Write the file of Spark's classes that the drivers of the tests map, once.
+
+Usage: python tests/record_classes.py
+
+Does in one driver what most tests do, so that its classes are loaded when the JVM ends
+and writes them: both jobs over a real Kafka, a merge, queries. Does nothing where the
+file stands already.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from pipelines import views  # noqa: E402 - path
+from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from tests.integration import config_job_support, job_support  # noqa: E402 - path
+from tests.spark.class_archive import (  # noqa: E402 - path
+    archive_path,
+    find_java,
+    words_with,
+)
+from tests.spark.config_records import entry, make_record  # noqa: E402 - path
+from tests.spark.local_session import start_session  # noqa: E402 - path
+
+END_TIMEOUT_S = 300
+"""The JVM writes 200 MB when it ends."""
+TELEMETRY, CONFIGS = "telemetry", "configs"
+
+
+def produce_configs(servers):
+    """Write pushed configurations, the second one of another value."""
+    from confluent_kafka import Producer
+
+    job_support.create_topic(servers, CONFIGS, 1)
+    producer = Producer({"bootstrap.servers": servers})
+    for offset, acks in enumerate(("all", "1")):
+        *_, body, headers = make_record(
+            offset, entry("acks", acks), push_id=f"push-{offset}"
+        )
+        producer.produce(CONFIGS, body, headers=headers)
+    assert producer.flush(job_support.FLUSH_TIMEOUT_S) == 0
+
+
+def work(spark, servers, folder):
+    """Let both jobs write and merge; ask for the views."""
+    telemetry = job_support.make_settings(servers, TELEMETRY, folder)
+    configs = config_job_support.make_settings(servers, CONFIGS, folder / CONFIGS)
+    job_support.create_topic(servers, TELEMETRY)
+    producer = job_support.PushProducer(servers, TELEMETRY)
+    producer.send(20)
+    job_support.run_once(spark, telemetry)
+    produce_configs(servers)
+    config_job_support.run_once(spark, configs)
+    assert job_support.find_differences(spark, telemetry, producer.expected) == {}
+    for settings in (telemetry, configs):
+        for name in views.register(spark, settings):
+            spark.table(name).limit(5).collect()
+
+
+def record(path):
+    """Run a driver that writes the file when it ends."""
+    path.parent.mkdir(exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    folder = Path(tempfile.mkdtemp(prefix="record-classes-"))
+    try:
+        with EmbeddedKafka(java=find_java()) as kafka:
+            words = words_with(f"-XX:ArchiveClassesAtExit={part}")
+            spark = start_session(folder / "warehouse", *words)
+            work(spark, kafka.bootstrap_servers, folder)
+            driver = spark.sparkContext._gateway.proc
+            spark.stop()
+        # The JVM ends with its standard input.
+        driver.stdin.close()
+        assert driver.wait(END_TIMEOUT_S) == 0
+        # Others are of another Java or of older jars, and 200 MB each.
+        for older in {*path.parent.iterdir()} - {part}:
+            older.unlink()
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    """Write it where it is missing."""
+    path = archive_path()
+    if path.exists():
+        return
+    print("recording Spark's classes, once", flush=True)
+    record(path)
+
+
+if __name__ == "__main__":
+    main()

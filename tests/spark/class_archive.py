@@ -1,0 +1,59 @@
+"""Spark's classes as a JVM keeps them, in a file that the tests' JVMs map.
+
+A driver of Spark reads and checks some thirty thousand classes, which takes longer than
+most of what a test asks of it. Java maps classes of the class path only, so the jars
+that spark-submit would add later stand on it, too. `tests/record_classes.py` writes the
+file; where it is missing the tests are as good, and slower.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+from pipelines.embedded.cache import cache_key
+from pipelines.settings import CONF_PATH
+from pipelines.submit import find_spark_home
+
+CACHE_PATH = CONF_PATH.parent / ".cache"
+# Drivers of tests use little memory, and a collector with threads costs more than it
+# gains; what the JVM would say of a file that it cannot map is no output of a test.
+LEAN = ("-XX:+UseSerialGC", "-Xlog:disable")
+
+
+def list_jars():
+    """Return the jars that stand on the class path before Spark's own."""
+    return sorted((CACHE_PATH / "jars" / "spark").glob("*.jar"))
+
+
+def find_java():
+    """Return the program that Spark's own scripts start."""
+    home = os.environ.get("JAVA_HOME", "")
+    found = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
+    assert found is not None, "no Java"
+    return found
+
+
+def archive_path():
+    """Return where the file stands: another place for another Java or other jars."""
+    jars = [*list_jars(), *sorted((find_spark_home() / "jars").glob("*.jar"))]
+    return CACHE_PATH / "test_classes" / f"{cache_key(find_java(), jars)}.jsa"
+
+
+def driver_words(*java_options):
+    """Return options of spark-submit for a driver of a test.
+
+    Args:
+        java_options: More of the JVM's options.
+    """
+    path = archive_path()
+    mapped = [f"-XX:SharedArchiveFile={path}"] if path.exists() else []
+    return words_with(*mapped, *java_options)
+
+
+def words_with(*java_options):
+    """Return the options of a driver that reads or writes such a file."""
+    options = " ".join([*LEAN, *java_options])
+    return [
+        *("--driver-class-path", ":".join(map(str, list_jars()))),
+        *("--conf", f"spark.driver.extraJavaOptions={options}"),
+    ]
