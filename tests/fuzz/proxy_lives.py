@@ -245,6 +245,7 @@ class Proxy:
             answer_later=lambda answer: loop.call_later(5, answer),
             note_late=lambda: None,
             note_failure=self._fail,
+            find_owner=lambda _token_id, tell: tell(None),
         )
         self.broker_address = None
         self.endpoint = ProxyEndpoint(

@@ -1,11 +1,21 @@
 """Real librdkafka clients use a cluster of three brokers through the bridge."""
 
+import struct
 import threading
 import time
 
 import pytest
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import ConfigResource, OffsetSpec
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    TopicPartition,
+)
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    OffsetSpec,
+)
 
 from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import running_bridge
@@ -13,12 +23,14 @@ from tests.integration.config_support import read_topic
 from tests.integration.proxy_support import (
     PATIENCE_S,
     ProxiedClients,
+    ask_in_bytes,
     find_servers,
     proxy_settings,
     read_all,
     write_all,
 )
 
+# Longer than 250 lines: all that clients do, with one cluster.
 BROKERS = 3
 VALUES = [b"value-%d" % number for number in range(500)]
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -134,16 +146,65 @@ def test_a_producer_that_wants_no_answer_shifts_no_answer(clients, acks):
 
 def test_admins_work_through_the_proxy(clients, topic):
     admin = clients.admin
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    configs = admin.describe_configs([resource])[resource].result(PATIENCE_S)
-    assert configs["cleanup.policy"].value == "delete"
     partition = TopicPartition(topic, 0)
     offsets = admin.list_offsets({partition: OffsetSpec.latest()})
     assert offsets[partition].result(PATIENCE_S).offset >= 0
-    groups = admin.list_consumer_groups().result(PATIENCE_S)
-    assert not groups.errors
     name = clients.create_topic(1, 1)
     admin.delete_topics([name])[name].result(PATIENCE_S)
+
+
+def test_configs_are_altered_and_described(clients, topic, wait_until):
+    admin = clients.admin
+
+    def describe():
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        configs = admin.describe_configs([resource])[resource].result(PATIENCE_S)
+        return configs["retention.ms"].value
+
+    entry = ConfigEntry(
+        "retention.ms", "7654321", incremental_operation=AlterConfigOpType.SET
+    )
+    resource = ConfigResource(
+        ConfigResource.Type.TOPIC, topic, incremental_configs=[entry]
+    )
+    admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+    # Any broker may answer, and learns of it a moment after its controller.
+    wait_until(lambda: describe() == "7654321")
+
+
+def test_groups_are_listed_described_moved_and_deleted(clients):
+    admin, topic = clients.admin, clients.create_topic(1, 1)
+    write_all(clients.producer("p"), topic, VALUES)
+    group, partition = f"group-{topic}", TopicPartition(topic, 0, 5)
+    consumer = clients.consumer("c", **{"group.id": group})
+    read_all(consumer, topic, len(VALUES))
+    consumer.commit(asynchronous=False)
+    described = admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
+    assert [one.client_id for one in described.members] == ["c"]
+    consumer.close()
+    listed = admin.list_consumer_groups().result(PATIENCE_S)
+    assert not listed.errors
+    assert group in {one.group_id for one in listed.valid}
+    moved = ConsumerGroupTopicPartitions(group, [partition])
+    admin.alter_consumer_group_offsets([moved])[group].result(PATIENCE_S)
+    asked = ConsumerGroupTopicPartitions(group)
+    offsets = admin.list_consumer_group_offsets([asked])[group].result(PATIENCE_S)
+    assert [one.offset for one in offsets.topic_partitions] == [5]
+    admin.delete_consumer_groups([group])[group].result(PATIENCE_S)
+    listed = admin.list_consumer_groups().result(PATIENCE_S)
+    assert group not in {one.group_id for one in listed.valid}
+
+
+def test_a_cluster_without_an_authorizer_says_so(cluster, clients):
+    # librdkafka takes it for an empty list, hence the bytes: any resource, by anyone.
+    null = b"\xff\xff"
+    every = b"\1" + null + b"\1" + null + null + b"\1\1"
+    (answer,) = {
+        ask_in_bytes(servers, 29, 1, every)
+        for servers in (cluster.bootstrap_servers, clients.base["bootstrap.servers"])
+    }
+    # Correlation id, throttle time.
+    assert struct.unpack_from(">h", answer, 8) == (KafkaError.SECURITY_DISABLED,)
 
 
 def test_telemetry_arrives_and_says_who_sent_it(

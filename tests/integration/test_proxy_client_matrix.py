@@ -1,0 +1,24 @@
+"""Telemetry of stock clients comes through the proxy into the table of data points."""
+
+from pipelines.tables import CLIENT_METRICS
+from tests.integration.client_matrix import count_points, list_clients, push_through
+from tests.integration.client_site import PROTOCOLS, running_site
+from tests.integration.job_support import make_settings, run_once
+
+RELEASES = ("4.3.1",)
+
+
+def test_every_stock_client_has_rows_that_say_who_it_is(java, spark, tmp_path):
+    with (
+        running_site(java, tmp_path) as site,
+        (tmp_path / "java.log").open("wb") as log,
+    ):
+        push_through(java, site, protocols=PROTOCOLS, releases=RELEASES, log=log)
+        settings = make_settings(site.servers, site.topic, tmp_path)
+        run_once(spark, settings)
+    counted = count_points(spark, settings, CLIENT_METRICS)
+    for client in list_clients(PROTOCOLS, RELEASES):
+        if client.is_silent:
+            assert client.client_id not in counted
+        else:
+            assert list(counted[client.client_id]) == [client.identity]
