@@ -2,18 +2,17 @@
 
 import contextlib
 import subprocess
-import threading
 from collections import defaultdict
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from confluent_kafka import Consumer, Producer, ShareConsumer, libversion, version
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import libversion, version
 
 from tests.integration.bridge_support import running_bridge
 from tests.integration.client_site import PASSWORD, PRINCIPALS
 from tests.integration.java_programs import find_streams_jars, program_command
-from tests.integration.proxy_support import QUIET, find_servers
+from tests.integration.librdkafka_clients import librdkafka_clients
+from tests.integration.proxy_support import find_servers
 from tests.integration.push_reader import PushReader
 
 PATIENCE_S = 120
@@ -26,6 +25,7 @@ JAVA_KINDS = {
     "4.3.1": ("producer", "classic", "consumer", "share", "admin", "streams"),
 }
 """What of each release is tried; classic and consumer are the two group protocols."""
+KINDS = (*LIBRDKAFKA_KINDS, "streams")
 STREAMS_CLIENTS = ("StreamThread-1-producer", "StreamThread-1-consumer")
 """What one Streams application is made of, behind its own client id."""
 SILENT = frozenset({("3.9.2", "admin"), ("4.3.1", "admin")})
@@ -50,15 +50,15 @@ class Client:
     @property
     def identity(self):
         """Return what its rows say of it beside its client id."""
-        who = PRINCIPALS[self.protocol], self.protocol
+        principal = PRINCIPALS[self.protocol]
         if self.release in JAVA_KINDS:
-            return (JAVA, self.release, *who)
+            return JAVA, self.release, principal
         release = f"{version()}-librdkafka-{libversion()[0]}"
-        return (PYTHON, release, *who)
+        return PYTHON, release, principal
 
 
-def list_clients(protocols, releases):
-    """Return every client of these protocols and releases."""
+def list_clients(protocols, releases, kinds=KINDS):
+    """Return every client of these protocols, releases and kinds."""
     return [
         Client(
             client_id=f"{name_client(protocol, release, kind)}{part}",
@@ -68,9 +68,14 @@ def list_clients(protocols, releases):
         )
         for protocol in protocols
         for release in (LIBRDKAFKA, *releases)
-        for kind in JAVA_KINDS.get(release, LIBRDKAFKA_KINDS)
+        for kind in list_kinds(release, kinds)
         for part in list_parts(kind)
     ]
+
+
+def list_kinds(release, kinds):
+    """Return those of some kinds that a release has."""
+    return [one for one in JAVA_KINDS.get(release, LIBRDKAFKA_KINDS) if one in kinds]
 
 
 def list_parts(kind):
@@ -78,17 +83,22 @@ def list_parts(kind):
     return [f"-{part}" for part in STREAMS_CLIENTS] if kind == "streams" else [""]
 
 
+def of_release(clients, release):
+    return [one for one in clients if one.release == release]
+
+
 def name_client(protocol, release, kind):
     return f"{protocol}-{release}-{kind}"
 
 
-def push_through(java, site, *, protocols, releases, log):
+def push_through(java, site, clients, log):
     """Let each client push through the proxy of its protocol, then close them all.
 
     Returns: the pushes, by client id, read until the last of them.
     """
-    clients = list_clients(protocols, releases)
     wanted = {one.client_id for one in clients if not one.is_silent}
+    protocols = dict.fromkeys(one.protocol for one in clients)
+    releases = dict.fromkeys(one.release for one in clients)
     with contextlib.ExitStack() as stack:
         servers = {
             protocol: stack.enter_context(proxied(site, protocol))
@@ -97,10 +107,13 @@ def push_through(java, site, *, protocols, releases, log):
         reader = PushReader(SimpleNamespace(bootstrap_servers=site.servers), site.topic)
         stack.callback(reader.close)
         processes = [
-            stack.enter_context(java_clients(java, site, servers, release, log))
+            stack.enter_context(
+                java_clients(java, site, servers, of_release(clients, release), log)
+            )
             for release in releases
+            if release != LIBRDKAFKA
         ]
-        with librdkafka_clients(site, servers):
+        with librdkafka_clients(site, servers, of_release(clients, LIBRDKAFKA)):
             reader.read_until(
                 lambda: all(
                     len(reader.clients[name].headers) >= PUSHES for name in wanted
@@ -123,12 +136,13 @@ def proxied(site, protocol):
 
 
 @contextlib.contextmanager
-def java_clients(java, site, servers, release, log):
+def java_clients(java, site, servers, clients, log):
     """Run the clients of one release in one process, which a line ends."""
+    release = clients[0].release
+    made = dict.fromkeys((one.protocol, one.kind) for one in clients)
     files = [
         write_properties(site, servers[protocol], protocol, release, kind)
-        for protocol in servers
-        for kind in JAVA_KINDS[release]
+        for protocol, kind in made
     ]
     command = program_command(java, find_streams_jars(release), "PushThrough", *files)
     process = subprocess.Popen(
@@ -167,82 +181,13 @@ def write_properties(site, servers, protocol, release, kind):
     return str(path)
 
 
-@contextlib.contextmanager
-def librdkafka_clients(site, servers):
-    """Use librdkafka's clients, all in one thread, during a block."""
-    used = []
-    for protocol, one in servers.items():
-        config = {"bootstrap.servers": one, **site.librdkafka_config(protocol)}
-        for kind in LIBRDKAFKA_KINDS:
-            name = name_client(protocol, LIBRDKAFKA, kind)
-            used.append(USES[kind](site, kind, {**config, "client.id": name}))
-    is_over, errors = threading.Event(), []
-
-    def use():
-        try:
-            while not is_over.is_set():
-                for step, _ in used:
-                    step()
-            for _, close in used:
-                close()
-        except Exception as error:  # noqa: BLE001 - told where the block ends
-            errors.append(error)
-
-    thread = threading.Thread(target=use)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join(PATIENCE_S)
-    assert errors == []
-
-
-def use_producer(site, _kind, config):
-    """Return what uses a client once, and what closes it; so do the others."""
-    producer = Producer(config, logger=QUIET)
-
-    def step():
-        producer.produce(site.data, b"value")
-        producer.poll(0.01)
-
-    return step, lambda: producer.flush(PATIENCE_S)
-
-
-def use_consumer(site, kind, config):
-    group = {"group.id": config["client.id"], "group.protocol": kind}
-    consumer = Consumer(config | group, logger=QUIET)
-    consumer.subscribe([site.data])
-    return lambda: consumer.poll(0.01), consumer.close
-
-
-def use_share_consumer(site, _kind, config):
-    consumer = ShareConsumer(config | {"group.id": config["client.id"]}, logger=QUIET)
-    consumer.subscribe([site.data])
-    return lambda: consumer.poll(0.01), consumer.close
-
-
-def use_admin(_site, _kind, config):
-    admin = AdminClient(config, logger=QUIET)
-    return lambda: admin.list_topics(timeout=PATIENCE_S), lambda: None
-
-
-USES = {
-    "producer": use_producer,
-    "classic": use_consumer,
-    "consumer": use_consumer,
-    "share": use_share_consumer,
-    "admin": use_admin,
-}
-
-
 def count_points(spark, settings, contract):
     """Return data points by client id and by what rows say of that client."""
     from pipelines.table_locations import identify_table
 
     table = spark.table(identify_table(spark, settings.tables, contract))
     columns = ("client_software_name", "client_software_version", "principal")
-    grouped = table.groupBy("client_id", *columns, "listener").count().collect()
+    grouped = table.groupBy("client_id", *columns).count().collect()
     counts = defaultdict(dict)
     for client_id, *identity, count in map(tuple, grouped):
         counts[client_id][tuple(identity)] = count

@@ -18,7 +18,6 @@ from tests.certificates import Authority
 from tests.integration.proxy_support import QUIET, proxy_settings
 
 PATIENCE_S = 120
-BROKERS = 3
 PASSWORD = "secret"
 LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 PLAINTEXT, SASL_PLAINTEXT, SSL, SASL_SSL = (
@@ -132,9 +131,9 @@ class Site:
 
 
 @contextlib.contextmanager
-def running_site(java, folder):
+def running_site(java, folder, brokers=3):
     """Start a cluster, its users and the topic of its clients."""
-    with EmbeddedKafka(BROKERS, java=java, broker_properties=BROKER) as cluster:
+    with EmbeddedKafka(brokers, java=java, broker_properties=BROKER) as cluster:
         ports = [one.ports.internal for one in cluster._brokers.values()]
         servers = ",".join(f"127.0.0.1:{port}" for port in ports)
         admin = AdminClient({"bootstrap.servers": servers}, logger=QUIET)
@@ -149,7 +148,7 @@ def running_site(java, folder):
             for protocol, mechanism in MECHANISMS.items()
         ]
         data = f"data-{uuid.uuid4()}"
-        made = admin.create_topics([NewTopic(data, 3, BROKERS)])
+        made = admin.create_topics([NewTopic(data, 3, brokers)])
         for done in (*admin.alter_user_scram_credentials(users).values(), made[data]):
             done.result(PATIENCE_S)
         authority = Authority(folder)

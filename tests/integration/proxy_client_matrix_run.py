@@ -31,13 +31,11 @@ from tests.integration.job_support import make_settings, run_once  # noqa: E402 
 from tests.spark.local_session import start_session  # noqa: E402 - path
 
 
-def run(java, protocols, releases, folder):
+def run(java, clients, folder):
     """Return data points by client id and identity, and pushes by client id."""
     log_path = folder / "java.log"
     with running_site(java, folder) as site, log_path.open("wb") as log:
-        pushes = push_through(
-            java, site, protocols=protocols, releases=releases, log=log
-        )
+        pushes = push_through(java, site, clients, log)
         settings = make_settings(site.servers, site.topic, folder)
         spark = start_session(folder / "warehouse")
         try:
@@ -51,7 +49,7 @@ def describe(client, counted, pushes):
     """Return a line about one client, and whether it is as it must be."""
     rows = counted.get(client.client_id, {})
     is_right = list(rows) == ([] if client.is_silent else [client.identity])
-    software, release, principal, _ = next(iter(rows), ("", "", "", ""))
+    software, release, principal = next(iter(rows), ("", "", ""))
     headers = pushes[client.client_id].headers if client.client_id in pushes else []
     is_ended = bool(headers) and headers[-1]["terminating"] == "true"
     line = [
@@ -78,9 +76,9 @@ def main():
         arguments.protocols.split(","),
         arguments.releases.split(","),
     )
-    with tempfile.TemporaryDirectory() as name:
-        counted, pushes = run(find_java(), protocols, releases, Path(name))
     clients = list_clients(protocols, releases)
+    with tempfile.TemporaryDirectory() as name:
+        counted, pushes = run(find_java(), clients, Path(name))
     told = [describe(client, counted, pushes) for client in clients]
     names = ["protocol", "of", "client", "pushes", "ended by a push", "data points",
              "software", "version", "principal", ""]  # fmt: skip

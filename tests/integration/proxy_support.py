@@ -85,14 +85,16 @@ def read_all(consumer, topic, count):
     return values
 
 
-def ask_in_bytes(servers, api_key, version, body):
-    """Send one request to the first of some servers; return the answer without size.
+def ask_in_bytes(servers, *requests):
+    """Send requests to the first of some servers; return the answers without sizes.
 
-    Args: body with the tagged fields of its header in front, where it is flexible.
+    Args: API key, version and body of each request; where it is flexible, the tagged
+        fields of its header stand in front of the body.
     """
     host, _, port = servers.partition(",")[0].rpartition(":")
-    frame = struct.pack(">hhih", api_key, version, 1, -1) + body
     with socket.create_connection((host, int(port)), PATIENCE_S) as one:
-        one.sendall(struct.pack(">i", len(frame)) + frame)
+        for api_key, version, body in requests:
+            frame = struct.pack(">hhih", api_key, version, 1, -1) + body
+            one.sendall(struct.pack(">i", len(frame)) + frame)
         answers = one.makefile("rb")
-        return answers.read(*struct.unpack(">i", answers.read(4)))
+        return [answers.read(*struct.unpack(">i", answers.read(4))) for _ in requests]

@@ -3,6 +3,7 @@
 import struct
 import threading
 import time
+import uuid
 
 import pytest
 from confluent_kafka import (
@@ -199,12 +200,29 @@ def test_a_cluster_without_an_authorizer_says_so(cluster, clients):
     # librdkafka takes it for an empty list, hence the bytes: any resource, by anyone.
     null = b"\xff\xff"
     every = b"\1" + null + b"\1" + null + null + b"\1\1"
-    (answer,) = {
-        ask_in_bytes(servers, 29, 1, every)
-        for servers in (cluster.bootstrap_servers, clients.base["bootstrap.servers"])
-    }
+    ask = 29, 1, every
+    (answer,) = ask_in_bytes(clients.base["bootstrap.servers"], ask)
+    assert [answer] == ask_in_bytes(cluster.bootstrap_servers, ask)
     # Correlation id, throttle time.
     assert struct.unpack_from(">h", answer, 8) == (KafkaError.SECURITY_DISABLED,)
+
+
+def test_a_client_names_its_instance_in_version_6_of_apiversions(cluster):
+    named = uuid.uuid4().bytes
+    # No tags; name and version; no cluster, no node; the instance; no tags.
+    software = b"\0\x05test\x042.0\0\xff\xff\xff\xff" + named + b"\0"
+    get = b"\0" + bytes(16) + b"\0"
+    settings = proxy_settings(cluster, "client_config.enabled=true")
+    with running_bridge(settings) as (server, _endpoint):
+        apis, subscriptions = ask_in_bytes(
+            find_servers(server), (18, 6, software), (71, 0, get)
+        )
+    # The cluster's answer, which has no error, and what the bridge adds to it.
+    assert apis[4:6] == b"\0\0"
+    assert struct.pack(">hhh", settings.client_config.api_key, 0, 0) in apis
+    assert struct.pack(">hhh", 74, 0, 1) in apis
+    # Correlation id, no tags, throttle time, error code.
+    assert subscriptions[11:27] == named
 
 
 def test_telemetry_arrives_and_says_who_sent_it(
