@@ -15,7 +15,7 @@ from tests.integration.librdkafka_clients import librdkafka_clients
 from tests.integration.proxy_support import find_servers
 from tests.integration.push_reader import PushReader
 
-PATIENCE_S = 120
+PATIENCE_S = 240
 PUSHES = 2
 """Of each client before it is closed."""
 LIBRDKAFKA = "librdkafka"
@@ -53,7 +53,7 @@ class Client:
         principal = PRINCIPALS[self.protocol]
         if self.release in JAVA_KINDS:
             return JAVA, self.release, principal
-        release = f"{version()}-librdkafka-{libversion()[0]}"
+        release = f"{version()}-rdkafka-{libversion()[0]}"
         return PYTHON, release, principal
 
 
@@ -117,7 +117,8 @@ def push_through(java, site, clients, log):
             reader.read_until(
                 lambda: all(
                     len(reader.clients[name].headers) >= PUSHES for name in wanted
-                )
+                ),
+                PATIENCE_S,
             )
         for process in processes:
             process.communicate(b"\n", timeout=PATIENCE_S)

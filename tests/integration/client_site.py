@@ -94,11 +94,7 @@ class Site:
         """Return what all of librdkafka's clients need to log in."""
         config = {"security.protocol": protocol}
         if protocol in USERS:
-            config |= {
-                "sasl.mechanism": MECHANISMS[protocol],
-                "sasl.username": USERS[protocol],
-                "sasl.password": PASSWORD,
-            }
+            config |= log_in(protocol)
         if protocol.endswith("SSL"):
             config["ssl.ca.location"] = str(self.authority.path)
         if protocol == SSL:
@@ -130,6 +126,24 @@ class Site:
         return config
 
 
+def log_in(protocol):
+    """Return librdkafka's properties of one protocol's user."""
+    return {
+        "sasl.mechanism": MECHANISMS[protocol],
+        "sasl.username": USERS[protocol],
+        "sasl.password": PASSWORD,
+    }
+
+
+def wait_for_users(cluster):
+    """Log in everywhere: each broker learns of a user a moment after its controller."""
+    for server in cluster.bootstrap_servers.split(","):
+        for protocol in MECHANISMS:
+            config = {"bootstrap.servers": server, **log_in(protocol)}
+            config["security.protocol"] = SASL_PLAINTEXT
+            AdminClient(config, logger=QUIET).list_topics(timeout=PATIENCE_S)
+
+
 @contextlib.contextmanager
 def running_site(java, folder, brokers=3):
     """Start a cluster, its users and the topic of its clients."""
@@ -151,6 +165,7 @@ def running_site(java, folder, brokers=3):
         made = admin.create_topics([NewTopic(data, 3, brokers)])
         for done in (*admin.alter_user_scram_credentials(users).values(), made[data]):
             done.result(PATIENCE_S)
+        wait_for_users(cluster)
         authority = Authority(folder)
         yield Site(
             cluster=cluster,
