@@ -63,6 +63,8 @@ class EmbeddedCache:
         """Return the right to record the archive; None where there is nothing to do."""
         if self._archive.exists():
             return None
+        # The first start with other jars may have removed it, as one of the oldest.
+        self._folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(self._folder / "recording.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -40,7 +40,7 @@ from pipelines.settings import load_settings
 PRODUCE, FETCH, FIND_COORDINATOR, PUSH = 0, 1, 10, 72
 _HEAD = struct.Struct(">hhih")
 _CRC = struct.Struct(">I")
-_LIFE_S = 30
+_LIFE_S = 120
 _SIZES = (0, 1, 7, 50, 300, 5_000, 70_000, 400_000)
 _SIZE_WEIGHTS = (4, 4, 4, 6, 6, 4, 2, 1)
 _CUTS = (1, 2, 5, 13, 100, 4_000, 10**9)
@@ -248,6 +248,7 @@ class Proxy:
             answer_later=lambda answer: loop.call_later(5, answer),
             note_late=lambda: None,
             note_failure=self._fail,
+            find_owner=lambda _token_id, tell: tell(None),
         )
         self.broker_address = None
         self.endpoint = ProxyEndpoint(

@@ -61,9 +61,9 @@ class PushReader:
     def close(self):
         self._consumer.close()
 
-    def read_until(self, is_enough):
+    def read_until(self, is_enough, patience_s=PATIENCE_S):
         """Read until it is enough; fails with what is there, past the patience."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + patience_s
         while not is_enough():
             seen = {name: len(one.headers) for name, one in self.clients.items()}
             assert time.monotonic() < deadline, seen

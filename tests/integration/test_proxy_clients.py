@@ -1,11 +1,23 @@
 """Real librdkafka clients use a cluster of three brokers through the bridge."""
 
+import struct
 import threading
 import time
+import uuid
 
 import pytest
-from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import ConfigResource, OffsetSpec
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    OffsetSpec,
+)
 
 from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import running_bridge
@@ -13,13 +25,14 @@ from tests.integration.config_support import read_topic
 from tests.integration.proxy_support import (
     PATIENCE_S,
     ProxiedClients,
+    ask_in_bytes,
     find_servers,
     proxy_settings,
     read_all,
     write_all,
 )
-from tests.integration.topics import wait_for
 
+# Longer than 250 lines: all that clients do, with one cluster.
 BROKERS = 3
 VALUES = [b"value-%d" % number for number in range(500)]
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -135,24 +148,85 @@ def test_a_producer_that_wants_no_answer_shifts_no_answer(clients, acks):
 
 def test_admins_work_through_the_proxy(clients, topic):
     admin = clients.admin
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-
-    def describe():
-        # Any broker may be asked, also one that has not heard of the topic yet.
-        try:
-            return admin.describe_configs([resource])[resource].result(PATIENCE_S)
-        except KafkaException:
-            return {}
-
-    configs = wait_for(describe, bool)
-    assert configs["cleanup.policy"].value == "delete"
     partition = TopicPartition(topic, 0)
     offsets = admin.list_offsets({partition: OffsetSpec.latest()})
     assert offsets[partition].result(PATIENCE_S).offset >= 0
-    groups = admin.list_consumer_groups().result(PATIENCE_S)
-    assert not groups.errors
     name = clients.create_topic(1, 1)
     admin.delete_topics([name])[name].result(PATIENCE_S)
+
+
+def test_configs_are_altered_and_described(clients, topic, wait_until):
+    admin = clients.admin
+
+    def describe():
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        # Any broker may answer, and learns of it a moment after its controller.
+        try:
+            configs = admin.describe_configs([resource])[resource].result(PATIENCE_S)
+        except KafkaException:
+            return None
+        return configs["retention.ms"].value
+
+    entry = ConfigEntry(
+        "retention.ms", "7654321", incremental_operation=AlterConfigOpType.SET
+    )
+    resource = ConfigResource(
+        ConfigResource.Type.TOPIC, topic, incremental_configs=[entry]
+    )
+    admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+    wait_until(lambda: describe() == "7654321")
+
+
+def test_groups_are_listed_described_moved_and_deleted(clients):
+    admin, topic = clients.admin, clients.create_topic(1, 1)
+    write_all(clients.producer("p"), topic, VALUES)
+    group, partition = f"group-{topic}", TopicPartition(topic, 0, 5)
+    consumer = clients.consumer("c", **{"group.id": group})
+    read_all(consumer, topic, len(VALUES))
+    consumer.commit(asynchronous=False)
+    described = admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
+    assert [one.client_id for one in described.members] == ["c"]
+    consumer.close()
+    listed = admin.list_consumer_groups().result(PATIENCE_S)
+    assert not listed.errors
+    assert group in {one.group_id for one in listed.valid}
+    moved = ConsumerGroupTopicPartitions(group, [partition])
+    admin.alter_consumer_group_offsets([moved])[group].result(PATIENCE_S)
+    asked = ConsumerGroupTopicPartitions(group)
+    offsets = admin.list_consumer_group_offsets([asked])[group].result(PATIENCE_S)
+    assert [one.offset for one in offsets.topic_partitions] == [5]
+    admin.delete_consumer_groups([group])[group].result(PATIENCE_S)
+    listed = admin.list_consumer_groups().result(PATIENCE_S)
+    assert group not in {one.group_id for one in listed.valid}
+
+
+def test_a_cluster_without_an_authorizer_says_so(cluster, clients):
+    # librdkafka takes it for an empty list, hence the bytes: any resource, by anyone.
+    null = b"\xff\xff"
+    every = b"\1" + null + b"\1" + null + null + b"\1\1"
+    ask = 29, 1, every
+    (answer,) = ask_in_bytes(clients.base["bootstrap.servers"], ask)
+    assert [answer] == ask_in_bytes(cluster.bootstrap_servers, ask)
+    # Correlation id, throttle time.
+    assert struct.unpack_from(">h", answer, 8) == (KafkaError.SECURITY_DISABLED,)
+
+
+def test_a_client_names_its_instance_in_version_6_of_apiversions(cluster):
+    named = uuid.uuid4().bytes
+    # No tags; name and version; no cluster, no node; the instance; no tags.
+    software = b"\0\x05test\x042.0\0\xff\xff\xff\xff" + named + b"\0"
+    get = b"\0" + bytes(16) + b"\0"
+    settings = proxy_settings(cluster, "client_config.enabled=true")
+    with running_bridge(settings) as (server, _endpoint):
+        apis, subscriptions = ask_in_bytes(
+            find_servers(server), (18, 6, software), (71, 0, get)
+        )
+    # The cluster's answer, which has no error, and what the bridge adds to it.
+    assert apis[4:6] == b"\0\0"
+    assert struct.pack(">hhh", settings.client_config.api_key, 0, 0) in apis
+    assert struct.pack(">hhh", 74, 0, 1) in apis
+    # Correlation id, no tags, throttle time, error code.
+    assert subscriptions[11:27] == named
 
 
 def test_telemetry_arrives_and_says_who_sent_it(

@@ -1,15 +1,19 @@
 """Apache Kafka's own clients of two releases use a cluster through the bridge."""
 
-import subprocess
-from pathlib import Path
+import re
 
 import pytest
 
 from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import running_bridge
 from tests.integration.config_support import read_topic
+from tests.integration.flowing_records import FlowingRecords
 from tests.integration.java_clients import RELEASES, find_jars
-from tests.integration.kafka_commands import SHORT_LIVED
+from tests.integration.java_programs import (
+    find_streams_jars,
+    run_program,
+    run_tool,
+)
 from tests.integration.proxy_support import (
     ProxiedClients,
     find_servers,
@@ -19,13 +23,17 @@ from tests.integration.proxy_support import (
 
 BROKERS = 3
 PUSH_MS = 3_000
-PATIENCE_S = 180
+# Who is nobody may do everything, and there is somebody to keep ACLs.
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
 VALUES = [b"value-%d" % number for number in range(300)]
 
 
 @pytest.fixture(scope="module")
 def cluster(java):
-    with EmbeddedKafka(BROKERS, java=java) as kafka:
+    with EmbeddedKafka(BROKERS, java=java, broker_properties=AUTHORIZER) as kafka:
         yield kafka
 
 
@@ -40,29 +48,15 @@ def server(settings):
         yield server
 
 
-def run_java(java, release, program, *arguments):
-    """Run one of the programs beside this file, which says "used" at its end."""
-    path = Path(__file__).with_name(f"{program}.java")
-    command = [java, *SHORT_LIVED, "-cp", find_jars(release), str(path)]
-    done = subprocess.run(
-        [*command, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0, done.stderr[-3_000:]
-    assert done.stdout.endswith("used\n")
-
-
 @pytest.mark.parametrize("release", RELEASES)
 def test_applications_and_admins_work_and_are_seen(
     java, cluster, settings, server, release
 ):
     run = f"java-{release}"
     ports = " ".join(str(one.port) for one in server.proxy.brokers.known.values())
-    run_java(
-        java, release, "UseCluster", find_servers(server), run, f" {ports} ", str(PUSH_MS)
+    run_program(
+        java, find_jars(release), "UseCluster",
+        find_servers(server), run, f" {ports} ", str(PUSH_MS),
     )  # fmt: skip
     seen = {}
     for record in read_topic(cluster, settings.topics.telemetry):
@@ -77,8 +71,39 @@ def test_applications_and_admins_work_and_are_seen(
     assert not server.counters.malformed_responses
 
 
+def test_leaders_move_under_load_and_admins_administer(java, server):
+    servers = find_servers(server)
+    clients = ProxiedClients(servers)
+    topic = clients.create_topic(3, 2, **{"min.insync.replicas": "1"})
+    with FlowingRecords(clients, topic) as flowing:
+        run_program(
+            java, find_jars("4.3.1"), "AdministerCluster", servers, "admin", topic
+        )
+    assert len(flowing.written) > len(VALUES)
+
+
+def test_kafka_streams_counts_words_exactly_once(java, server, tmp_path):
+    run_program(
+        java, find_streams_jars("4.3.1"), "CountWords", find_servers(server), "words",
+        options=[f"-Dstate.dir={tmp_path}"],
+    )  # fmt: skip
+
+
+def test_kafkas_own_tool_describes_the_quorum(java, server):
+    tool = "org.apache.kafka.tools.MetadataQuorumCommand"
+    words = ("--bootstrap-server", find_servers(server), "describe")
+    status = run_tool(java, tool, *words, "--status")
+    assert re.search(r"^LeaderId: +[123]$", status, re.MULTILINE)
+    replication = run_tool(java, tool, *words, "--replication").splitlines()
+    nodes = {line.split()[0]: line.split()[-1] for line in replication[1:]}
+    assert sorted(nodes) == ["1", "2", "3"]
+    assert sorted(nodes.values()) == ["Follower", "Follower", "Leader"]
+
+
 def test_share_groups_work(java, server):
-    run_java(java, "4.3.1", "UseShareGroup", find_servers(server), "share")
+    run_program(
+        java, find_jars("4.3.1"), "UseShareGroup", find_servers(server), "share"
+    )
 
 
 def test_spark_reads_and_writes_through_the_proxy(server, spark):

@@ -4,6 +4,7 @@ import socket
 import struct
 import time
 import uuid
+from collections import defaultdict
 
 import pytest
 from confluent_kafka import KafkaException
@@ -17,6 +18,8 @@ from pipelines.embedded import EmbeddedKafka
 from tests.certificates import Authority
 from tests.integration.bridge_support import running_bridge
 from tests.integration.config_support import read_topic
+from tests.integration.java_clients import find_jars
+from tests.integration.java_programs import run_program
 from tests.integration.proxy_support import (
     PATIENCE_S,
     ProxiedClients,
@@ -51,6 +54,9 @@ SASL_BROKER = {
         f"{LOGIN}.oauthbearer.OAuthBearerLoginModule required "
         'unsecuredLoginStringClaim_sub="broker";'
     ),
+    # Who logs in that way must do so again and again; and brokers give tokens.
+    "listener.name.plaintext.scram-sha-256.connections.max.reauth.ms": "1500",
+    "delegation.token.secret.key": PASSWORD,
 }
 ADMIN = {
     "security.protocol": "SASL_PLAINTEXT",
@@ -145,6 +151,23 @@ def test_the_principal_is_the_one_that_the_broker_has_accepted(
     config = login(mechanism, user)
     for headers in exchange(kafka, settings, find_servers(server), config):
         assert headers["principal"] == f"User:{user}"
+
+
+def test_clients_log_in_again_and_a_token_stands_for_its_owner(
+    java, kafka, server, settings
+):
+    servers = find_servers(server)
+    topic = ProxiedClients(servers, **ADMIN).create_topic(1, 1)
+    run_program(
+        java, find_jars("4.3.1"), "AuthenticateAgain",
+        servers, topic, "alice", "bob", PASSWORD,
+    )  # fmt: skip
+    principals = defaultdict(set)
+    for record in read_topic(kafka, settings.topics.telemetry):
+        headers = dict(record.headers())
+        principals[headers["client_id"]].add(headers["principal"])
+    assert principals[b"by-token"] == {b"User:alice"}
+    assert principals[b"by-password"] == {b"User:bob"}
 
 
 def test_a_wrong_password_is_the_brokers_to_refuse(server):

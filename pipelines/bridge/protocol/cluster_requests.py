@@ -27,6 +27,7 @@ from .replies import NO_THROTTLE, encode_body
 SASL_HANDSHAKE = 17
 DESCRIBE_CONFIGS = 32
 SASL_AUTHENTICATE = 36
+DESCRIBE_DELEGATION_TOKEN = 41
 INCREMENTAL_ALTER_CONFIGS = 44
 LIST_CONFIG_RESOURCES = 74
 """Named ListClientMetricsResources in version 0."""
@@ -39,6 +40,7 @@ KNOWN_VERSIONS: Mapping[int, range] = {
     SASL_HANDSHAKE: range(1, 2),
     DESCRIBE_CONFIGS: range(1, 5),
     SASL_AUTHENTICATE: range(3),
+    DESCRIBE_DELEGATION_TOKEN: range(1, 4),
     INCREMENTAL_ALTER_CONFIGS: range(2),
     LIST_CONFIG_RESOURCES: range(2),
 }
@@ -50,6 +52,8 @@ _ERROR_CODE = struct.Struct(">h")
 _NOT_IN_OLDER_VERSIONS: Mapping[str, object] = {
     "documentation": None,
     "throttle_time": NO_THROTTLE,
+    "token_requester_principal_name": "",
+    "token_requester_principal_type": "",
     "topic_id": None,
 }
 _Message = TypeVar("_Message", bound=Payload)
@@ -88,7 +92,9 @@ class ResponseStream:
         return correlation_id, rest
 
 
-def encode_request(request: Payload, *, correlation_id: int, client_id: str) -> bytes:
+def encode_request(
+    request: Payload, *, correlation_id: int, client_id: str | None
+) -> bytes:
     """Write size, header and body of one request."""
     header = request.__header_schema__(  # type: ignore[call-arg] # kio has one type for all headers
         request_api_key=request.__api_key__,

@@ -30,6 +30,9 @@ _COUNT = struct.Struct(">i")
 _ERROR_CODE_BYTES = 2
 _FIRST_FLEXIBLE_VERSION = 3
 _UNSUPPORTED_VERSION = 35
+ASKED_VERSION = 3
+"""Of ApiVersions, for a client that says more than brokers know; all brokers since
+Kafka 2.4 do. Its answer and those of later versions look alike."""
 _MOST_APIS = 1_000
 
 Versions = tuple[int, int]
@@ -48,6 +51,9 @@ def limit_api_versions(
     api_version: int, response: bytes, own: tuple[tuple[int, Versions], ...]
 ) -> bytes:
     """Return the body of an answer to ApiVersions for a client of the proxy.
+
+    The bridge's own version of ApiVersions is told of where the cluster's reach to it,
+    since a client may use all between.
 
     Args:
         api_version: The version that was asked.
@@ -71,13 +77,24 @@ def limit_api_versions(
     rest = response[len(response) - cursor.remaining_bytes :]
     apis = dict(_limit(offered))
     if not error_code:
-        apis = dict(sorted({**apis, **dict(own)}.items()))
+        apis = dict(sorted(_add(apis, own).items()))
     length = encode_uvarint(len(apis) + 1) if is_flexible else _COUNT.pack(len(apis))
     tags = b"\0" if is_flexible else b""
     items = b"".join(
         _RANGE.pack(api_key, *versions) + tags for api_key, versions in apis.items()
     )
     return response[:_ERROR_CODE_BYTES] + length + items + rest
+
+
+def _add(
+    apis: Mapping[int, Versions], own: tuple[tuple[int, Versions], ...]
+) -> Mapping[int, Versions]:
+    """Return the cluster's APIs and the bridge's, which take the place of those."""
+    added = dict(own)
+    newest_of_cluster = apis.get(API_VERSIONS, (0, -1))[1]
+    if newest_of_cluster < added.get(API_VERSIONS, (0, 0))[1] - 1:
+        added.pop(API_VERSIONS, None)
+    return {**apis, **added}
 
 
 def _limit(offered: Mapping[int, Versions]) -> Iterator[tuple[int, Versions]]:

@@ -10,35 +10,28 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from kio.schema.errors import ErrorCode
+from kio.schema.api_versions.v3.request import ApiVersionsRequest
 from kio.schema.sasl_authenticate.v2.request import SaslAuthenticateRequest
 from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
 
-from pipelines.bridge.client_instances import refuse_get
 from pipelines.bridge.handlers import Connection, note_software
 from pipelines.bridge.protocol.api_keys import (
     API_VERSIONS,
     GET_TELEMETRY_SUBSCRIPTIONS,
-    PUSH_TELEMETRY,
 )
 from pipelines.bridge.protocol.api_versions import is_valid_software
+from pipelines.bridge.protocol.cluster_requests import encode_request
 from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
-from pipelines.bridge.protocol.push_config import write_push_config_response
-from pipelines.bridge.protocol.replies import (
-    encode_body,
-    encode_push_reply,
-    encode_reply,
-)
 from pipelines.bridge.protocol.requests import (
     Request,
     parse_request,
 )
 from pipelines.bridge.protocol.software import ClientSoftware
 
-from .api_versions import limit_api_versions
+from .api_versions import ASKED_VERSION, limit_api_versions
 from .line import Awaited, Line, OwnReply
-from .rules import READ_APIS, ProxyRules
+from .rules import ProxyRules, refuse
 from .sasl_watch import UNKNOWN_PRINCIPAL, Acceptance, SaslWatch, Stage
 
 _INT64 = struct.Struct(">q")
@@ -53,7 +46,15 @@ Fill = Callable[[OwnReply, bytes], None]
 class ClientRequests:
     """Reads and answers the requests of one client."""
 
-    __slots__ = ("_fill", "_lifetime_end_s", "_line", "_rules", "_sasl", "connection")
+    __slots__ = (
+        "_fill",
+        "_held",
+        "_lifetime_end_s",
+        "_line",
+        "_rules",
+        "_sasl",
+        "connection",
+    )
 
     def __init__(
         self, rules: ProxyRules, connection: Connection, line: Line, fill: Fill
@@ -63,7 +64,14 @@ class ClientRequests:
         self._line = line
         self._sasl = SaslWatch(rules.claim_name)
         self._lifetime_end_s: float | None = None
+        self._held: list[tuple[Request, OwnReply]] | None = None
+        """What waits until the owner of a delegation token is known; None otherwise."""
         self.connection = connection
+
+    def forget(self) -> None:
+        """Forget a client that is gone."""
+        self._held = None
+        self._rules.handlers.forget(self.connection)
 
     def read_request(
         self, api_key: int, api_version: int, frame: bytes
@@ -76,11 +84,15 @@ class ClientRequests:
             if not self._is_authenticated():
                 raise UnsupportedRequest(f"API key {api_key} before authentication")
             return OwnReply()
-        request = parse_request(frame, READ_APIS)
+        request = parse_request(frame, self._rules.read_apis)
         body = request.body
         if isinstance(body, ClientSoftware) and is_valid_software(body):
             note_software(body, self.connection)
         if api_key == API_VERSIONS:
+            if isinstance(body, ClientSoftware) and self._rules.is_own_api_versions(
+                api_version
+            ):
+                return self._ask_in_known_version(request, body)
             return self._await(request, self._take_api_versions)
         if isinstance(body, SaslHandshakeRequest):
             self._sasl.begin(body.mechanism)
@@ -106,23 +118,29 @@ class ClientRequests:
         """
         rules = self._rules
         request = parse_request(frame, rules.own_apis)
-        reply = partial(self._fill, place)
         is_push = request.api_key != GET_TELEMETRY_SUBSCRIPTIONS
         if is_push and not rules.gate.is_open(rules.now_s()):
-            reply(_refuse(request))
+            self._fill(place, refuse(request))
             return
-        try:
-            rules.handlers.handle(request, self.connection, reply)
-        except Exception as error:  # noqa: BLE001 - the top of a request: data goes on
-            rules.note_failure(error)
-            reply(_refuse(request))
+        if self._held is None:
+            self._handle(request, place)
+        else:
+            self._held.append((request, place))
         if place.frame is None:
             rules.answer_later(partial(self._refuse_late, request, place))
+
+    def _handle(self, request: Request, place: OwnReply) -> None:
+        reply = partial(self._fill, place)
+        try:
+            self._rules.handlers.handle(request, self.connection, reply)
+        except Exception as error:  # noqa: BLE001 - the top of a request: data goes on
+            self._rules.note_failure(error)
+            reply(refuse(request))
 
     def _refuse_late(self, request: Request, place: OwnReply) -> None:
         if place.frame is None:
             self._rules.note_late()
-            self._fill(place, _refuse(request))
+            self._fill(place, refuse(request))
 
     def _is_authenticated(self) -> bool:
         if not self._rules.has_sasl:
@@ -131,8 +149,25 @@ class ClientRequests:
         is_over = end_s is not None and self._rules.now_s() >= end_s
         return self._sasl.stage is Stage.ACCEPTED and not is_over
 
+    def _ask_in_known_version(self, request: Request, body: ClientSoftware) -> Awaited:
+        """Ask the broker what it would be asked, without what is the bridge's alone."""
+        asked = ApiVersionsRequest(
+            client_software_name=body.client_software_name,
+            client_software_version=body.client_software_version,
+        )
+        instead = encode_request(
+            asked,
+            correlation_id=request.correlation_id,
+            client_id=request.client_id,
+        )
+        known = request._replace(api_version=ASKED_VERSION)
+        return self._await(known, self._take_api_versions, instead)
+
     def _await(
-        self, request: Request, take: Callable[[int, bytes], bytes | None]
+        self,
+        request: Request,
+        take: Callable[[int, bytes], bytes | None],
+        instead: bytes | None = None,
     ) -> Awaited:
         def take_body(body: bytes) -> bytes:
             try:
@@ -141,7 +176,7 @@ class ClientRequests:
                 # What the broker has answered is for the client to judge.
                 return body
 
-        return Awaited(request.correlation_id, take_body)
+        return Awaited(request.correlation_id, take_body, instead)
 
     def _take_api_versions(self, api_version: int, body: bytes) -> bytes:
         return limit_api_versions(api_version, body, self._rules.own_versions())
@@ -180,22 +215,26 @@ class ClientRequests:
             self._accept(accepted)
 
     def _accept(self, accepted: Acceptance) -> None:
-        connection = self.connection
-        if connection.identity.principal != accepted.principal:
-            connection.change_identity(
-                replace(connection.identity, principal=accepted.principal)
-            )
+        self._name_client(accepted.principal)
         self._lifetime_end_s = None
         if accepted.lifetime_ms > 0:
             end_s = self._rules.now_s() + accepted.lifetime_ms / _MS
             self._lifetime_end_s = end_s
+        if accepted.token_id is not None:
+            self._held = self._held or []
+            self._rules.find_owner(accepted.token_id, self._take_owner)
 
+    def _name_client(self, principal: str) -> None:
+        connection = self.connection
+        if connection.identity.principal != principal:
+            connection.change_identity(
+                replace(connection.identity, principal=principal)
+            )
 
-def _refuse(request: Request) -> bytes:
-    """Return the reply that a client understands as: later."""
-    error = ErrorCode.throttling_quota_exceeded
-    if request.api_key == PUSH_TELEMETRY:
-        return encode_push_reply(request.correlation_id, error)
-    if request.api_key == GET_TELEMETRY_SUBSCRIPTIONS:
-        return encode_reply(request, encode_body(refuse_get(error)))
-    return encode_reply(request, write_push_config_response(error.value, None))
+    def _take_owner(self, principal: str | None) -> None:
+        if principal is not None:
+            self._name_client(principal)
+        held, self._held = self._held or [], None
+        for request, place in held:
+            if place.frame is None:
+                self._handle(request, place)

@@ -27,19 +27,24 @@ class Care(Enum):
 class Awaited:
     """An answer of the broker that is read before it is passed on."""
 
-    __slots__ = ("correlation_id", "take")
+    __slots__ = ("correlation_id", "instead", "take")
 
     def __init__(
-        self, correlation_id: int | None, take: Callable[[bytes], bytes]
+        self,
+        correlation_id: int | None,
+        take: Callable[[bytes], bytes],
+        instead: bytes | None = None,
     ) -> None:
         """Take what is awaited.
 
         Args:
             correlation_id: None for a token that comes without any.
             take: Takes what follows the correlation id; returns what the client gets.
+            instead: What the broker gets, size included; None for the client's bytes.
         """
         self.correlation_id = correlation_id
         self.take = take
+        self.instead = instead
 
 
 class OwnReply:

@@ -1,5 +1,7 @@
 """Wiring of the proxy: brokers followed, their ports opened, clients connected."""
 
+# Longer than 250 lines: it only names what belongs together.
+
 import asyncio
 import logging
 import socket
@@ -28,6 +30,7 @@ from .line import Care
 from .plan import plan_proxy
 from .rules import ProxyRules, choose_own_keys
 from .telemetry_gate import PublisherSigns, TelemetryGate
+from .token_owners import TokenOwners
 from .transport import ProxiedConnection
 
 logger = logging.getLogger(__name__)
@@ -136,32 +139,27 @@ class ProxyPart:
     ) -> ProxyRules:
         settings, loop = self._settings, asyncio.get_running_loop()
         answer_s = settings.proxy.telemetry_answer_ms / _MS
-        client_config = settings.client_config
-
-        def read_signs() -> PublisherSigns:
-            return PublisherSigns(
-                waits_since_s=publisher.waits_since_s,
-                acknowledged_s=publisher.acknowledged_s,
-                refused_s=publisher.refused_s,
-                holds_records=publisher.held_bytes > 0,
-            )
+        config = settings.client_config
 
         return ProxyRules(
             handlers=handlers,
             own_keys=choose_own_keys(
                 handlers,
-                push_config_key=client_config.api_key
-                if client_config.enabled
-                else None,
+                push_config_key=config.api_key if config.enabled else None,
                 serves_telemetry=settings.proxy.telemetry == _SERVE,
             ),
-            gate=TelemetryGate(read_signs, answer_s=answer_s),
+            gate=TelemetryGate(partial(_read_signs, publisher), answer_s=answer_s),
             has_sasl=self._plan.has_sasl,
             claim_name=settings.authentication.oauth_principal_claim,
             now_s=loop.time,
             answer_later=partial(loop.call_later, answer_s),
             note_late=self._note_late,
             note_failure=self._note_failure,
+            find_owner=TokenOwners(
+                self._client.forward,
+                loop.call_later,
+                partial(logger.warning, "no owner of a delegation token: %s"),
+            ).find,
         )
 
     def _note_late(self) -> None:
@@ -248,3 +246,12 @@ class ProxyPart:
             for pair in list(self._waiting):
                 if pair.is_reset():
                     pair.abort()
+
+
+def _read_signs(publisher: Publisher) -> PublisherSigns:
+    return PublisherSigns(
+        waits_since_s=publisher.waits_since_s,
+        acknowledged_s=publisher.acknowledged_s,
+        refused_s=publisher.refused_s,
+        holds_records=publisher.held_bytes > 0,
+    )

@@ -195,6 +195,9 @@ class RequestFrames:
         if isinstance(place, OwnReply):
             self._passed = frame_end
             self._reader.answer(frame, place)
+        elif place.instead is not None:
+            self._passed = frame_end
+            self._to_broker(place.instead)
         return frame_end
 
     def _take_token(self, data: bytes, at: int) -> int:

@@ -40,6 +40,8 @@ class Acceptance:
     principal: str
     lifetime_ms: int
     """Milliseconds until the client must authenticate again; 0 for never."""
+    token_id: str | None = None
+    """The delegation token that stands for the principal, which is unknown here."""
 
 
 class SaslWatch:
@@ -50,6 +52,7 @@ class SaslWatch:
         "_is_last_token",
         "_mechanism",
         "_name",
+        "_token_id",
         "expects_raw_token",
         "stage",
     )
@@ -63,6 +66,7 @@ class SaslWatch:
         self._claim_name = claim_name
         self._mechanism = ""
         self._name: str | None = None
+        self._token_id: str | None = None
         self._is_last_token = False
         self.stage = Stage.BEGUN
         self.expects_raw_token = False
@@ -71,7 +75,7 @@ class SaslWatch:
     def begin(self, mechanism: str) -> None:
         """Take the mechanism that a client asks for."""
         self._mechanism = mechanism
-        self._name = None
+        self._name = self._token_id = None
         self._is_last_token = False
 
     def agree(self, *, error_code: int, api_version: int) -> None:
@@ -101,7 +105,7 @@ class SaslWatch:
         elif mechanism.startswith(SCRAM_PREFIX):
             self._is_last_token = token.startswith(_SCRAM_FINAL)
             if not self._is_last_token:
-                self._name = _read_scram(token)
+                self._name, self._token_id = _read_scram(token)
         elif mechanism == OAUTHBEARER:
             # A refusal is answered by one more token, which names nobody.
             self._is_last_token = _BEARER in token
@@ -126,7 +130,9 @@ class SaslWatch:
         self.expects_raw_token = False
         self.stage = Stage.ACCEPTED
         principal = UNKNOWN_PRINCIPAL if self._name is None else f"User:{self._name}"
-        return Acceptance(principal=principal, lifetime_ms=lifetime_ms)
+        return Acceptance(
+            principal=principal, lifetime_ms=lifetime_ms, token_id=self._token_id
+        )
 
 
 def _read_plain(token: bytes) -> str | None:
@@ -134,18 +140,19 @@ def _read_plain(token: bytes) -> str | None:
     return _to_text(parts[1]) if len(parts) == _PLAIN_PARTS else None
 
 
-def _read_scram(token: bytes) -> str | None:
-    """Return the user of a client's first message.
+def _read_scram(token: bytes) -> tuple[str | None, str | None]:
+    """Return the user of a client's first message, or the id of a delegation token.
 
-    Nulls: None for a delegation token: its id stands there, and its owner nowhere.
+    Nulls: Of a token's owner nothing is said here.
     """
     _, _, bare = token.partition(b",")
     _, _, bare = bare.partition(b",")
     fields = bare.split(b",")
-    if not fields[0].startswith(b"n=") or b"tokenauth=true" in fields:
-        return None
+    if not fields[0].startswith(b"n="):
+        return None, None
     # The only two escapes of RFC 5802, in this order.
-    return _to_text(fields[0][2:].replace(b"=2C", b",").replace(b"=3D", b"="))
+    name = _to_text(fields[0][2:].replace(b"=2C", b",").replace(b"=3D", b"="))
+    return (None, name) if b"tokenauth=true" in fields else (name, None)
 
 
 def _read_bearer(token: bytes, claim_name: str) -> str | None:

@@ -168,7 +168,7 @@ class ProxiedConnection(asyncio.Protocol):
         self._client = None
         self._early = None
         if self._reader is not None:
-            self._endpoint.rules.handlers.forget(self._reader.connection)
+            self._reader.forget()
         if self._connecting is not None:
             self._connecting.cancel()
         self._end_other(self._broker)

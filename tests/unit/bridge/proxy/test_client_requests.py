@@ -14,6 +14,7 @@ from pipelines.bridge.handlers import (
 from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import PUSH_TELEMETRY_API
 from pipelines.bridge.protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API
+from pipelines.bridge.protocol.software import api_versions_api
 from pipelines.bridge.proxy.client_requests import ClientRequests
 from pipelines.bridge.proxy.line import Line, OwnReply
 from pipelines.bridge.proxy.rules import ProxyRules, choose_own_keys
@@ -34,12 +35,13 @@ HEALTHY = PublisherSigns(
 
 
 class Client:
-    def __init__(self, handle, *, has_sasl=False, signs=HEALTHY):
+    def __init__(self, handle, *, has_sasl=False, signs=HEALTHY, api_versions=None):
         served = [
             ServedRequest(api=api, handle=handle, is_counted=True)
             for api in (GET_TELEMETRY_SUBSCRIPTIONS_API, PUSH_TELEMETRY_API)
         ]
-        handlers = RequestHandlers(served)
+        handlers = RequestHandlers(served, api_versions=api_versions_api(api_versions))
+        self.owner_asks = []
         self.timers, self.failures, self.late = [], [], []
         self.now_s = 100.0
         gate = TelemetryGate(lambda: signs, answer_s=0.1)
@@ -56,6 +58,7 @@ class Client:
             answer_later=self.timers.append,
             note_late=lambda: self.late.append(1),
             note_failure=self.failures.append,
+            find_owner=self.find_owner,
         )
         identity = make_identity("PROXY", "10.0.0.7", 5_000)
         self.connection = Connection(connection_id=1, identity=identity)
@@ -63,6 +66,9 @@ class Client:
         self.requests = ClientRequests(
             self.rules, self.connection, self.line, self.fill
         )
+
+    def find_owner(self, token_id, tell):
+        self.owner_asks.append((token_id, tell))
 
     @staticmethod
     def fill(place, frame):
@@ -175,3 +181,86 @@ def test_software_is_noted_and_the_answer_limited():
 def test_an_answer_that_cannot_be_read_is_for_the_client_to_judge():
     client = Client(answer_at_once)
     assert client.pass_on(18, 3, b"\0\x05java\x064.3.1\0", b"\0") == b"\0"
+
+
+SOFTWARE = b"\0" + b"\x09librdkaf" + b"\x06" + b"2.0.0"
+NAMED = bytes(range(16))
+VERSION_6 = SOFTWARE + b"\0\xff\xff\xff\xff" + NAMED
+API_LIST = b"\0\0" + b"\x02" + struct.pack(">hhh", 18, 0, 4) + b"\0" + bytes(5)
+
+
+def test_what_only_the_bridge_knows_of_apiversions_is_kept_from_the_broker():
+    client = Client(answer_at_once, api_versions=6)
+    frame = struct.pack(">hhih", 18, 6, 3, -1) + VERSION_6 + b"\0"
+    awaited = client.requests.read_request(18, 6, frame)
+    header = struct.pack(">hhih", 18, 3, 3, -1)
+    body = SOFTWARE + b"\0"
+    asked = header + body
+    assert awaited.instead == struct.pack(">i", len(asked)) + asked
+    assert client.connection.named_instance_id.bytes == NAMED
+    assert client.connection.identity.client_software_name == "librdkaf"
+    answer = awaited.take(API_LIST)
+    # The telemetry of the bridge, and the broker's own range of ApiVersions.
+    assert answer[2:] == b"\x04" + b"".join(
+        struct.pack(">hhh", *one) + b"\0"
+        for one in ((18, 0, 4), (71, 0, 0), (72, 0, 0))
+    ) + bytes(5)
+
+
+def test_version_6_is_the_brokers_to_refuse_where_it_is_not_ours():
+    client = Client(answer_at_once)
+    frame = struct.pack(">hhih", 18, 6, 3, -1) + VERSION_6 + b"\0"
+    awaited = client.requests.read_request(18, 6, frame)
+    assert awaited.instead is None
+    refusal = b"\0\x23" + struct.pack(">ihhh", 1, 18, 0, 4)
+    assert awaited.take(refusal) == refusal
+
+
+def log_in_with_a_token(client):
+    assert client.pass_on(17, 1, b"\0\x0dSCRAM-SHA-256", b"\0\0" + bytes(4))
+    for message in (b"n,,n=TOKEN,r=abc,tokenauth=true", b"c=biws,r=abcdef,p=proof"):
+        body = struct.pack(">i", len(message)) + message
+        client.pass_on(36, 1, body, b"\0\0" + b"\xff\xff" + bytes(12))
+
+
+@pytest.mark.parametrize(
+    ("owner", "principal"), [("User:alice", "User:alice"), (None, "User:UNKNOWN")]
+)
+def test_a_token_s_client_waits_until_its_owner_is_known(owner, principal):
+    seen = []
+
+    def handle(_request, connection, reply):
+        seen.append(connection.identity.principal)
+        reply(b"answer")
+
+    client = Client(handle, has_sasl=True)
+    log_in_with_a_token(client)
+    place = client.ask(GET, GET_FRAME)
+    assert place.frame is None
+    ((token_id, tell),) = client.owner_asks
+    assert token_id == "TOKEN"
+    tell(owner)
+    assert place.frame == b"answer"
+    assert client.ask(GET, GET_FRAME).frame == b"answer"
+    assert seen == [principal, principal]
+
+
+def test_what_waited_too_long_for_an_owner_is_not_handled_any_more():
+    seen = []
+    client = Client(lambda *_: seen.append(1), has_sasl=True)
+    log_in_with_a_token(client)
+    place = client.ask(PUSH, PUSH_FRAME)
+    client.timers[0]()
+    assert error_of(PUSH, place.frame) == THROTTLED
+    client.owner_asks[0][1]("User:alice")
+    assert seen == []
+
+
+def test_a_client_that_is_gone_is_not_answered_when_its_owner_is_known():
+    seen = []
+    client = Client(lambda *_: seen.append(1), has_sasl=True)
+    log_in_with_a_token(client)
+    client.ask(PUSH, PUSH_FRAME)
+    client.requests.forget()
+    client.owner_asks[0][1]("User:alice")
+    assert seen == []

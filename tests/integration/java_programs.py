@@ -1,0 +1,59 @@
+"""Runs the Java programs beside this file, and Kafka's own command-line tools."""
+
+import subprocess
+from pathlib import Path
+
+from pipelines.embedded.installation import JARS_PATH
+from tests.client_jars import PYSPARK_JARS_PATH, find_jar
+from tests.integration.java_clients import find_jars
+from tests.integration.kafka_commands import SHORT_LIVED
+
+PATIENCE_S = 180
+
+
+def find_streams_jars(release):
+    """Return the class path of one release's Kafka Streams.
+
+    State is kept in memory; only classes of RocksDB are looked for, so Spark's will do.
+    """
+    libraries = ("rocksdbjni-*.jar", "jackson-annotations-*.jar")
+    found = [jar for one in libraries for jar in PYSPARK_JARS_PATH.glob(one)]
+    streams = find_jar(f"kafka-streams-{release}.jar")
+    return ":".join([find_jars(release), streams, *map(str, found)])
+
+
+def program_command(java, class_path, program, *words, options=()):
+    """Return the command that compiles and runs one program."""
+    path = Path(__file__).with_name(f"{program}.java")
+    return [java, *SHORT_LIVED, *options, "-cp", class_path, str(path), *words]
+
+
+def run_program(java, class_path, program, *words, options=()):
+    """Run one program, which says "used" at its end."""
+    done = _run(program_command(java, class_path, program, *words, options=options))
+    assert done.returncode == 0, done.stderr[-3_000:]
+    assert done.stdout.endswith("used\n")
+
+
+def tools_class_path():
+    """Return the class path of Kafka's command-line tools."""
+    return f"{find_jar('kafka-tools-4.3.1.jar')}:{JARS_PATH}/*"
+
+
+def run_tool(java, name, *words, patience_s=PATIENCE_S):
+    """Run one of Kafka's tools by the name of its class; return what it prints."""
+    done = _run(
+        [java, *SHORT_LIVED, "-cp", tools_class_path(), name, *words], patience_s
+    )
+    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-3_000:]
+    return done.stdout
+
+
+def _run(command, patience_s=PATIENCE_S):
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=patience_s,
+    )
