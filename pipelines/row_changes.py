@@ -9,18 +9,17 @@ table are read once.
 
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
+from .deletion_vectors import mark_rows
 from .delta_transactions import (
     MILLISECOND_NS,
     as_scala,
     companion,
-    find_files,
     parse_actions,
     read_transaction,
     start_transaction,
@@ -58,7 +57,6 @@ class RowChanges:
         self._location = location
         self._transaction = transaction
         self._jvm, self._started = start_transaction(spark, location)
-        self._session: Any = spark._jsparkSession  # noqa: SLF001 - as there
         self._delta = self._jvm.org.apache.spark.sql.delta
         self._snapshot = self._started.snapshot()
         self._app_id = transaction.merge_app_id(contract)
@@ -97,49 +95,15 @@ class RowChanges:
             return
         new = rows if is_gone is None else rows.where(~F.col(is_gone))
         marked = rows.where(F.col(POSITION).isNotNull()).select(f"{POSITION}.*")
+        vectors = mark_rows(self._jvm, self._snapshot, marked.toArrow())
         actions = self._jvm.java.util.ArrayList()
-        for action in (self._name_transaction(), *self._mark(marked)):
+        for action in (self._name_transaction(), *vectors):
             actions.add(action)
         written = new.select(*self._contract.column_names).coalesce(1)
         assert isinstance(written, JvmDataFrame)  # noqa: S101 - the job has no Connect
         added = self._started.writeFiles(written._jdf)  # noqa: SLF001 - as in start_transaction
         operations = companion(self._delta.DeltaOperations, "ManualUpdate")
         self._started.commit(added.concat(as_scala(self._jvm, actions)), operations)
-
-    def _mark(self, marked: DataFrame) -> Iterator[Any]:
-        """Mark rows in deletion vectors; return the actions that say so."""
-        paths = [row[0] for row in marked.select("file_path").distinct().collect()]
-        if not paths:
-            return
-        commands = self._delta.commands
-        names = {path.rpartition("/")[2] for path in paths}
-        files = as_scala(self._jvm, find_files(self._snapshot, names))
-        assert isinstance(marked, JvmDataFrame)  # noqa: S101 - as in commit
-        literals = self._jvm.org.apache.spark.sql.catalyst.expressions
-        vectors = commands.DeletionVectorBitmapGenerator.buildRowIndexSetsForFilesMatchingCondition(  # noqa: E501 - its name
-            self._session,
-            self._started,
-            True,
-            marked._jdf,  # noqa: SLF001 - as in start_transaction
-            files,
-            companion(literals, "Literal").TrueLiteral(),
-            self._column("file_path"),
-            self._column("row_index"),
-        )
-        helper = commands.DMLWithDeletionVectorsHelper
-        by_name = helper.generateCandidateFileMap(
-            self._snapshot.deltaLog().dataPath(), files
-        )
-        touched = helper.findFilesWithMatchingRows(self._started, by_name, vectors)
-        for file in self._as_java(touched):
-            if file.isFullyReplaced():
-                yield file.fileLogEntry().remove()
-            else:
-                both = file.fileLogEntry().removeRows(
-                    file.newDeletionVector(), True, True
-                )
-                yield both.productElement(0)
-                yield both.productElement(1)
 
     def _name_transaction(self) -> Any:  # noqa: ANN401 - an action
         seen = {
@@ -148,10 +112,3 @@ class RowChanges:
             "lastUpdated": time.time_ns() // MILLISECOND_NS,
         }
         return parse_actions(self._jvm, [{"txn": seen}]).get(0)
-
-    def _column(self, name: str) -> Any:  # noqa: ANN401 - an Option of a Column
-        column = self._jvm.org.apache.spark.sql.functions.col(name)
-        return self._jvm.scala.Option.apply(column)
-
-    def _as_java(self, scala_sequence: Any) -> Any:  # noqa: ANN401 - the same
-        return self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(scala_sequence)

@@ -1,6 +1,6 @@
 """Plants secrets in pushes and looks for them in every byte that is left.
 
-Usage: python tests/integration/config_canary_run.py [--canaries 1000000]
+Usage: python tests/integration/config_canary_run.py [--canaries 1000000] [--seed N]
 
 A real Apache Kafka, a bridge of its own process, the job. Four ways, each with as many
 secrets: through the bridge, past the bridge (as an older set of rules would have let
@@ -93,9 +93,9 @@ class Way:
     is_past_the_bridge: bool
     is_malformed: bool
 
-    def make_bodies(self, canaries):
+    def make_bodies(self, canaries, seed):
         """Return the bodies of requests."""
-        bodies = encode_pushes(make_canary_pushes(canaries, SEED))
+        bodies = encode_pushes(make_canary_pushes(canaries, seed))
         return list((spoil_bodies if self.is_malformed else cut_some)(bodies))
 
 
@@ -154,23 +154,23 @@ def run_job(spark, settings, log_path):
         handler.close()
 
 
-def run_canaries(spark, kafka, folder, *, canaries, tell=lambda _line: None):
+def run_canaries(spark, kafka, folder, *, canaries, seed=SEED, tell=lambda _line: None):
     """Return what was found of so many canaries on each of the ways."""
     found = Findings()
     for way in WAYS:
         started_s = time.monotonic()
-        run_way(way, spark, kafka, folder / way.name, canaries, found)
+        bodies = way.make_bodies(canaries, seed)
+        found.planted += sum(len(find_canaries(one, canaries)) for one in bodies)
+        run_way(way, spark, kafka, folder / way.name, canaries, bodies, found)
         took_s = time.monotonic() - started_s
         tell(f"{way.name}: {took_s:.0f} s, leaks so far: {len(found.leaks)}")
     return found
 
 
-def run_way(way, spark, kafka, place, canaries, found):
-    """Send the canaries on one way, and add what was found."""
+def run_way(way, spark, kafka, place, canaries, bodies, found):
+    """Send bodies on one way, and add what was found."""
     topic, servers = f"c-{way.name}-{uuid.uuid4()}", kafka.bootstrap_servers
     place.mkdir()
-    bodies = way.make_bodies(canaries)
-    found.planted += sum(len(find_canaries(one, canaries)) for one in bodies)
 
     def note_reply(reply):
         found.answers += 1
@@ -196,7 +196,8 @@ def main():
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--canaries", type=int, default=1_000_000)
-    canaries = parser.parse_args().canaries
+    parser.add_argument("--seed", type=int, default=SEED)
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, EmbeddedKafka(java="java") as kafka:
         folder = Path(name)
         spark = start_session(folder / "warehouse")
@@ -204,7 +205,8 @@ def main():
             spark,
             kafka,
             folder,
-            canaries=canaries,
+            canaries=given.canaries,
+            seed=given.seed,
             tell=functools.partial(print, flush=True),
         )
         spark.stop()

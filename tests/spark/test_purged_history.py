@@ -1,4 +1,8 @@
-"""A purge leaves what the job would have written by the tighter rules from the start."""
+"""A purge leaves what the job would have written by the tighter rules from the start.
+
+But for config_defaults, and with them statuses: a hidden default is unlearned, and the
+next pushes teach another.
+"""
 
 import dataclasses
 
@@ -10,7 +14,6 @@ from pipelines.client_config_tables import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
-    CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
 from pipelines.jobs import purge_secrets
@@ -28,18 +31,21 @@ TIGHTER = (
     rule("b", "redact", keys=("linger.ms",)),
     rule("c", "drop", keys=("batch.size",)),
 )
+HELD = (
+    "map_from_entries(array_sort(transform(map_entries(configs), one -> struct(one.key, "
+    "struct(one.value.config_value, one.value.config_type, one.value.is_default)))))"
+)
 COMPARED = (
     (CLIENT_CONFIG_HISTORY, CLIENT_CONFIG_HISTORY.column_names),
     (CLIENT_CONFIG_PUSHES, ("offset", "decode_status", "configs", "content_hash")),
-    (CLIENT_CONFIGS, ("client_instance_id", "push_id", "configs", "content_hash")),
-    (CONFIG_DEFAULTS, ("client_software_version", "config_key", "default_value", "conflicting_values")),
+    (CLIENT_CONFIGS, ("client_instance_id", "push_id", HELD, "content_hash")),
     (CONFIG_VIOLATIONS, ("offset", "config_key", "rule", "action")),
 )  # fmt: skip
 
 
 def read(job, contract, columns):
     """Return the rows of a table as texts, sorted."""
-    rows = job.read(contract).select(F.to_json(F.struct(*columns)))
+    rows = job.read(contract).select(F.to_json(F.struct(*map(F.expr, columns))))
     return sorted(row[0] for row in rows.collect())
 
 
