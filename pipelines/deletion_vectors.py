@@ -45,7 +45,7 @@ def mark_rows(jvm: Any, snapshot: Any, places: pa.Table) -> Iterator[Any]:  # no
     descriptors = companion(delta.actions, "DeletionVectorDescriptor")
     option = jvm.scala.Option
     try:
-        for file in find_files(snapshot, by_name):
+        for file in find_files(jvm, snapshot, by_name):
             rows = by_name[file.path().rpartition("/")[2]]
             marked = delta.deletionvectors.RoaringBitmapArray.readFrom(write_rows(rows))
             known = file.deletionVector()
@@ -71,6 +71,18 @@ def mark_rows(jvm: Any, snapshot: Any, places: pa.Table) -> Iterator[Any]:  # no
             yield both.productElement(1)
     finally:
         writer.close()
+
+
+def read_vector(jvm: Any, snapshot: Any, vector: Any) -> bytes:  # noqa: ANN401 - objects of the JVM
+    """Return the rows that a deletion vector marks, as udfs.row_bitmaps reads them."""
+    delta, log = jvm.org.apache.spark.sql.delta, snapshot.deltaLog()
+    store = companion(delta.storage.dv, "DeletionVectorStore").createInstance(
+        log.newDeltaHadoopConf()
+    )
+    stored = companion(delta.deletionvectors, "StoredBitmap")
+    portable = companion(delta.deletionvectors, "RoaringBitmapArrayFormat").Portable()
+    marked = stored.create(vector, log.dataPath()).load(store)
+    return bytes(marked.serializeAsByteArray(portable))
 
 
 def _group_by_file(places: pa.Table) -> Iterator[tuple[str, Rows]]:

@@ -9,22 +9,24 @@ table are read once.
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
-from .deletion_vectors import mark_rows
+from .deletion_vectors import FILE_PATH, ROW_INDEX, mark_rows
 from .delta_transactions import (
     MILLISECOND_NS,
     as_scala,
-    companion,
     parse_actions,
     read_transaction,
     start_transaction,
+    streaming_update,
 )
 from .errors import IncompatibleTable
+from .key_places import can_read, find_rows
 from .sinks import Transaction
 from .tables import TableContract
 
@@ -57,7 +59,6 @@ class RowChanges:
         self._location = location
         self._transaction = transaction
         self._jvm, self._started = start_transaction(spark, location)
-        self._delta = self._jvm.org.apache.spark.sql.delta
         self._snapshot = self._started.snapshot()
         self._app_id = transaction.merge_app_id(contract)
         self.is_committed = (
@@ -82,6 +83,29 @@ class RowChanges:
         place = F.struct("_metadata.file_path", "_metadata.row_index")
         return rows.select("*", place.alias(POSITION))
 
+    def find(self, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+        """Return the rows of the table with the merge keys of some others.
+
+        Args:
+            rows: The merge key, one column, once each; some ten thousand.
+            columns: More columns of the table.
+        Returns: The merge key, columns and POSITION. They are read here where that can
+            be, and else by a join with the whole table.
+        """
+        (key,) = self._contract.merge_key
+        if not can_read(self._snapshot):
+            keys = F.broadcast(rows.select(key))
+            # The small side is sent to the table, whose key is read once.
+            narrow = self.read().select(key, *columns, POSITION)
+            return narrow.join(keys, key, "left_semi")
+        wanted = rows.select(key).toArrow().column(key).combine_chunks()
+        found = find_rows(self._jvm, self._snapshot, wanted, key, columns)
+        if found is None:
+            return self.read().select(key, *columns, POSITION).limit(0)
+        place = F.struct(FILE_PATH, ROW_INDEX).alias(POSITION)
+        frame = self._spark.createDataFrame(found)
+        return F.broadcast(frame.select(key, *columns, place))
+
     def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
         """Put rows in the places of old ones, or beside them, once.
 
@@ -102,8 +126,11 @@ class RowChanges:
         written = new.select(*self._contract.column_names).coalesce(1)
         assert isinstance(written, JvmDataFrame)  # noqa: S101 - the job has no Connect
         added = self._started.writeFiles(written._jdf)  # noqa: SLF001 - as in start_transaction
-        operations = companion(self._delta.DeltaOperations, "ManualUpdate")
-        self._started.commit(added.concat(as_scala(self._jvm, actions)), operations)
+        named = self._transaction
+        self._started.commit(
+            added.concat(as_scala(self._jvm, actions)),
+            streaming_update(self._jvm, named.query_id, named.batch_id),
+        )
 
     def _name_transaction(self) -> Any:  # noqa: ANN401 - an action
         seen = {

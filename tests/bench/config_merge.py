@@ -28,7 +28,11 @@ from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own h
 from pipelines.client_config_tables import CLIENT_CONFIGS  # noqa: E402 - path
 from pipelines.row_changes import RowChanges  # noqa: E402 - path
 from pipelines.sinks import Transaction  # noqa: E402 - path
-from pipelines.transforms.client_configs import with_known_push  # noqa: E402 - path
+from pipelines.transforms.client_configs import (  # noqa: E402 - path
+    KEY,
+    NEWEST,
+    with_known_push,
+)
 from tests.bench.config_table import KEYS, make_table  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.spark.local_session import start_session  # noqa: E402 - path
@@ -101,7 +105,8 @@ def merge_filtered(spark, path, rows):
     """Look first which rows are newer, then merge those."""
     table = spark.read.format("delta").load(path)
     placed = table.withColumn("position", F.lit(1))
-    newer = rows.transform(with_known_push, placed).where("is_newer").persist()
+    known = placed.join(F.broadcast(rows.select(KEY)), KEY, "left_semi")
+    newer = rows.transform(with_known_push, known).where("is_newer").persist()
     newer.count()
     merge(spark, path, newer.select(*rows.columns))
     newer.unpersist()
@@ -112,7 +117,11 @@ def change_in_place(spark, path, rows):
     batch = time.time_ns()
     named = Transaction(query_id="bench", batch_id=batch)
     changes = RowChanges(spark, CLIENT_CONFIGS, path, named)
-    newer = rows.transform(with_known_push, changes.read()).where("is_newer").persist()
+    newer = (
+        rows.transform(with_known_push, changes.find(rows, NEWEST))
+        .where("is_newer")
+        .persist()
+    )
     newer.count()
     changes.commit(newer)
     newer.unpersist()

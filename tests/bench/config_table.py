@@ -29,7 +29,7 @@ KEYS = (
     "delivery.timeout.ms", "enable.idempotence", "linger.ms",
     "max.in.flight.requests.per.connection", "request.timeout.ms", "retries",
 )  # fmt: skip
-ROWS_PER_FILE = 250_000
+ROWS_PER_FILE = 500_000
 START_US = 1_767_225_600_000_000
 _TYPED = (("value_boolean", pa.bool_()), ("value_long", pa.int64()), ("value_double", pa.float64()), ("value_list", pa.list_(pa.string())))  # fmt: skip
 
