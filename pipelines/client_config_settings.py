@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .setting_keys import key
+from .stream_job_settings import StreamJobSettings
 
 MAX_INT16 = 2**15 - 1
 HIGHEST_API_KEY_OF_KAFKA = 92
@@ -112,17 +113,9 @@ class SensitiveKeySettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigJobSettings:
+class ConfigJobSettings(StreamJobSettings):
     """The job client_configs_to_delta."""
 
-    checkpoint_location: str = key("Folder of the query's progress.")
-    starting_offsets: str = key(
-        "Where a first run without tables begins.", choices=("earliest", "latest")
-    )
-    trigger_interval_ms: int = key(
-        "Shortest time between two micro-batches of a continuous run.", unit="ms"
-    )
-    max_offsets_per_trigger: int = key("Most records in one micro-batch.", low=1)
     max_config_bytes: int = key(
         "Largest body of a record; a larger one goes to quarantine.",
         unit="bytes",

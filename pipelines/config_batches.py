@@ -124,8 +124,9 @@ class BatchWriter:
         changes = self.tables.begin(pushes.sparkSession, CLIENT_CONFIGS, transaction)
         table = changes.read()
         newest = pushes.transform(client_configs.filter_newest)
+        known = changes.find(newest, client_configs.NEWEST)
         with sinks.persisted(
-            newest.transform(client_configs.with_known_push, table)
+            newest.transform(client_configs.with_known_push, known)
         ) as newest:
             counts = newest.transform(client_configs.count_kinds).collect()[0]
             newer = newest.where("is_newer").drop("is_newer", "is_same")

@@ -65,16 +65,43 @@ def parse_actions(jvm: Any, actions: Iterable[dict[str, object]]) -> Any:  # noq
     return made
 
 
-def find_files(snapshot: Any, names: Collection[str]) -> Any:  # noqa: ANN401 - objects of the JVM
+def list_files(jvm: Any, snapshot: Any) -> Any:  # noqa: ANN401 - objects of the JVM
+    """Return a Java list of the AddFile actions of a table."""
+    listed = _list_from_checksum(jvm, snapshot)
+    return snapshot.allFiles().collectAsList() if listed is None else listed
+
+
+def find_files(jvm: Any, snapshot: Any, names: Collection[str]) -> Any:  # noqa: ANN401 - objects of the JVM
     """Return a Java list of the AddFile actions of some files.
 
     Args:
+        jvm: As py4j has it.
         snapshot: Of a table.
         names: Last parts of their paths; Delta makes them of UUIDs.
     """
-    quoted = ", ".join(f"'{name}'" for name in names)
-    is_named = f"element_at(split(path, '/'), -1) IN ({quoted})"
-    return snapshot.allFiles().where(is_named).collectAsList()
+    listed = _list_from_checksum(jvm, snapshot)
+    if listed is None:
+        quoted = ", ".join(f"'{name}'" for name in names)
+        is_named = f"element_at(split(path, '/'), -1) IN ({quoted})"
+        return snapshot.allFiles().where(is_named).collectAsList()
+    found = jvm.java.util.ArrayList()
+    for file in listed:
+        if file.path().rpartition("/")[2] in names:
+            found.add(file)
+    return found
+
+
+def _list_from_checksum(jvm: Any, snapshot: Any) -> Any:  # noqa: ANN401 - objects of the JVM
+    """Return the files that the checksum file of a version names, or None.
+
+    It does so where they are few, by a setting of Delta's. Else they are read from the
+    log by a job of Spark, which after each commit costs more than the commit.
+    """
+    checksum = snapshot.checksumOpt()
+    if checksum.isEmpty() or checksum.get().allFiles().isEmpty():
+        return None
+    files = checksum.get().allFiles().get()
+    return jvm.scala.jdk.javaapi.CollectionConverters.asJava(files)
 
 
 def as_scala(jvm: Any, java_list: Any) -> Any:  # noqa: ANN401 - objects of the JVM
@@ -85,3 +112,15 @@ def as_scala(jvm: Any, java_list: Any) -> Any:  # noqa: ANN401 - objects of the 
 def companion(package: Any, name: str) -> Any:  # noqa: ANN401 - objects of the JVM
     """Return an object of Scala."""
     return getattr(getattr(package, f"{name}$"), "MODULE$")
+
+
+def streaming_update(jvm: Any, query_id: str, batch_id: int) -> Any:  # noqa: ANN401 - objects of the JVM
+    """Return what a commit of a micro-batch is called in the table's history.
+
+    After a ManualUpdate Delta reads the whole state of the table by jobs of Spark, to
+    write the checksum of the version; after this it adds to that of the version before.
+    """
+    mode = jvm.org.apache.spark.sql.streaming.OutputMode.Append()
+    nothing = companion(jvm.scala, "None")
+    operations = jvm.org.apache.spark.sql.delta.DeltaOperations
+    return operations.StreamingUpdate(mode, query_id, batch_id, nothing)

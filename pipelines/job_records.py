@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from .client_config_settings import ConfigJobSettings
 from .job_starts import JobStart, Ledger, decide_start
 from .kafka_connection import spark_source_options
 from .kafka_positions import read_topic_bounds
 from .secret_references import SecretReader
-from .setting_records import Settings, TelemetryJobSettings
+from .setting_records import Settings
 from .sources import read_kafka
+from .stream_job_settings import StreamJobSettings
 from .table_locations import qualify_path
 from .table_setup import ensure_tables
 from .tables import TableContract
@@ -34,7 +34,7 @@ def open_records(
     secrets: SecretReader,
     ledger: Ledger,
     *,
-    job: TelemetryJobSettings | ConfigJobSettings,
+    job: StreamJobSettings,
     topic: str,
     contracts: Sequence[TableContract],
 ) -> JobRecords:

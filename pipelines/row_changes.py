@@ -9,23 +9,24 @@ table are read once.
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
+from .deletion_vectors import FILE_PATH, ROW_INDEX, mark_rows
 from .delta_transactions import (
     MILLISECOND_NS,
     as_scala,
-    companion,
-    find_files,
     parse_actions,
     read_transaction,
     start_transaction,
+    streaming_update,
 )
 from .errors import IncompatibleTable
+from .key_places import can_read, find_rows
 from .sinks import Transaction
 from .tables import TableContract
 
@@ -58,8 +59,6 @@ class RowChanges:
         self._location = location
         self._transaction = transaction
         self._jvm, self._started = start_transaction(spark, location)
-        self._session: Any = spark._jsparkSession  # noqa: SLF001 - as there
-        self._delta = self._jvm.org.apache.spark.sql.delta
         self._snapshot = self._started.snapshot()
         self._app_id = transaction.merge_app_id(contract)
         self.is_committed = (
@@ -84,6 +83,29 @@ class RowChanges:
         place = F.struct("_metadata.file_path", "_metadata.row_index")
         return rows.select("*", place.alias(POSITION))
 
+    def find(self, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+        """Return the rows of the table with the merge keys of some others.
+
+        Args:
+            rows: The merge key, one column, once each; some ten thousand.
+            columns: More columns of the table.
+        Returns: The merge key, columns and POSITION. They are read here where that can
+            be, and else by a join with the whole table.
+        """
+        (key,) = self._contract.merge_key
+        if not can_read(self._snapshot):
+            keys = F.broadcast(rows.select(key))
+            # The small side is sent to the table, whose key is read once.
+            narrow = self.read().select(key, *columns, POSITION)
+            return narrow.join(keys, key, "left_semi")
+        wanted = rows.select(key).toArrow().column(key).combine_chunks()
+        found = find_rows(self._jvm, self._snapshot, wanted, key, columns)
+        if found is None:
+            return self.read().select(key, *columns, POSITION).limit(0)
+        place = F.struct(FILE_PATH, ROW_INDEX).alias(POSITION)
+        frame = self._spark.createDataFrame(found)
+        return F.broadcast(frame.select(key, *columns, place))
+
     def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
         """Put rows in the places of old ones, or beside them, once.
 
@@ -97,49 +119,18 @@ class RowChanges:
             return
         new = rows if is_gone is None else rows.where(~F.col(is_gone))
         marked = rows.where(F.col(POSITION).isNotNull()).select(f"{POSITION}.*")
+        vectors = mark_rows(self._jvm, self._snapshot, marked.toArrow())
         actions = self._jvm.java.util.ArrayList()
-        for action in (self._name_transaction(), *self._mark(marked)):
+        for action in (self._name_transaction(), *vectors):
             actions.add(action)
         written = new.select(*self._contract.column_names).coalesce(1)
         assert isinstance(written, JvmDataFrame)  # noqa: S101 - the job has no Connect
         added = self._started.writeFiles(written._jdf)  # noqa: SLF001 - as in start_transaction
-        operations = companion(self._delta.DeltaOperations, "ManualUpdate")
-        self._started.commit(added.concat(as_scala(self._jvm, actions)), operations)
-
-    def _mark(self, marked: DataFrame) -> Iterator[Any]:
-        """Mark rows in deletion vectors; return the actions that say so."""
-        paths = [row[0] for row in marked.select("file_path").distinct().collect()]
-        if not paths:
-            return
-        commands = self._delta.commands
-        names = {path.rpartition("/")[2] for path in paths}
-        files = as_scala(self._jvm, find_files(self._snapshot, names))
-        assert isinstance(marked, JvmDataFrame)  # noqa: S101 - as in commit
-        literals = self._jvm.org.apache.spark.sql.catalyst.expressions
-        vectors = commands.DeletionVectorBitmapGenerator.buildRowIndexSetsForFilesMatchingCondition(  # noqa: E501 - its name
-            self._session,
-            self._started,
-            True,
-            marked._jdf,  # noqa: SLF001 - as in start_transaction
-            files,
-            companion(literals, "Literal").TrueLiteral(),
-            self._column("file_path"),
-            self._column("row_index"),
+        named = self._transaction
+        self._started.commit(
+            added.concat(as_scala(self._jvm, actions)),
+            streaming_update(self._jvm, named.query_id, named.batch_id),
         )
-        helper = commands.DMLWithDeletionVectorsHelper
-        by_name = helper.generateCandidateFileMap(
-            self._snapshot.deltaLog().dataPath(), files
-        )
-        touched = helper.findFilesWithMatchingRows(self._started, by_name, vectors)
-        for file in self._as_java(touched):
-            if file.isFullyReplaced():
-                yield file.fileLogEntry().remove()
-            else:
-                both = file.fileLogEntry().removeRows(
-                    file.newDeletionVector(), True, True
-                )
-                yield both.productElement(0)
-                yield both.productElement(1)
 
     def _name_transaction(self) -> Any:  # noqa: ANN401 - an action
         seen = {
@@ -148,10 +139,3 @@ class RowChanges:
             "lastUpdated": time.time_ns() // MILLISECOND_NS,
         }
         return parse_actions(self._jvm, [{"txn": seen}]).get(0)
-
-    def _column(self, name: str) -> Any:  # noqa: ANN401 - an Option of a Column
-        column = self._jvm.org.apache.spark.sql.functions.col(name)
-        return self._jvm.scala.Option.apply(column)
-
-    def _as_java(self, scala_sequence: Any) -> Any:  # noqa: ANN401 - the same
-        return self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(scala_sequence)

@@ -104,7 +104,7 @@ class Replacement:
         metadata = self._transaction.metadata().json()
         check_writable(self._contract, location, metadata)
         removed = (
-            find_files(self._snapshot, file_names)
+            find_files(self._jvm, self._snapshot, file_names)
             if file_names
             else self._jvm.java.util.ArrayList()
         )

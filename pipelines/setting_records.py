@@ -19,6 +19,7 @@ from .listener_records import (
 from .proxy_settings import ProxySettings
 from .secret_references import SecretReference
 from .setting_keys import MAX_INT32, MAX_PORT, key
+from .stream_job_settings import StreamJobSettings
 
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 MAX_TELEMETRY_BYTES = 999_900_000
@@ -182,17 +183,9 @@ class TableSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TelemetryJobSettings:
+class TelemetryJobSettings(StreamJobSettings):
     """The job client_telemetry_to_delta."""
 
-    checkpoint_location: str = key("Folder of the query's progress.")
-    starting_offsets: str = key(
-        "Where a first run without tables begins.", choices=("earliest", "latest")
-    )
-    trigger_interval_ms: int = key(
-        "Shortest time between two micro-batches of a continuous run.", unit="ms"
-    )
-    max_offsets_per_trigger: int = key("Most records in one micro-batch.", low=1)
     max_decompressed_bytes: int = key(
         "Largest push after decompression; a larger one goes to quarantine.",
         unit="bytes",

@@ -13,16 +13,15 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from pyspark.sql import Row, SparkSession
 
 from .delta_transactions import (
     MILLISECOND_NS,
-    companion,
     parse_actions,
     read_transaction,
     start_transaction,
+    streaming_update,
 )
 from .errors import IncompatibleTable
 from .local_files import name_file
@@ -90,7 +89,6 @@ def append_files(
     Raises: IncompatibleTable where the table asks for what these files cannot have.
     """
     jvm, started = start_transaction(spark, location)
-    delta = jvm.org.apache.spark.sql.delta
     app_id, version = transaction.app_id(contract, "append"), transaction.batch_id
     if read_transaction(started, app_id) >= version:
         _discard(spark, location, files)
@@ -106,7 +104,7 @@ def append_files(
     actions += [store_file(spark, contract, location, file) for file in files]
     started.commit(
         jvm.org.apache.spark.api.python.PythonUtils.toSeq(parse_actions(jvm, actions)),
-        _streaming_update(jvm, delta, transaction),
+        streaming_update(jvm, transaction.query_id, transaction.batch_id),
     )
 
 
@@ -116,14 +114,6 @@ def _discard(spark: SparkSession, location: str, files: Iterable[NewFile]) -> No
         if file.path is not None:
             file_system, path = open_path(spark, f"{location}/{file.path}")
             file_system.delete(path, False)
-
-
-def _streaming_update(jvm: Any, delta: Any, transaction: Transaction) -> Any:  # noqa: ANN401 - objects of the JVM
-    mode = jvm.org.apache.spark.sql.streaming.OutputMode.Append()
-    nothing = companion(jvm.scala, "None")
-    return delta.DeltaOperations.StreamingUpdate(
-        mode, transaction.query_id, transaction.batch_id, nothing
-    )
 
 
 def check_writable(contract: TableContract, location: str, metadata: str) -> None:

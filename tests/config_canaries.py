@@ -6,7 +6,7 @@ Whatever searches for CANARY in bytes finds them all, whatever became of the res
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from pipelines.bridge.protocol.push_config import ClientConfig
 from pipelines.settings import load_config_catalogs
@@ -20,6 +20,8 @@ ALLOWED_KEYS = (
     "partition.assignment.strategy", "enable.idempotency", "linger.ms",
 )  # fmt: skip
 _MORE = 20
+MORE_THAN_MAX_BYTES = 11_000
+"""More than client.config.max.bytes."""
 _HIDDEN = re.compile(r"^(sasl|security|ssl)\.|\.(sasl|security|ssl)\.|\.class(es)?$")
 SPELLINGS = (
     str,
@@ -103,6 +105,30 @@ def make_canary_pushes(canaries: int, seed: int) -> Iterator[list[ClientConfig]]
         dice.shuffle(entries)
         yield [ClientConfig("client.rack", ORDINARY, 1, False), *entries]
         place += 1
+
+
+def _inflate(body: bytes) -> bytes:
+    """Repeat the entries until they are more than any bridge takes."""
+    times = MORE_THAN_MAX_BYTES // len(body) + 1
+    return b"\x7f" + body[1:-1] * times + b"\0"
+
+
+MANNERS: tuple[Callable[[bytes], bytes], ...] = (
+    lambda body: body[:-2],
+    lambda body: body[: len(body) // 2],
+    lambda body: body + body[-20:],
+    lambda body: b"\x7f" + body[1:],
+    # The first key claims to be longer than what is there.
+    lambda body: body[:1] + b"\xff\xff\x03" + body[2:],
+    _inflate,
+)
+"""How a body of PushConfig may be malformed; the canaries in it stay."""
+
+
+def spoil_bodies(bodies: Iterable[bytes]) -> Iterator[bytes]:
+    """Make each body malformed, in one manner after the other."""
+    for number, body in enumerate(bodies):
+        yield MANNERS[number % len(MANNERS)](body)
 
 
 def find_canaries(data: bytes, canaries: int) -> set[bytes]:

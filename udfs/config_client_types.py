@@ -14,63 +14,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .default_config_keys import (
+    ADMIN_KEYS,
+    CONSUMER_KEYS,
+    PRODUCER_KEYS,
+    SHARE_CONSUMER_KEYS,
+)
 from .text_codes import code_texts
 
 PRODUCER, CONSUMER, SHARE_CONSUMER = "producer", "consumer", "share_consumer"
 ADMIN, STREAMS = "admin", "streams"
 CLIENT_TYPES = (PRODUCER, CONSUMER, SHARE_CONSUMER, ADMIN, STREAMS)
 DEFAULT_KEYS: Mapping[str, frozenset[str]] = {
-    PRODUCER: frozenset(
-        {
-            "acks",
-            "batch.size",
-            "buffer.memory",
-            "client.id",
-            "compression.type",
-            "delivery.timeout.ms",
-            "enable.idempotence",
-            "linger.ms",
-            "max.in.flight.requests.per.connection",
-            "request.timeout.ms",
-            "retries",
-        }
-    ),
-    CONSUMER: frozenset(
-        {
-            "auto.offset.reset",
-            "client.id",
-            "enable.auto.commit",
-            "fetch.max.wait.ms",
-            "fetch.min.bytes",
-            "group.id",
-            "isolation.level",
-            "max.poll.interval.ms",
-            "max.poll.records",
-            "session.timeout.ms",
-        }
-    ),
-    SHARE_CONSUMER: frozenset(
-        {
-            "client.id",
-            "fetch.max.wait.ms",
-            "fetch.min.bytes",
-            "group.id",
-            "max.poll.interval.ms",
-            "max.poll.records",
-            "share.acknowledgement.mode",
-            "share.acquire.mode",
-        }
-    ),
-    ADMIN: frozenset(
-        {
-            "client.id",
-            "connections.max.idle.ms",
-            "default.api.timeout.ms",
-            "metadata.max.age.ms",
-            "request.timeout.ms",
-            "retries",
-        }
-    ),
+    PRODUCER: frozenset(PRODUCER_KEYS),
+    CONSUMER: frozenset(CONSUMER_KEYS),
+    SHARE_CONSUMER: frozenset(SHARE_CONSUMER_KEYS),
+    ADMIN: frozenset(ADMIN_KEYS),
 }
 """The keys that each type of client pushes where its user names none."""
 NOT_OF_SHARE_CONSUMERS = frozenset(

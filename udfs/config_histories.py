@@ -46,6 +46,7 @@ HISTORY_SCHEMA = pa.schema(
 )
 """One value of one key of one logical client in one stretch of time."""
 REDACTED_ID = "-"
+"""value_id of what is hidden."""
 _HASH_BYTES = 16
 
 Numbers = npt.NDArray[np.int64]
@@ -53,7 +54,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """Entries of pushes, in the order of their group, start and push."""
+    """Entries of pushes, in the order of their group and start."""
 
     rows: Numbers
     """Places among the entries of the input."""
@@ -73,7 +74,9 @@ def make_histories(holdings: pa.RecordBatch) -> pa.RecordBatch:
     Args:
         holdings: HOLDING_SCHEMA; all pushes of each logical client in it, in any order.
     Returns: HISTORY_SCHEMA, by stretches in which at least one client instance of the
-        logical client held the value. Type and flag are those of the first push in it.
+        logical client held the value. Type and flag are those of the first push in it;
+        of pushes at the same microsecond the least, first by type. So two stretches
+        that become one, when their values are hidden, have what the pushes would give.
     Shape: A push that was replaced in the same microsecond leaves no row.
     Units: Times are microseconds since 1970, UTC.
     Nulls: valid_to is null where one still holds it; config_value where it was
@@ -86,7 +89,7 @@ def make_histories(holdings: pa.RecordBatch) -> pa.RecordBatch:
     keys = code_texts(flat.field("config_key"))
     clients = code_texts(holdings.column("logical_client"))
     groups = [CodedTexts(clients.codes[parents], clients.texts), keys, value_ids]
-    entries = _find_stretches(holdings, parents, groups)
+    entries = _find_stretches(holdings, parents, groups, _rank_kinds(flat))
     first = np.flatnonzero(np.diff(entries.stretches, prepend=-1))
     first_rows = pa.array(entries.rows[first], pa.int64())
     first_pushes = pa.array(entries.pushes[first], pa.int64())
@@ -124,8 +127,20 @@ def _identify_values(values: pa.StringArray) -> CodedTexts:
     )
 
 
+def _rank_kinds(entries: pa.StructArray) -> Numbers:
+    """Number entries by type and flag, nulls first."""
+    types = pc.fill_null(entries.field("config_type"), "")
+    ranks = pc.rank(types, tiebreaker="dense").to_numpy().astype(np.int64)
+    flags = pc.fill_null(entries.field("is_default"), fill_value=False)
+    kinds: Numbers = 2 * ranks + flags.to_numpy(zero_copy_only=False)
+    return kinds
+
+
 def _find_stretches(
-    holdings: pa.RecordBatch, parents: Numbers, groups: list[CodedTexts]
+    holdings: pa.RecordBatch,
+    parents: Numbers,
+    groups: list[CodedTexts],
+    kinds: Numbers,
 ) -> _Entries:
     starts, stops = (
         holdings.column(name).cast(pa.int64()) for name in ("held_from", "held_to")
@@ -141,8 +156,7 @@ def _find_stretches(
     rows = np.flatnonzero((start_places < stop_places)[parents])
     pushes = parents[rows]
     _, group = combine_codes([one.take(rows) for one in groups])
-    push_order = pc.rank(holdings.column("push_id"), tiebreaker="dense").to_numpy()
-    order = np.lexsort((push_order[pushes], start_places[pushes], group))
+    order = np.lexsort((kinds[rows], start_places[pushes], group))
     rows, pushes, group = rows[order], pushes[order], group[order]
     # A group's ends are greater than all of those before it, so that one running
     # maximum serves all groups.

@@ -11,7 +11,12 @@ from pyspark.sql.types import ArrayType, StructField, StructType
 from .config_client_types import make_client_type_keys
 from .config_defaults import DEFAULT_SCHEMA, KnownDefaults, make_known_defaults
 from .config_entries import ENTRY_TYPE
-from .config_histories import HISTORY_SCHEMA, HOLDING_SCHEMA, make_histories
+from .config_histories import (
+    HISTORY_SCHEMA,
+    HOLDING_SCHEMA,
+    REDACTED_ID,
+    make_histories,
+)
 from .config_purges import PURGE_TYPE, judge_stored_entries
 from .config_push_files import CONFIG_PUSH_TYPES, ConfigTables, write_config_pushes
 from .described_configs import PLACE_COLUMNS, describe_configs
@@ -21,6 +26,7 @@ from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
 
 __all__ = [
     "DEFAULT_SCHEMA",
+    "REDACTED_ID",
     "ConfigTables",
     "KnownDefaults",
     "encode_config_files",

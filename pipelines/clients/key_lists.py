@@ -1,59 +1,23 @@
-"""Which keys each type of client pushes, in the names of the Java client.
-
-Source: KIP-1324, "Default Configuration". Its `enable.idempotency` means
-`enable.idempotence`; for admin clients it names no keys, those are this project's.
-"""
+"""Which keys each type of client pushes, in the names of the Java client."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from .default_config_keys import (
+    ADMIN_KEYS,
+    CONSUMER_KEYS,
+    PRODUCER_KEYS,
+    SHARE_CONSUMER_KEYS,
+)
 
 PRODUCER, CONSUMER = "producer", "consumer"
 SHARE_CONSUMER, ADMIN = "share-consumer", "admin"
 
 DEFAULT_KEYS: Mapping[str, tuple[str, ...]] = {
-    PRODUCER: (
-        "acks",
-        "batch.size",
-        "buffer.memory",
-        "client.id",
-        "compression.type",
-        "delivery.timeout.ms",
-        "enable.idempotence",
-        "linger.ms",
-        "max.in.flight.requests.per.connection",
-        "request.timeout.ms",
-        "retries",
-    ),
-    CONSUMER: (
-        "auto.offset.reset",
-        "client.id",
-        "enable.auto.commit",
-        "fetch.min.bytes",
-        "fetch.max.wait.ms",
-        "group.id",
-        "isolation.level",
-        "max.poll.interval.ms",
-        "max.poll.records",
-        "session.timeout.ms",
-    ),
-    SHARE_CONSUMER: (
-        "client.id",
-        "fetch.max.wait.ms",
-        "fetch.min.bytes",
-        "group.id",
-        "max.poll.interval.ms",
-        "max.poll.records",
-        "share.acknowledgement.mode",
-        "share.acquire.mode",
-    ),
-    ADMIN: (
-        "client.id",
-        "request.timeout.ms",
-        "retries",
-        "default.api.timeout.ms",
-        "connections.max.idle.ms",
-        "metadata.max.age.ms",
-    ),
+    PRODUCER: PRODUCER_KEYS,
+    CONSUMER: CONSUMER_KEYS,
+    SHARE_CONSUMER: SHARE_CONSUMER_KEYS,
+    ADMIN: ADMIN_KEYS,
 }
 CLIENT_TYPES = tuple(DEFAULT_KEYS)
 RENAMED_KEYS = {"enable.idempotency": "enable.idempotence"}

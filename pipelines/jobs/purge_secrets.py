@@ -43,7 +43,7 @@ from pipelines.transforms.config_history_purges import (
     select_purged_history,
     with_history_entries,
 )
-from udfs.spark_configs import with_purge_verdicts
+from udfs.spark_configs import REDACTED_ID, with_purge_verdicts
 
 JOB_NAME = "purge-secrets"
 UNREACHED = """\
@@ -217,7 +217,7 @@ class _Purge:
 
     def _purge_history(self) -> None:
         rows = self._find_in_history().transform(
-            select_purged_history, self._read(CLIENT_CONFIG_HISTORY)
+            select_purged_history, self._read(CLIENT_CONFIG_HISTORY), REDACTED_ID
         )
         table = self._tables[CLIENT_CONFIG_HISTORY.name]
         contract = CLIENT_CONFIG_HISTORY

@@ -27,21 +27,18 @@ def filter_newest(pushes: DataFrame) -> DataFrame:
     return pushes.groupBy(KEY).agg(newest).select("push.*")
 
 
-def with_known_push(pushes: DataFrame, configs: DataFrame) -> DataFrame:
+def with_known_push(pushes: DataFrame, known: DataFrame) -> DataFrame:
     """Put beside each push whether the table has its client instance, and is as new.
 
     Args:
         pushes: One for each client instance.
-        configs: The table, with position.
+        known: KEY, NEWEST and position of the rows that the table has of them.
     Returns: The same, with is_newer (than the row that the table has, or it has none),
         is_same (the push that the table has) and the position of that row.
     """
-    keys = F.broadcast(pushes.select(KEY))
-    # The small side is sent to the table, whose key is read once and by columns.
-    narrow = configs.select(KEY, F.struct(*NEWEST).alias("known"), "position")
-    known = narrow.join(keys, KEY, "left_semi")
+    rows = known.select(KEY, F.struct(*NEWEST).alias("known"), "position")
     order = F.struct(*NEWEST)
-    joined = pushes.join(known, KEY, "left")
+    joined = pushes.join(rows, KEY, "left")
     return joined.select(
         *pushes.columns,
         (F.col("known").isNull() | (order > F.col("known"))).alias("is_newer"),

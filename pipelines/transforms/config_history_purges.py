@@ -13,8 +13,6 @@ from pipelines.client_config_tables import CLIENT_CONFIG_HISTORY
 
 from .config_purges import ENTRY, IS_DELETED
 
-HIDDEN_VALUE_ID = "-"
-"""value_id of a null config_value."""
 _SOFTWARE = "client_software_name"
 _OPEN = "TIMESTAMP '9999-12-31 00:00:00'"
 _GROUP = ("logical_client", "config_key")
@@ -46,12 +44,15 @@ def with_history_entries(
     )
 
 
-def select_purged_history(found: DataFrame, history: DataFrame) -> DataFrame:
+def select_purged_history(
+    found: DataFrame, history: DataFrame, hidden_value_id: str
+) -> DataFrame:
     """Return rows of client_config_history to put or to delete.
 
     Args:
         found: Of the history, by with_history_entries.
         history: The table.
+        hidden_value_id: value_id of a null config_value.
     Returns: Its columns and IS_DELETED; of deleted rows only the key counts.
     """
     key = list(CLIENT_CONFIG_HISTORY.merge_key)
@@ -60,9 +61,10 @@ def select_purged_history(found: DataFrame, history: DataFrame) -> DataFrame:
     groups = actions.where("NOT is_dropped").select(*_GROUP).distinct()
     rows = history.join(actions, key, "left")
     pool = rows.join(groups, list(_GROUP), "left_semi").where(
-        F.col("is_dropped").isNotNull() | (F.col("value_id") == HIDDEN_VALUE_ID)
+        F.col("is_dropped").isNotNull() | (F.col("value_id") == hidden_value_id)
     )
-    put = _merge_times(pool.where(~F.coalesce("is_dropped", F.lit(col=False))))
+    kept = pool.where(~F.coalesce("is_dropped", F.lit(col=False)))
+    put = _merge_times(kept, hidden_value_id)
     gone = (
         pool.unionByName(rows.where("is_dropped"))
         .select(*key)
@@ -75,12 +77,13 @@ def select_purged_history(found: DataFrame, history: DataFrame) -> DataFrame:
     )
 
 
-def _merge_times(rows: DataFrame) -> DataFrame:
+def _merge_times(rows: DataFrame, hidden_value_id: str) -> DataFrame:
     """Return one row for each stretch of times that touch, without a value."""
     order = Window.partitionBy(*_GROUP).orderBy("valid_from", "until")
     before = F.max("until").over(order.rowsBetween(Window.unboundedPreceding, -1))
     is_new = F.coalesce(F.col("valid_from") > before, F.lit(col=True))
-    first = ("principal", "client_id", "client_type", "config_type", "is_default")
+    first = ("principal", "client_id", "client_type")
+    kind = F.min(F.struct("valid_from", "config_type", "is_default"))
     until = F.when(F.col("end") < F.expr(_OPEN), F.col("end"))
     return (
         rows.withColumn("until", F.coalesce("valid_to", F.expr(_OPEN)))
@@ -89,13 +92,18 @@ def _merge_times(rows: DataFrame) -> DataFrame:
         .groupBy(*_GROUP, "stretch")
         .agg(
             *(F.min_by(name, "valid_from").alias(name) for name in first),
+            # As make_histories chooses them.
+            kind.alias("kind"),
             F.min("valid_from").alias("valid_from"),
             F.max("until").alias("end"),
             F.array_sort(
                 F.array_distinct(F.flatten(F.collect_list("client_instance_ids")))
             ).alias("client_instance_ids"),
         )
-        .withColumn("value_id", F.lit(HIDDEN_VALUE_ID))
+        .withColumns(
+            {name: F.col(f"kind.{name}") for name in ("config_type", "is_default")}
+        )
+        .withColumn("value_id", F.lit(hidden_value_id))
         .withColumn("config_value", F.lit(None).cast("string"))
         .withColumn("valid_to", until)
         .withColumn("is_current", F.col("valid_to").isNull())

@@ -1,16 +1,18 @@
 """Prints what it takes to bring pushed configurations into a table of many clients.
 
-`python tests/bench/config_merge.py [--clients N] [--rounds N]`: 10,000 pushes of 11 keys,
+`python tests/bench/config_merge.py [--clients N] [--rounds N]
+[--table FOLDER]`: 10,000 pushes of 11 keys,
 half of them of client instances that the table has. `plain` is one MERGE by the key that
 updates and inserts all, `filtered` the same for what a look at the keys has left,
 `places` what the job does: the same look also says where the old rows stand, and they
 are marked there. `new only` are 10,000 pushes of new client instances, as the job writes
-them. All of them have deletion vectors. CPU-seconds are those of the JVM, driver and
-executor; rows are read from the table's log. It prints and never fails on a number.
+them. All of them have deletion vectors. CPU-seconds are those of the driver, the JVM
+and Python's workers; rows are read from the table's log. It prints and never fails on a number.
 """
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -26,23 +28,21 @@ from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own h
 from pipelines.client_config_tables import CLIENT_CONFIGS  # noqa: E402 - path
 from pipelines.row_changes import RowChanges  # noqa: E402 - path
 from pipelines.sinks import Transaction  # noqa: E402 - path
-from pipelines.tables import create_statement  # noqa: E402 - path
-from pipelines.transforms.client_configs import with_known_push  # noqa: E402 - path
+from pipelines.transforms.client_configs import (  # noqa: E402 - path
+    KEY,
+    NEWEST,
+    with_known_push,
+)
+from tests.bench.config_table import KEYS, make_table  # noqa: E402 - path
+from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.spark.local_session import start_session  # noqa: E402 - path
 
 PUSHES = 10_000
-FILES = 4
-TICKS_PER_S = 100
 COMPILED = (
     *("--conf", "spark.sql.codegen.wholeStage=true"),
     *("--conf", "spark.sql.codegen.factoryMode=FALLBACK"),
     *("--conf", "spark.sql.adaptive.enabled=false"),
 )
-KEYS = (
-    "acks", "batch.size", "buffer.memory", "client.id", "compression.type",
-    "delivery.timeout.ms", "enable.idempotence", "linger.ms",
-    "max.in.flight.requests.per.connection", "request.timeout.ms", "retries",
-)  # fmt: skip
 
 
 def make_rows(numbers, second):
@@ -72,15 +72,6 @@ def make_rows(numbers, second):
         f"AS configs",
         f"md5(concat(id, {second})) AS content_hash",
     )
-
-
-def make_table(spark, folder, clients):
-    """Create the table with so many clients; return its folder."""
-    path = f"{folder}/client_configs"
-    spark.sql(create_statement(CLIENT_CONFIGS, f"delta.`{path}`"))
-    rows = make_rows(spark.range(0, clients, 1, FILES), 0)
-    rows.write.format("delta").mode("append").save(path)
-    return path
 
 
 def make_source(spark, clients, batch, *, only_new=False):
@@ -114,7 +105,8 @@ def merge_filtered(spark, path, rows):
     """Look first which rows are newer, then merge those."""
     table = spark.read.format("delta").load(path)
     placed = table.withColumn("position", F.lit(1))
-    newer = rows.transform(with_known_push, placed).where("is_newer").persist()
+    known = placed.join(F.broadcast(rows.select(KEY)), KEY, "left_semi")
+    newer = rows.transform(with_known_push, known).where("is_newer").persist()
     newer.count()
     merge(spark, path, newer.select(*rows.columns))
     newer.unpersist()
@@ -125,17 +117,19 @@ def change_in_place(spark, path, rows):
     batch = time.time_ns()
     named = Transaction(query_id="bench", batch_id=batch)
     changes = RowChanges(spark, CLIENT_CONFIGS, path, named)
-    newer = rows.transform(with_known_push, changes.read()).where("is_newer").persist()
+    newer = (
+        rows.transform(with_known_push, changes.find(rows, NEWEST))
+        .where("is_newer")
+        .persist()
+    )
     newer.count()
     changes.commit(newer)
     newer.unpersist()
 
 
-def read_cpu_s(spark):
-    """Return the CPU-seconds of the JVM."""
-    process = spark.sparkContext._gateway.proc.pid
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+def read_cpu_s():
+    """Return the CPU-seconds of Python, its workers and the JVM."""
+    return cpu_seconds(os.getpid())
 
 
 def count_written_rows(path):
@@ -155,6 +149,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--clients", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--table", help="folder; made where it is not there, and kept")
     given = parser.parse_args()
     ways = {
         "plain": (merge, False),
@@ -165,18 +160,20 @@ def main():
     figures = {name: ([], [], []) for name in ways}
     with tempfile.TemporaryDirectory() as folder:
         spark = start_session(f"{folder}/warehouse", *COMPILED)
-        path = make_table(spark, folder, given.clients)
+        path = given.table or f"{folder}/client_configs"
+        if not Path(path).exists():
+            make_table(spark, path, given.clients)
         batch = 0
         # The first round compiles, and is not counted.
         for counted in range(given.rounds + 1):
             for name, (write, only_new) in ways.items():
                 rows = make_source(spark, given.clients, batch, only_new=only_new)
                 batch += 1
-                wall_s, cpu_s = time.monotonic(), read_cpu_s(spark)
+                wall_s, cpu_s = time.monotonic(), read_cpu_s()
                 write(spark, path, rows)
                 if counted:
                     cpu, wall, written = figures[name]
-                    cpu.append(read_cpu_s(spark) - cpu_s)
+                    cpu.append(read_cpu_s() - cpu_s)
                     wall.append(time.monotonic() - wall_s)
                     written.append(count_written_rows(path))
                 rows.unpersist()

@@ -50,7 +50,7 @@ def read_table(spark, settings, contract):
     return spark.table(identify_table(spark, settings.tables, contract))
 
 
-async def push_bodies(host, port, bodies):
+async def push_bodies(host, port, bodies, note_reply=lambda _reply: None):
     """Send bodies, each as a client instance of its own; return the error codes.
 
     A body that closes the connection has none.
@@ -61,6 +61,7 @@ async def push_bodies(host, port, bodies):
         await client.say_versions(instance_id=uuid.uuid4())
         try:
             reply = await client.ask(PUSH_CONFIG, 0, body)
+            note_reply(reply)
             codes.append(int.from_bytes(reply[5:7]))
         except asyncio.IncompleteReadError:
             codes.append(None)

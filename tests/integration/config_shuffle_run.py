@@ -1,6 +1,7 @@
 """The same pushes in other orders, batches and with restarts give the same tables.
 
 Usage: python tests/integration/config_shuffle_run.py [--pushes 1000] [--orders 10]
+[--first-order 0]
 
 Each order is a topic of its own, read in micro-batches of random sizes. Some of them are
 cut off between two tables and written again, by the same query or by one with a new
@@ -152,7 +153,7 @@ def find_faults(job, pushes, ends):
     return [name for name, one in is_right.items() if not one]
 
 
-def run_shuffles(spark, folder, *, count, orders, batches):
+def run_shuffles(spark, folder, *, count, orders, batches, first_order=0):
     """Return what differs, and how often a micro-batch was cut off.
 
     Args:
@@ -161,6 +162,7 @@ def run_shuffles(spark, folder, *, count, orders, batches):
         count: Pushes.
         orders: Orders beside the one in which all are one micro-batch.
         batches: Micro-batches of each order, about.
+        first_order: Number of the first of them: the same number is the same order.
     """
     pushes = make_pushes(count, SEED)
     ends = find_ends(pushes, SEED)
@@ -169,7 +171,7 @@ def run_shuffles(spark, folder, *, count, orders, batches):
     first.write(*(push.record(offset) for offset, push in enumerate(pushes)))
     faults = [f"first: {name}" for name in find_faults(first, pushes, ends)]
     expected, restarts = read_everything(first), 0
-    for order in range(orders):
+    for order in range(first_order, first_order + orders):
         job = ConfigJob(spark, folder / f"order-{order}")
         write_ends(job, ends)
         dice = random.Random(order)  # noqa: S311 - to be repeatable
@@ -196,6 +198,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pushes", type=int, default=1_000)
     parser.add_argument("--orders", type=int, default=10)
+    parser.add_argument("--first-order", type=int, default=0)
     parser.add_argument("--batches", type=int, default=5)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -207,10 +210,12 @@ def main():
             count=given.pushes,
             orders=given.orders,
             batches=given.batches,
+            first_order=given.first_order,
         )
         spark.stop()
     print(
-        f"{given.pushes:,} pushes in {given.orders} orders, {restarts} micro-batches "
+        f"{given.pushes:,} pushes in {given.orders} orders from number "
+        f"{given.first_order}, {restarts} micro-batches "
         f"cut off: {len(faults)} differences"
     )
     for fault in faults:

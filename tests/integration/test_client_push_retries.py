@@ -7,6 +7,8 @@ import os
 import signal
 import time
 
+import pytest
+
 from pipelines.clients.catalogs import load_rules
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
 from pipelines.clients.connection import Software
@@ -17,11 +19,12 @@ from pipelines.clients.own_configs import DEFAULT_API_KEY
 from pipelines.clients.pushed_entries import choose_entries
 from pipelines.clients.security import make_access
 from pipelines.clients.starting import prepare
+from pipelines.clients.wire import ConfigEntry
 from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
 
 
-def make_plan(host, port, timeout_ms=DEADLINE_S * 1_000):
-    conf = {"bootstrap.servers": f"{host}:{port}"}
+def make_plan(host, port, timeout_ms=DEADLINE_S * 1_000, **more):
+    conf = {"bootstrap.servers": f"{host}:{port}"} | more
     found = LibrdkafkaConfigs(PRODUCER, conf, {})
     chosen = choose_entries(
         DEFAULT_KEYS[PRODUCER],
@@ -84,6 +87,65 @@ def test_a_kafka_that_comes_back_is_waited_for_as_the_bridge_says(
     assert 0.08 <= waits[0] <= 0.12
     # The rest of the second between two pushes of one connection, by its own clock.
     assert 0.2 <= waits[1] <= 1.0
+
+
+def test_the_backoff_doubles_up_to_its_longest_and_is_jittered(
+    kafka, push_topics, tmp_path
+):
+    """Kafka is silent for five answers, so that the bridge refuses each with 89."""
+    waits = []
+    (pid,) = kafka.pids.values()
+    quick = "bridge.publish_timeout_ms=200"
+    with running_bridge(kafka, tmp_path / "log", *push_topics, quick) as (
+        _,
+        host,
+        port,
+    ):
+        Handshake(make_plan(host, port)).run()
+
+        def wait(seconds):
+            waits.append(seconds)
+            if len(waits) >= 5:
+                os.kill(pid, signal.SIGCONT)
+
+        handshake = Handshake(make_plan(host, port), wait=wait)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            handshake.run()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+    assert (handshake.is_pushed, handshake.fault) == (True, "")
+    assert len(waits) >= 5
+    for waited_s, grown_s in zip(waits, [0.1, 0.2, 0.4, 0.8, 1.0], strict=False):
+        assert 0.8 * grown_s <= waited_s <= 1.2 * grown_s
+
+
+REFUSALS = {
+    "CONFIG_TOO_LARGE": ("client_config.max_bytes=100", "error 10072: "),
+    "INVALID_CONFIG": ("client_config.on_violation=reject", "error 40: sensitive"),
+}
+
+
+@pytest.mark.parametrize(("setting", "told"), REFUSALS.values(), ids=REFUSALS)
+def test_what_is_refused_for_good_is_not_tried_again(
+    kafka, push_topics, tmp_path, setting, told
+):
+    waits = []
+    with running_bridge(kafka, tmp_path / "log", *push_topics, setting) as (
+        _,
+        host,
+        port,
+    ):
+        plan = make_plan(host, port, **{"client.id": "app-7"})
+        # A client with no rules of its own.
+        token = ConfigEntry("com.acme.token", "x", 1, False)
+        plan.entries.append(token)
+        handshake = Handshake(plan, wait=waits.append)
+        handshake.run()
+        assert read_topic(kafka, push_topics[1].partition("=")[2]) == []
+    assert handshake.fault.startswith(told)
+    assert (handshake.is_pushed, handshake.is_advertised) == (False, True)
+    assert waits == []
 
 
 def test_an_outage_blocks_no_longer_than_was_said(

@@ -1,5 +1,6 @@
 """Records of the topic of configurations as the bridge writes them, and their job."""
 
+import dataclasses
 from datetime import UTC, datetime
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -73,11 +74,15 @@ def make_record(offset, *entries, body=None, without=(), **changes):
 class ConfigJob:
     """The job without its query: micro-batches are handed to it."""
 
-    def __init__(self, spark, folder, *overrides):
+    def __init__(self, spark, folder, *overrides, rules=()):
+        """Make its tables; rules come before those of the settings."""
         self.spark = spark
-        self.settings = load_settings(
+        settings = load_settings(
             "local", [f"tables.root_path={folder}/tables", *overrides]
         )
+        known = settings.sensitive_keys
+        keys = dataclasses.replace(known, rules=(*rules, *known.rules))
+        self.settings = dataclasses.replace(settings, sensitive_keys=keys)
         self.on_point = None
         self._folder = folder
         ensure_tables(spark, self.settings.tables, CONTRACTS)

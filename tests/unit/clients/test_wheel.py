@@ -94,6 +94,7 @@ def test_a_wheel_holds_files_and_no_links(wheel):
             name: archive.read(f"kafka_clientele/{name}")
             for name in (
                 "config_key_names.py",
+                "default_config_keys.py",
                 "linear_patterns.py",
                 "sensitive_key_rules.py",
                 "sensitive_keys.py",

@@ -3,7 +3,6 @@
 import pyarrow as pa
 import pytest
 
-from pipelines.clients.key_lists import DEFAULT_KEYS as PUSHED_KEYS
 from pipelines.settings import load_client_type_keys
 from udfs.config_client_types import (
     DEFAULT_KEYS,
@@ -17,11 +16,6 @@ TYPE_KEYS = make_client_type_keys(load_client_type_keys())
 def infer(*pushes):
     keys = pa.array(pushes, pa.list_(pa.string()))
     return infer_client_types(keys, TYPE_KEYS).to_pylist()
-
-
-def test_the_lists_of_the_client_library_are_the_same():
-    pushed = {name.replace("-", "_"): keys for name, keys in PUSHED_KEYS.items()}
-    assert {name: frozenset(keys) for name, keys in pushed.items()} == DEFAULT_KEYS
 
 
 @pytest.mark.parametrize("client_type", DEFAULT_KEYS)

@@ -1,0 +1,1 @@
+../../udfs/default_config_keys.py

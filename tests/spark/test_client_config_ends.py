@@ -1,0 +1,78 @@
+"""When telemetry says that a client instance has ended."""
+
+import pytest
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.transforms.config_history import SILENT_INTERVALS, select_ends
+from tests.spark.instance_tables import (
+    INSTANCE_SCHEMA,
+    PUSH_SCHEMA,
+    at,
+    make_instance,
+    make_push,
+)
+
+MINUTE_MS = 60_000
+REPLACED = (
+    "logical_client STRING, client_instance_id STRING, received_at TIMESTAMP, "
+    "newest_at TIMESTAMP"
+)
+
+
+def find_ends(spark, replaced, instances, pushes):
+    """Return {client instance: minutes until its end}."""
+    frame = spark.createDataFrame([("app", *one) for one in replaced], REPLACED)
+    oldest_us = frame.agg(F.min(F.unix_micros("received_at"))).collect()[0][0]
+    ends = select_ends(
+        frame,
+        spark.createDataFrame(instances, INSTANCE_SCHEMA),
+        spark.createDataFrame(pushes, PUSH_SCHEMA),
+        oldest_us,
+    )
+    minutes = (F.unix_seconds("ended_at") - int(at(0).timestamp())) / 60
+    return dict(map(tuple, ends.select("client_instance_id", minutes).collect()))
+
+
+def push_each_minute(instance, *minutes):
+    return [make_push(instance, one, push_interval_ms=MINUTE_MS) for one in minutes]
+
+
+@pytest.mark.parametrize(
+    ("newest", "ends"),
+    [(9, {"i": 8}), (8, {}), (7, {})],
+    ids=["hit", "at the newest push", "after it"],
+)
+def test_an_instance_has_ended_after_three_intervals_of_silence(spark, newest, ends):
+    """Its last telemetry is of minute 5; silence counts where it ends before `newest`."""
+    pushes = push_each_minute("i", 3, 4, 5)
+    assert SILENT_INTERVALS == 3
+    found = find_ends(spark, [("i", at(1), at(newest))], [make_instance("i")], pushes)
+    assert found == ends
+
+
+def test_the_interval_is_that_of_the_last_push(spark):
+    pushes = [
+        make_push("i", 1, push_interval_ms=10 * MINUTE_MS),
+        make_push("i", 2, push_interval_ms=MINUTE_MS),
+    ]
+    found = find_ends(spark, [("i", at(0), at(20))], [make_instance("i")], pushes)
+    assert found == {"i": 5}
+
+
+def test_who_pushed_its_configuration_later_had_not_ended(spark):
+    """Telemetry before that push says nothing of what came after it."""
+    pushes = push_each_minute("i", 1, 2)
+    found = find_ends(spark, [("i", at(30), at(60))], [make_instance("i")], pushes)
+    assert found == {}
+
+
+def test_a_terminating_push_says_it_whatever_came_after(spark):
+    told = make_instance("i", terminated_at=at(4))
+    pushes = push_each_minute("i", 3, 4)
+    assert find_ends(spark, [("i", at(1), at(20))], [told], pushes) == {"i": 4}
+
+
+def test_an_instance_without_telemetry_has_not_ended(spark):
+    silent = make_instance("other")
+    pushes = push_each_minute("other", 1)
+    assert find_ends(spark, [("i", at(1), at(20))], [silent], pushes) == {}
