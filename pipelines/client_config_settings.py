@@ -134,3 +134,23 @@ class ConfigJobSettings:
         "with its value, or as a reference to config_defaults without it.",
         choices=("values", "references"),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireConfigJobSettings:
+    """The job client_wire_configs_to_delta."""
+
+    checkpoint_location: str = key("Folder of the query's progress.")
+    starting_offsets: str = key(
+        "Where a first run without tables begins.", choices=("earliest", "latest")
+    )
+    trigger_interval_ms: int = key(
+        "Shortest time between two micro-batches of a continuous run.", unit="ms"
+    )
+    max_offsets_per_trigger: int = key("Most records in one micro-batch.", low=1)
+    max_config_bytes: int = key(
+        "Largest value of a record; a larger one goes to quarantine.",
+        unit="bytes",
+        low=1024,
+        high=2**30,
+    )

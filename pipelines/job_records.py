@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from .client_config_settings import ConfigJobSettings
+from .client_config_settings import ConfigJobSettings, WireConfigJobSettings
 from .job_starts import JobStart, Ledger, decide_start
 from .kafka_connection import spark_source_options
 from .kafka_positions import read_topic_bounds
@@ -34,7 +34,7 @@ def open_records(
     secrets: SecretReader,
     ledger: Ledger,
     *,
-    job: TelemetryJobSettings | ConfigJobSettings,
+    job: TelemetryJobSettings | ConfigJobSettings | WireConfigJobSettings,
     topic: str,
     contracts: Sequence[TableContract],
 ) -> JobRecords:
