@@ -232,6 +232,23 @@ def run_configs_job(
     query.awaitTermination()
 
 
+def run_wire_configs_job(
+    spark: "SparkSession", settings: Settings, arguments: Namespace
+) -> None:
+    """Run client_wire_configs_to_delta until it ends."""
+    from pipelines.jobs import client_wire_configs_to_delta
+    from pipelines.settings import load_config_catalogs
+
+    query = client_wire_configs_to_delta.run(
+        spark,
+        settings,
+        make_secret_reader(spark),
+        catalogs=load_config_catalogs(),
+        is_once=arguments.once,
+    )
+    query.awaitTermination()
+
+
 def submit_replay(arguments: Namespace, spark_words: list[str]) -> int:
     """Hand over the job replay_pushes."""
     if arguments.start >= arguments.end:
@@ -516,6 +533,7 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
     "explain-rule": print_rule,
     "client_telemetry_to_delta": submit_streaming_job,
     "client_configs_to_delta": submit_streaming_job,
+    "client_wire_configs_to_delta": submit_streaming_job,
     "replay_pushes": submit_replay,
     "compact_tables": submit_compaction,
     "sql": run_sql,
@@ -531,6 +549,7 @@ _HANDLERS: dict[str, Callable[[Namespace, list[str]], int]] = {
 _JOBS: dict[str, Callable[["SparkSession", Settings, Namespace], None]] = {
     "client_telemetry_to_delta": run_telemetry_job,
     "client_configs_to_delta": run_configs_job,
+    "client_wire_configs_to_delta": run_wire_configs_job,
     "replay_pushes": run_replay,
     "compact_tables": run_compaction,
     "purge-secrets": run_purge,

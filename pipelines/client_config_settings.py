@@ -127,3 +127,15 @@ class ConfigJobSettings(StreamJobSettings):
         "with its value, or as a reference to config_defaults without it.",
         choices=("values", "references"),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireConfigJobSettings(StreamJobSettings):
+    """The job client_wire_configs_to_delta."""
+
+    max_config_bytes: int = key(
+        "Largest value of a record; a larger one goes to quarantine.",
+        unit="bytes",
+        low=1024,
+        high=2**30,
+    )

@@ -1,6 +1,7 @@
 """What readers see of client configurations, beside the tables themselves.
 
-`client_config_entries` is one row a client instance and key, completed by defaults;
+`client_config_entries` is one row a client instance and key, completed by what the
+proxy has seen and by defaults;
 `client_config_timeline` is the history with what telemetry says of clients that ended.
 Nothing here is stored: a default that is learned later shows at once.
 """
@@ -19,11 +20,13 @@ from .client_config_tables import (
 from .config_catalog_view import RELEASES, register_catalog, version_number_sql
 from .config_value_sql import PARSED, TRIMMED
 from .setting_records import Settings
+from .wire_config_views import found_entries_sql
 
 ENTRIES = "client_config_entries"
 TIMELINE = "client_config_timeline"
 PUSHED, DEFAULTS, CATALOG = "pushed", "config_defaults", "catalog"
-"""Values of the column source; the first one that has a value for a key wins."""
+"""Values of the column source, beside WIRE, which comes after PUSHED; the first one
+that has a value for a key wins."""
 
 _IDENTITY = """client_instance_id, client_id, principal, client_software_name,
   client_software_version, client_source_address, client_type, logical_client,
@@ -64,7 +67,7 @@ catalogued AS (
     explode(release.entries) AS entry
   FROM nearest
 ),
-found AS (
+completed AS (
   SELECT {", ".join(f"c.{name.strip()}" for name in _IDENTITY.split(","))},
     c.config_key,
     coalesce(entry.config_value, IF(status = 'default', default_value, NULL))
@@ -92,7 +95,8 @@ UNION ALL
     ON {_SAME_SOFTWARE} AND c.entry.config_key = d.config_key
   WHERE NOT array_contains(c.pushed_keys, c.entry.config_key)
     AND NOT arrays_overlap(c.pushed_keys, c.entry.other_names)
-)
+),
+{{found}}
 SELECT {_IDENTITY}, config_key, config_value, config_type, is_default, status,
   {_VALUES}, source, is_pushed, catalog_version
 FROM (SELECT *, {TRIMMED} AS trimmed FROM found)
@@ -166,7 +170,8 @@ def register_client_configs(
     made = []
     if {CLIENT_CONFIGS.name, CONFIG_DEFAULTS.name} <= set(registered):
         made += register_catalog(spark, settings)
-        made.append(_make_view(spark, ENTRIES, _ENTRIES_SQL))
+        found = found_entries_sql(registered, _IDENTITY)
+        made.append(_make_view(spark, ENTRIES, _ENTRIES_SQL.format(found=found)))
     if {CLIENT_CONFIGS.name, CLIENT_CONFIG_HISTORY.name} <= set(registered):
         query = f"SELECT * FROM {CLIENT_CONFIG_HISTORY.name}"  # noqa: S608 - our own
         if clients in registered:

@@ -139,6 +139,17 @@ COMMANDS = (
         takes_spark_options=True,
     ),
     Command(
+        name="client_wire_configs_to_delta",
+        help="job: configurations seen by the proxy to a Delta table",
+        options=(
+            ENV,
+            SET,
+            flag("--once", "take what is there now, then stop"),
+            flag("--continuous", "go on until stopped (the default)"),
+        ),
+        takes_spark_options=True,
+    ),
+    Command(
         name="replay_pushes",
         help="job: decode stored pushes again, after a fix of the decoder",
         options=(

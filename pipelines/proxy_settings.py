@@ -57,6 +57,20 @@ class ProxySettings:
     ssl_principal_mapping_rules: str = key(
         "A certificate's subject to a principal, in Kafka's words."
     )
+    wire_configs: bool = key(
+        "Whether what clients' requests show of their configuration is published."
+    )
+    wire_configs_interval_ms: int = key(
+        "Shortest time between two records of one connection.",
+        unit="ms",
+        low=10,
+        high=3_600_000,
+    )
+    wire_configs_sample_requests: int = key(
+        "Requests of one API, at most, between two that are looked at.",
+        low=1,
+        high=1_000_000,
+    )
     proxy_protocol_networks: tuple[str, ...] = key(
         "Networks of load balancers that send a header of PROXY protocol 2."
     )

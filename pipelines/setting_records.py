@@ -10,6 +10,7 @@ from .client_config_settings import (
     ClientConfigSettings,
     ConfigJobSettings,
     SensitiveKeySettings,
+    WireConfigJobSettings,
 )
 from .listener_records import (
     AuthenticationSettings,
@@ -64,6 +65,7 @@ class TopicSettings:
 
     telemetry: str = key("Topic of accepted pushes.")
     configs: str = key("Topic of pushed client configurations.")
+    wire_configs: str = key("Topic of client configurations seen by the proxy.")
     partitions: int = key("Partitions of a created topic.", low=1, high=10_000)
     replication_factor: int = key(
         "Replicas of a created topic; -1 is the broker's default.", low=-1, high=100
@@ -233,5 +235,6 @@ class Settings:
     tables: TableSettings
     client_telemetry_to_delta: TelemetryJobSettings
     client_configs_to_delta: ConfigJobSettings
+    client_wire_configs_to_delta: WireConfigJobSettings
     replay_pushes: ReplaySettings
     compact_tables: CompactionSettings

@@ -14,6 +14,7 @@ from .client_config_views import register_client_configs
 from .setting_records import Settings
 from .table_locations import has_table, identify_table
 from .tables import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES, CONTRACTS
+from .wire_config_tables import CLIENT_WIRE_CONFIGS
 
 CLIENTS = "clients"
 NEWEST_VALUES = "newest_values"
@@ -90,7 +91,7 @@ def register(spark: SparkSession, settings: Settings) -> list[str]:
         settings: Say where the tables are.
     """
     registered = []
-    for contract in (*CONTRACTS, *CLIENT_CONFIG_CONTRACTS):
+    for contract in (*CONTRACTS, *CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS):
         table = identify_table(spark, settings.tables, contract)
         if has_table(spark, table):
             # As SQL text: looked up at each use, so that readers see new rows.

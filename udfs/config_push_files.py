@@ -6,6 +6,7 @@ each record that cannot be used, without its body. What the rules hide goes nowh
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,11 +23,11 @@ from .daily_files import (
     WrittenPart,
     days_of,
     is_beyond,
-    rejection_days,
 )
 from .described_configs import PUSHED_ENTRY_TYPE
 from .envelopes import read_config_envelopes
 from .logical_clients import hash_logical_clients
+from .rejected_records import write_rejected
 from .sensitive_keys import SensitiveKeyRules
 from .table_files import TableFile, TableLayout
 
@@ -77,16 +78,22 @@ def write_config_pushes(
     """
     pushes, quarantine = DailyFiles(tables.pushes), DailyFiles(tables.quarantine)
     violations = DailyFiles(tables.violations)
+    reject = partial(
+        write_rejected,
+        quarantine=quarantine,
+        floors=tables.quarantine_floors,
+        source_job=tables.source_job,
+    )
     for records in batches:
         batch = read_config_envelopes(records)
         is_usable = pc.is_null(batch.column("envelope_fault"))
         faulty = _columns_of(batch.filter(pc.invert(is_usable)))
         reasons = faulty["envelope_fault"], faulty["envelope_detail"]
-        files = list(_write_rejected(faulty, *reasons, quarantine, tables))
+        files = list(reject(faulty, *reasons))
         columns, found = _decode(batch.filter(is_usable), tables)
         no_detail = pa.nulls(len(columns["topic"]), pa.string())
         status = columns["decode_status"]
-        files += _write_rejected(columns, status, no_detail, quarantine, tables)
+        files += reject(columns, status, no_detail)
         files += _write_violations(columns, found, violations, tables)
         files += pushes.write(columns, days_of(columns["received_at"]))
         yield WrittenPart(
@@ -138,27 +145,6 @@ def _decode(
 def _select_pushes(columns: Columns) -> pa.RecordBatch:
     batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
     return batch.filter(pc.equal(columns["decode_status"], OK))
-
-
-def _write_rejected(
-    columns: Columns,
-    reasons: pa.StringArray,
-    details: pa.StringArray,
-    quarantine: DailyFiles,
-    tables: ConfigTables,
-) -> Iterator[TableFile]:
-    """Write what has a fault of the envelope or of the body; never the body."""
-    is_rejected = pc.not_equal(reasons, OK).to_numpy(zero_copy_only=False)
-    is_rejected &= is_beyond(
-        columns["partition"], columns["offset"], tables.quarantine_floors
-    )
-    if not is_rejected.any():
-        return
-    chosen = pa.array(is_rejected)
-    known = columns | {"reason": reasons, "detail": details}
-    rows = {name: column.filter(chosen) for name, column in known.items()}
-    rows["source_job"] = pa.array([tables.source_job] * len(rows["reason"]))
-    yield from quarantine.write(rows, rejection_days(rows["kafka_timestamp"]))
 
 
 def _write_violations(

@@ -117,5 +117,10 @@ HEADERS = (
 )
 """Every header of a telemetry record, in the order in which faults name them."""
 
-CONFIG_HEADERS = (*IDENTITY_HEADERS, Header("redacted_keys", "redacted_keys", _as_text))
+REDACTED_KEYS = Header("redacted_keys", "redacted_keys", _as_text)
+CONFIG_HEADERS = (*IDENTITY_HEADERS, REDACTED_KEYS)
 """Every header of a record of a pushed configuration, in the same order."""
+
+WIRE_HEADERS = (*IDENTITY_HEADERS[1:], REDACTED_KEYS)
+"""Every header of a record of a configuration seen on the wire: no instance is known.
+"""

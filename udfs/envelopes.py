@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .compression import COMPRESSION_NAMES
-from .envelope_headers import CONFIG_HEADERS, HEADERS, TIME, Header
+from .envelope_headers import CONFIG_HEADERS, HEADERS, TIME, WIRE_HEADERS, Header
 
 NULL_VALUE = "null_value"
 MISSING_HEADER = "missing_header"
@@ -85,6 +85,20 @@ def read_config_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Errors: As in read_envelopes.
     """
     columns = _read_columns(records, CONFIG_HEADERS)
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def read_wire_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
+    """Turn the headers of records of configurations seen on the wire into columns.
+
+    Args:
+        records: As read_envelopes takes them.
+    Returns: As read_config_envelopes, without client_instance_id.
+    Shape: As in read_envelopes.
+    Nulls: As in read_envelopes.
+    Errors: As in read_envelopes.
+    """
+    columns = _read_columns(records, WIRE_HEADERS)
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 

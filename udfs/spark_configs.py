@@ -1,6 +1,6 @@
 """Kernels of client configurations as DataFrame steps; their meaning stands there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -19,17 +19,21 @@ from .config_histories import (
 )
 from .config_purges import PURGE_TYPE, judge_stored_entries
 from .config_push_files import CONFIG_PUSH_TYPES, ConfigTables, write_config_pushes
+from .daily_files import WrittenPart
 from .described_configs import PLACE_COLUMNS, describe_configs
-from .envelopes import RECORD_SCHEMA, read_config_envelopes
+from .envelopes import RECORD_SCHEMA, read_config_envelopes, read_wire_envelopes
 from .sensitive_keys import SensitiveKeyRules
 from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
+from .wire_configs import WIRE_ENTRY_SCHEMA, WireTables, write_wire_configs
 
 __all__ = [
     "DEFAULT_SCHEMA",
     "REDACTED_ID",
     "ConfigTables",
     "KnownDefaults",
+    "WireTables",
     "encode_config_files",
+    "encode_wire_config_files",
     "make_client_type_keys",
     "make_known_defaults",
     "select_histories",
@@ -52,14 +56,50 @@ def encode_config_files(
     Errors: As in `config_push_files.write_config_pushes`; never raises for data.
     """
     nothing = pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA)
-    known = [*read_config_envelopes(nothing).schema, *CONFIG_PUSH_TYPES]
+    known = pa.schema([*read_config_envelopes(nothing).schema, *CONFIG_PUSH_TYPES])
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
+        return write_config_pushes(batches, tables)
+
+    return _encode(records, write, known, push_columns)
+
+
+def encode_wire_config_files(
+    records: DataFrame, tables: WireTables, entry_columns: Sequence[str]
+) -> DataFrame:
+    """Decode configurations seen on the wire; use with transform.
+
+    Args:
+        records: Columns of Spark's Kafka source, headers included.
+        tables: What to write.
+        entry_columns: What comes back of each entry.
+    Returns: ENCODED_TYPE, and push struct of entry_columns.
+    Shape: As encode_push_files, and a row for each entry.
+    Errors: As in `wire_configs.write_wire_configs`; never raises for data.
+    """
+    nothing = pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA)
+    known = pa.schema([*read_wire_envelopes(nothing).schema, *WIRE_ENTRY_SCHEMA])
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
+        return write_wire_configs(batches, tables)
+
+    return _encode(records, write, known, entry_columns)
+
+
+def _encode(
+    records: DataFrame,
+    write: Callable[[Iterator[pa.RecordBatch]], Iterator[WrittenPart]],
+    known: pa.Schema,
+    push_columns: Sequence[str],
+) -> DataFrame:
+    """Return what a kernel writes: files, counts, and columns of what is in them."""
     kinds = {field.name: spark_type(field.type) for field in known}
     push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
     output = StructType([*ENCODED_TYPE.fields, StructField("push", push_type)])
     schema = to_arrow_schema(output, timezone="UTC")
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for part in write_config_pushes(batches, tables):
+        for part in write(batches):
             if part.pushes is not None:
                 yield _as_rows(part.pushes, schema)
             rows: list[dict[str, object]] = [file_row(file) for file in part.files]

@@ -97,6 +97,12 @@ class BridgeCounters:
     """Clients of the proxy whose broker could not be reached."""
     late_telemetry_answers: int = 0
     """Refused by the proxy, so that data need not wait for the telemetry Kafka."""
+    wire_config_records: int = 0
+    """Records of configurations seen on the wire, after Kafka's acknowledgement."""
+    unreadable_wire_requests: int = 0
+    """Passed on, though their configurations could not be read."""
+    lost_wire_configs: int = 0
+    """Not published, since too many connections wait for that."""
     unexpected_errors: int = 0
     """Faults of the bridge itself; the log names their places."""
     received_bytes: int = 0

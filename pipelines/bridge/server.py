@@ -27,6 +27,7 @@ from .logs import log_refused
 from .producer_config import producer_config
 from .protocol.metadata import AdvertisedNode
 from .proxy.part import ProxyPart
+from .proxy.wire_configs import WireOutlet
 from .publisher import Publisher
 from .push_config_part import PushConfigPart
 from .records import PushIds, max_record_bytes
@@ -45,6 +46,10 @@ _MS = 1_000
 _NS_PER_MS = 1_000_000
 _FLUSH_S = 1.0
 _COMPRESSION_IDS = {name: number for number, name in COMPRESSION_TYPES.items()}
+
+
+def _read_clock_ms() -> int:
+    return time.time_ns() // _NS_PER_MS
 
 
 async def run_bridge(
@@ -113,7 +118,7 @@ class BridgeServer:
             )
             found_topics = ensure_topics(
                 self._kafka,
-                [self._settings.topics.telemetry, *self.push_config.topics],
+                self._find_topics(),
                 self._settings.topics,
                 bridge_id=bridge.bridge_id,
                 max_record_bytes=record_bytes,
@@ -147,7 +152,12 @@ class BridgeServer:
         for listener, one in zip(self._listeners, sockets, strict=True):
             await clients.listen(listener, handlers, one)
         if self.proxy is not None:
-            await self.proxy.start(handlers, clients, publisher)
+            # As in make_handlers: the ids are unique, not secret.
+            push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
+            outlet = WireOutlet(
+                publish=publisher.publish, push_ids=push_ids, now_ms=_read_clock_ms
+            )
+            await self.proxy.start(handlers, clients, publisher, outlet)
         async with asyncio.TaskGroup() as group:
             endings = {
                 group.create_task(stop.wait()),
@@ -172,6 +182,11 @@ class BridgeServer:
                 await clients.drain(
                     self._bridge.drain_timeout_ms / _MS, publisher.refuse_waiting
                 )
+
+    def _find_topics(self) -> list[str]:
+        """Return the topics that are written."""
+        of_proxy = () if self.proxy is None else self.proxy.topics
+        return [self._settings.topics.telemetry, *self.push_config.topics, *of_proxy]
 
     def make_clients(self) -> Clients:
         """Return what keeps the connections of this bridge; there are none yet."""
@@ -211,7 +226,7 @@ class BridgeServer:
         self,
         node: AdvertisedNode,
         publish: Publish,
-        now_ms: Callable[[], int] = lambda: time.time_ns() // _NS_PER_MS,
+        now_ms: Callable[[], int] = _read_clock_ms,
         *,
         by_listener: Mapping[str, AdvertisedNode] = MappingProxyType({}),
     ) -> RequestHandlers:

@@ -116,7 +116,10 @@ def select_disagreeing_instances(
     Shape: One row a value; at least two for each logical client and key.
     Nulls: What was hidden is passed over: nobody can tell whether it differs.
     """
-    live = client_config_entries.where(F.col("config_value").isNotNull())
+    is_held = (
+        F.col("config_value").isNotNull() & F.col("client_instance_id").isNotNull()
+    )
+    live = client_config_entries.where(is_held)
     if clients is not None:
         ended = clients.where(F.col("state") != "live").select("client_instance_id")
         live = live.join(ended, "client_instance_id", "left_anti")

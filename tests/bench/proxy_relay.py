@@ -5,8 +5,9 @@ Usage: nice python tests/bench/proxy_relay.py [--rounds 3] [--records 6000]
 Raw sockets, no Kafka: a client that writes Produce requests and waits for each answer,
 at 2,000 a second, as fast as it can, and with 100 kB in each; a broker that answers
 them; between them nothing, a relay on the same loop that looks at nothing, or the
-proxy's own connections. Printed: the median round trip, and CPU-seconds of the process
-between, median and range of the rounds.
+proxy's own connections, without a look at configurations and with it (watched).
+Printed: the median round trip, and CPU-seconds of the process between, median and range
+of the rounds, and what the look adds to them.
 """
 
 import argparse
@@ -25,9 +26,12 @@ sys.path.insert(0, str(ROOT))
 
 import uvloop  # noqa: E402 - path
 
+from pipelines.bridge.protocol.metadata import encode_uvarint  # noqa: E402 - path
 from tests.fuzz.proxy_lives import Proxy, frame  # noqa: E402 - path
 
 HEAD = struct.pack(">hhih", 0, 11, 7, 5) + b"myapp\0\0" + struct.pack(">h", 1)
+TOPIC = struct.pack(">i", 30_000) + b"\2\6topic\2" + bytes(4)
+BATCH_HEAD = struct.pack(">qiibIhiqqqhii", 0, 249, 0, 2, 0, 4, 0, 1, 1, 7, 0, 0, 1)
 ANSWER = frame(struct.pack(">i", 7) + b"\0\x01" + bytes(5))
 LOADS = {
     "2,000 a second": (200, 0.0005),
@@ -57,7 +61,10 @@ def serve(told):
 def ask(port, count, load, told):
     """Write requests, wait for each answer; say the median round trip."""
     size, pause_s = LOADS[load]
-    request = frame(HEAD + b"x" * size)
+    records = BATCH_HEAD + b"x" * size
+    request = frame(
+        HEAD + TOPIC + encode_uvarint(len(records) + 1) + records + bytes(3)
+    )
     one = socket.create_connection((LOOPBACK, port))
     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     took, due = [], time.perf_counter()
@@ -108,7 +115,7 @@ async def measure(kind, load, count):
     broker.start()
     port = await asyncio.to_thread(heard.recv)
     if kind != "direct":
-        proxy = Proxy()
+        proxy = Proxy(is_watched=kind == "watched")
         proxy.broker_address = LOOPBACK, port
         copy = partial(Relay, proxy.broker_address)
         make = copy if kind == "relay" else proxy.connect
@@ -136,13 +143,18 @@ def main():
     multiprocessing.set_start_method("fork")
     print("load                between   round trip, us            CPU a request, us")
     for load in LOADS:
-        seen = {kind: [] for kind in ("direct", "relay", "proxy")}
+        seen = {kind: [] for kind in ("direct", "relay", "proxy", "watched")}
         for _ in range(arguments.rounds):
             for kind, values in seen.items():
                 values.append(uvloop.run(measure(kind, load, arguments.records)))
         for kind, values in seen.items():
             trips, cpus = zip(*values, strict=True)
             print(f"{load:18}  {kind:8} {spread(trips):25} {spread(cpus)}", flush=True)
+        plain, watched = (
+            statistics.median(cpu for _, cpu in seen[kind])
+            for kind in ("proxy", "watched")
+        )
+        print(f"{load:18}  watched adds {(watched / plain - 1) * 100:.1f} % of the CPU")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,14 @@ from pipelines.bridge.proxy.endpoint import ProxyEndpoint
 from pipelines.bridge.proxy.rules import ProxyRules, choose_own_keys
 from pipelines.bridge.proxy.telemetry_gate import PublisherSigns, TelemetryGate
 from pipelines.bridge.proxy.transport import ProxiedConnection
-from pipelines.settings import load_settings
+from pipelines.bridge.proxy.wire_configs import (
+    WireConfigs,
+    WireOutlet,
+    watched_cares,
+)
+from pipelines.bridge.records import PushIds
+from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.settings import load_config_catalogs, load_settings
 
 PRODUCE, FETCH, FIND_COORDINATOR, PUSH = 0, 1, 10, 72
 _HEAD = struct.Struct(">hhih")
@@ -208,10 +215,22 @@ async def write_in_pieces(writer, data, rng):
         await writer.drain()
 
 
+def make_wire_configs(counters):
+    """Return what looks at the requests of clients, before a Kafka that takes all."""
+    settings = load_settings("base")
+    rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
+    outlet = WireOutlet(
+        publish=lambda _record, acknowledge: acknowledge(True),
+        push_ids=PushIds(lambda _bits: 0),
+        now_ms=lambda: 0,
+    )
+    return WireConfigs(settings, rules, outlet, counters)
+
+
 class Proxy:
     """The proxy's own connections between real sockets; its handlers answer late."""
 
-    def __init__(self):
+    def __init__(self, *, is_watched=True):
         loop = asyncio.get_running_loop()
         self.counters = BridgeCounters()
         self.connections = Connections(
@@ -251,13 +270,14 @@ class Proxy:
             find_owner=lambda _token_id, tell: tell(None),
         )
         self.broker_address = None
+        cares = rules.cares()
         self.endpoint = ProxyEndpoint(
             listener="PROXY",
             node_id=1,
             find_broker=lambda _node_id: self.broker_address,
             find_address=find_address,
             rules=rules,
-            cares=rules.cares(),
+            cares=watched_cares(cares) if is_watched else cares,
             connections=self.connections,
             counters=self.counters,
             max_request_bytes=1_000_000,
@@ -266,6 +286,7 @@ class Proxy:
             find_principal=bytes.decode,
             broker_tls=None,
             networks=(),
+            wire_configs=make_wire_configs(self.counters) if is_watched else None,
         )
         self.ids = 0
 

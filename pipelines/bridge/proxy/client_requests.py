@@ -81,7 +81,7 @@ class ClientRequests:
         Raises: MalformedRequest, UnsupportedRequest.
         """
         if api_key in self._rules.own_keys:
-            if not self._is_authenticated():
+            if not self.is_authenticated():
                 raise UnsupportedRequest(f"API key {api_key} before authentication")
             return OwnReply()
         request = parse_request(frame, self._rules.read_apis)
@@ -142,7 +142,8 @@ class ClientRequests:
             self._rules.note_late()
             self._fill(place, refuse(request))
 
-    def _is_authenticated(self) -> bool:
+    def is_authenticated(self) -> bool:
+        """Say whether the broker knows who it is, where it wants to know."""
         if not self._rules.has_sasl:
             return True
         end_s = self._lifetime_end_s

@@ -12,6 +12,7 @@ from .addresses import FindAddress
 from .line import Care
 from .plan import Network
 from .rules import ProxyRules
+from .wire_configs import WireConfigs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +39,5 @@ class ProxyEndpoint:
     """TLS towards brokers; None without."""
     networks: tuple[Network, ...]
     """Load balancers that send a header of PROXY protocol 2."""
+    wire_configs: WireConfigs | None = None
+    """What is seen of configurations; None where nobody looks."""

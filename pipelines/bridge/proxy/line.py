@@ -22,6 +22,10 @@ class Care(Enum):
     """Its answer holds addresses."""
     READ = 3
     """It is read here, and passed on or answered."""
+    FETCH = 4
+    """It is looked at as it passes, as far as it is there."""
+    SEEN = 5
+    """It is looked at as it passes, whole where it is small."""
 
 
 class Awaited:

@@ -21,7 +21,9 @@ from pipelines.bridge.publisher import Publisher
 from pipelines.bridge.security_files import SecurityFiles
 from pipelines.errors import MissingService
 from pipelines.secret_references import SecretReader
+from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.setting_records import Settings
+from pipelines.settings import load_config_catalogs
 
 from .broker_list import read_brokers
 from .brokers import Brokers
@@ -32,6 +34,7 @@ from .rules import ProxyRules, choose_own_keys
 from .telemetry_gate import PublisherSigns, TelemetryGate
 from .token_owners import TokenOwners
 from .transport import ProxiedConnection
+from .wire_configs import WireConfigs, WireOutlet, watched_cares
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +55,12 @@ class ProxyPart:
         Raises: InvalidSetting, UnresolvedSecret.
         """
         self._settings = settings
+        self._sensitive_key_rules = (
+            make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
+            if settings.proxy.wire_configs
+            else None
+        )
+        self._wire_configs: WireConfigs | None = None
         self._counters = counters
         self._plan = plan = plan_proxy(settings)
         connection = plan.connection(secrets)
@@ -73,8 +82,18 @@ class ProxyPart:
         self._last_fault = ""
         self._port_fault: MissingService | None = None
 
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Topics that are written here."""
+        is_watching = self._settings.proxy.wire_configs
+        return (self._settings.topics.wire_configs,) if is_watching else ()
+
     async def start(
-        self, handlers: RequestHandlers, clients: Clients, publisher: Publisher
+        self,
+        handlers: RequestHandlers,
+        clients: Clients,
+        publisher: Publisher,
+        outlet: WireOutlet,
     ) -> None:
         """Ask for the brokers and listen for each of them.
 
@@ -82,6 +101,11 @@ class ProxyPart:
         """
         self._rules = self._make_rules(handlers, publisher)
         self._cares = self._rules.cares()
+        if self._sensitive_key_rules is not None:
+            self._cares = watched_cares(self._cares)
+            self._wire_configs = WireConfigs(
+                self._settings, self._sensitive_key_rules, outlet, self._counters
+            )
         self._clients = clients
         self._security.start()
         try:
@@ -101,6 +125,8 @@ class ProxyPart:
         poll_s = self._settings.proxy.metadata_poll_ms / _MS
         async with asyncio.TaskGroup() as group:
             group.create_task(self._look_for_resets())
+            if self._wire_configs is not None:
+                group.create_task(self._publish_wire_configs(self._wire_configs))
             while True:
                 await asyncio.sleep(poll_s)
                 await self._try_read()
@@ -110,6 +136,8 @@ class ProxyPart:
         self._security.stop()
         for server in self._servers.values():
             server.close()
+        if self._wire_configs is not None:
+            self._wire_configs.publish_new()
         await self._client.close()
 
     def _make_endpoint(self, node_id: int) -> ProxyEndpoint:
@@ -132,6 +160,7 @@ class ProxyPart:
             find_principal=self._find_principal,
             broker_tls=self._access.tls,
             networks=plan.networks,
+            wire_configs=self._wire_configs,
         )
 
     def _make_rules(
@@ -238,6 +267,13 @@ class ProxyPart:
         server = self._servers.pop(node_id, None)
         if server is not None:
             server.close()
+
+    async def _publish_wire_configs(self, wire_configs: WireConfigs) -> None:
+        """Publish what is new of the clients' configurations, now and then."""
+        pause_s = self._settings.proxy.wire_configs_interval_ms / _MS
+        while True:
+            await asyncio.sleep(pause_s)
+            wire_configs.publish_new()
 
     async def _look_for_resets(self) -> None:
         """Find what is gone among those whose reading waits: nothing else tells."""

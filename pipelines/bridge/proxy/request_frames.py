@@ -9,6 +9,8 @@ connections is of no use then, and everything before those bytes has been passed
 Source: Kafka protocol guide, "Request Header"; ProduceRequest.json.
 """
 
+# Longer than 250 lines: one state machine, whose every step shares its few variables.
+
 import struct
 from collections.abc import Mapping
 from functools import partial
@@ -22,7 +24,8 @@ from pipelines.bridge.protocol.errors import (
 from .addresses import FindAddress, rewrite_addresses
 from .line import Awaited, Care, Line, OwnReply, RequestReader, Write
 from .produce import has_answer
-from .versions import FIRST_PRODUCE_WITH_ENDPOINTS, KNOWN_VERSIONS
+from .versions import FIRST_PRODUCE_WITH_ENDPOINTS, KNOWN_VERSIONS, SHARE_FETCH
+from .wire_watch import MAX_LOOK_BYTES, WireWatch
 
 _SIZE_BYTES = 4
 _SIZE = struct.Struct(">i")
@@ -47,6 +50,7 @@ class RequestFrames:
         "_passed",
         "_reader",
         "_to_broker",
+        "_watch",
         "part",
     )
 
@@ -59,6 +63,7 @@ class RequestFrames:
         find_address: FindAddress,
         to_broker: Write,
         max_read_bytes: int,
+        watch: WireWatch | None = None,
     ) -> None:
         """Start with nothing.
 
@@ -69,6 +74,7 @@ class RequestFrames:
             find_address: Says what clients are told of a broker.
             to_broker: Takes bytes for the broker, in order.
             max_read_bytes: Size of the largest request that is read whole.
+            watch: Looks at what the cares FETCH and SEEN are for, and at Produce.
         """
         self._line = line
         self._cares = cares
@@ -76,6 +82,7 @@ class RequestFrames:
         self._find_address = find_address
         self._to_broker = to_broker
         self._max_read_bytes = max_read_bytes
+        self._watch = watch
         self._left = 0
         """Bytes still to come of a request that is passed on in pieces."""
         self.part: bytearray | None = None
@@ -115,6 +122,11 @@ class RequestFrames:
                     self._to_broker(data)
                     return
                 if care is Care.PRODUCE and self._enter_produce(data, 0, head):
+                    self._to_broker(data)
+                    return
+                if care is Care.FETCH:
+                    self._see(data, 0, head)
+                    line.append(head[3])
                     self._to_broker(data)
                     return
         self._left = 0
@@ -166,8 +178,12 @@ class RequestFrames:
                 rewrite_addresses, api_key, version, find_address=self._find_address
             )
             self._line.append(Awaited(correlation_id, rewrite))
-        else:
+            if api_key == SHARE_FETCH:
+                self._see(data, at, head)
+        elif care is Care.READ:
             return self._read(data, at, head)
+        else:
+            return self._pass_seen(data, at, head, is_held=care is Care.SEEN)
         return frame_end
 
     def _enter_produce(self, data: bytes, at: int, head: Head) -> bool:
@@ -180,7 +196,24 @@ class RequestFrames:
         if answered:
             is_read = version >= FIRST_PRODUCE_WITH_ENDPOINTS
             self._line.append((correlation_id, version) if is_read else correlation_id)
+        self._see(data, at, head)
         return True
+
+    def _pass_seen(self, data: bytes, at: int, head: Head, *, is_held: bool) -> int:
+        """Look at one request; held is one that is small until it is whole."""
+        size, correlation_id = head[0], head[3]
+        frame_end: int = at + _SIZE_BYTES + size
+        if is_held and frame_end > len(data) and size <= MAX_LOOK_BYTES:
+            self._needed = size + _SIZE_BYTES
+            return _CUT_OFF
+        self._see(data, at, head)
+        self._line.append(correlation_id)
+        return frame_end
+
+    def _see(self, data: bytes, at: int, head: Head) -> None:
+        """Look at a request in passing; a part of it may be missing."""
+        if self._watch is not None:
+            self._watch.see(data, at, head)
 
     def _read(self, data: bytes, at: int, head: Head) -> int:
         """Read one request; what is not passed on is answered here."""

@@ -206,6 +206,7 @@ class ProxiedConnection(asyncio.Protocol):
             broker.abort()
             return
         self._broker = broker
+        wire = endpoint.wire_configs
         self._requests = RequestFrames(
             self._line,
             cares=endpoint.cares,
@@ -213,6 +214,7 @@ class ProxiedConnection(asyncio.Protocol):
             find_address=endpoint.find_address,
             to_broker=broker.write,
             max_read_bytes=endpoint.max_request_bytes,
+            watch=None if wire is None else wire.watch(reader),
         )
         self._responses = ResponseFrames(
             self._line, find_address=endpoint.find_address, to_client=client.write

@@ -1,0 +1,114 @@
+"""What all clients of a proxy show of their configurations, on its way to Kafka.
+
+Strategy: a connection that has shown something new waits for the next round; so it is
+one record for all that came meanwhile, and no more than one in each round. What Kafka
+does not take waits for another round. How many may wait is bounded.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from pipelines.bridge.counters import BridgeCounters
+from pipelines.bridge.protocol.wire_configs import FETCH, PRODUCE, WIRE_REQUESTS
+from pipelines.bridge.records import PushIds
+from pipelines.bridge.telemetry_handlers import Publish
+from pipelines.bridge.wire_config_records import make_wire_config_record
+from pipelines.setting_records import Settings
+from udfs.sensitive_keys import SensitiveKeyRules
+
+from .line import Care
+from .wire_watch import Client, WireWatch
+
+MOST_WAITING = 20_000
+"""Connections that wait for a round; what others show is only counted."""
+MOST_RECORDS = 1_000
+"""Of one round: the pushes of clients share the way to Kafka."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireOutlet:
+    """Where records go, and what they need beside what was seen."""
+
+    publish: Publish
+    push_ids: PushIds
+    now_ms: Callable[[], int]
+    """Milliseconds since 1970-01-01T00:00:00Z."""
+
+
+class WireConfigs:
+    """What is new of all connections of one proxy."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        rules: SensitiveKeyRules,
+        outlet: WireOutlet,
+        counters: BridgeCounters,
+    ) -> None:
+        """Start with nothing.
+
+        Args:
+            settings: Say how often is looked, and name topic and bridge.
+            rules: For sensitive keys.
+            outlet: Where records go.
+            counters: Those of the bridge.
+        """
+        self._settings = settings
+        self._rules = rules
+        self._outlet = outlet
+        self._counters = counters
+        self._waiting: dict[WireWatch, None] = {}
+
+    def watch(self, client: Client) -> WireWatch:
+        """Return what looks at the requests of one connection."""
+        return WireWatch(
+            client,
+            gap_limit=self._settings.proxy.wire_configs_sample_requests,
+            counters=self._counters,
+            tell=self._wait,
+        )
+
+    def publish_new(self) -> None:
+        """Publish what connections have shown since their last record."""
+        chosen = list(self._waiting)[:MOST_RECORDS]
+        for watch in chosen:
+            del self._waiting[watch]
+            self._publish(watch)
+
+    def _publish(self, watch: WireWatch) -> None:
+        outlet, now_ms = self._outlet, self._outlet.now_ms()
+        identity = replace(watch.connection.identity, client_id=watch.client_id)
+        record = make_wire_config_record(
+            watch.configs,
+            client_type=watch.client_type,
+            identity=identity,
+            rules=self._rules,
+            topic=self._settings.topics.wire_configs,
+            bridge_id=self._settings.bridge.bridge_id,
+            push_id=outlet.push_ids.make(now_ms),
+            received_at_ms=now_ms,
+        )
+        outlet.publish(record, partial(self._finish, watch))
+
+    def _finish(
+        self,
+        watch: WireWatch,
+        is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
+    ) -> None:
+        if is_stored:
+            self._counters.wire_config_records += 1
+        else:
+            self._wait(watch)
+
+    def _wait(self, watch: WireWatch) -> None:
+        if len(self._waiting) < MOST_WAITING:
+            self._waiting[watch] = None
+        elif watch not in self._waiting:
+            self._counters.lost_wire_configs += 1
+
+
+def watched_cares(cares: Mapping[int, Care]) -> dict[int, Care]:
+    """Return what requests need where they are looked at as well."""
+    looked_at = dict.fromkeys(WIRE_REQUESTS, Care.SEEN)
+    return {**looked_at, **cares, FETCH: Care.FETCH, PRODUCE: Care.PRODUCE}

@@ -1,0 +1,152 @@
+"""What one client of the proxy shows of its configuration; no I/O, no clock.
+
+Strategy: a client's configuration does not change while it is connected, so the first
+requests of each API are looked at, and then ever fewer, down to one in so many; what
+passes in between costs a count. What is seen is compared with what is known, and only
+a difference is told.
+What comes back when bytes are bad: nothing; the fault is counted, and the request is
+passed on as it is.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Protocol
+
+from pipelines.bridge.counters import BridgeCounters
+from pipelines.bridge.handlers import Connection
+from pipelines.bridge.protocol.errors import WireError
+from pipelines.bridge.protocol.wire_configs import WIRE_REQUESTS, read_wire_configs
+from pipelines.bridge.protocol.wire_fields import Seen
+
+MAX_LOOK_BYTES = 16_384
+"""Of one request; a longer one is looked at so far."""
+MAX_VALUE_CHARACTERS = 1_024
+"""Of one value; a longer one is none that a client is configured with."""
+_HEAD_BYTES = 14
+"""Size, API key, version, correlation id, length of the client id."""
+_SIZE_BYTES = 4
+_NONE = "none"
+
+
+class Client(Protocol):
+    """Who sends the requests."""
+
+    connection: Connection
+
+    def is_authenticated(self) -> bool:
+        """Say whether its broker knows who it is, where it wants to know."""
+
+
+class WireWatch:
+    """One client's connection, as its requests show it."""
+
+    __slots__ = (
+        "_client",
+        "_counters",
+        "_gap_limit",
+        "_tell",
+        "_turns",
+        "client_id",
+        "client_type",
+        "configs",
+    )
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        gap_limit: int,
+        counters: BridgeCounters,
+        tell: "Callable[[WireWatch], None]",
+    ) -> None:
+        """Start with nothing.
+
+        Args:
+            client: Who it is.
+            gap_limit: Most requests of one API between two that are looked at.
+            counters: Where faults are counted.
+            tell: Called when something is new.
+        """
+        self._client = client
+        self._gap_limit = gap_limit
+        self._counters = counters
+        self._tell = tell
+        self._turns: dict[int, list[int]] = {}
+        """API key to the requests to pass over now, and then."""
+        self.client_id: str | None = None
+        self.client_type = ""
+        self.configs: dict[str, str] = {}
+        """Config key to value."""
+
+    @property
+    def connection(self) -> Connection:
+        """Whose configuration it is."""
+        return self._client.connection
+
+    def see(self, data: bytes, at: int, head: tuple[int, int, int, int, int]) -> None:
+        """Look at a request if it is its turn; data may end within it.
+
+        Args:
+            data: Bytes that hold it.
+            at: Where it begins.
+            head: Size, API key, version, correlation id, length of the client id.
+        """
+        turn = self._turns.get(head[1])
+        if turn is None:
+            turn = self._turns[head[1]] = [0, 0]
+        elif turn[0]:
+            turn[0] -= 1
+            return
+        # 0, 1, 3, 7 … are passed over.
+        turn[0] = turn[1] = min(2 * turn[1] + 1, self._gap_limit)
+        self._look(data, at, head)
+
+    def _look(self, data: bytes, at: int, head: tuple[int, int, int, int, int]) -> None:
+        size, api_key, version, _, client_id_bytes = head
+        request = WIRE_REQUESTS[api_key]
+        if version not in request.versions or not self._client.is_authenticated():
+            return
+        end = at + _SIZE_BYTES + size
+        rest = data[at + _HEAD_BYTES : min(end, at + MAX_LOOK_BYTES)]
+        seen: Seen = {}
+        client_id = self.client_id
+        try:
+            client_id = read_wire_configs(api_key, version, rest, client_id_bytes, seen)
+        except WireError:
+            if at + _HEAD_BYTES + len(rest) == end:
+                self._counters.unreadable_wire_requests += 1
+                return
+            # Cut off; what stands before the cut is good, and the client id does.
+            if client_id_bytes > len(rest):
+                return
+            if client_id_bytes >= 0:
+                client_id = rest[:client_id_bytes].decode(errors="replace")
+        if seen:
+            self._note(client_id, request.client_type, seen)
+
+    def _note(self, client_id: str | None, client_type: str, seen: Seen) -> None:
+        """Take what is new, and tell of it."""
+        configs = self.configs
+        is_new = (client_id, client_type) != (self.client_id, self.client_type)
+        self.client_id, self.client_type = client_id, client_type
+        for key, value in seen.items():
+            if not _is_news(key, configs.get(key), value):
+                continue
+            if len(value) > MAX_VALUE_CHARACTERS:
+                self._counters.unreadable_wire_requests += 1
+                continue
+            # Thousands of connections have most values in common.
+            configs[key] = sys.intern(value)
+            is_new = True
+        if is_new and configs:
+            self._tell(self)
+
+
+def _is_news(key: str, known: str | None, value: str) -> bool:
+    """Say whether a value is another one than what is known."""
+    if known is None or key not in ("batch.size", "compression.type"):
+        return value != known
+    if key == "batch.size":
+        return int(value) > int(known)
+    # A batch that would not become smaller goes as it is.
+    return value not in (known, _NONE)

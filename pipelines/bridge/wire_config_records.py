@@ -1,0 +1,83 @@
+"""Records of configurations seen on the wire: key, value, headers and timestamp.
+
+Source: the value stands in README.md, "Topics".
+"""
+
+import json
+from collections.abc import Mapping
+
+from udfs.sensitive_key_rules import ALLOW, REDACT
+from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.wire_keys import KEYS_SOFTWARE, WIRE_KEYS
+
+from .client_identity import ClientIdentity
+from .records import OWN_HEADER_BYTES, TelemetryRecord, identity_headers
+
+
+def judge_wire_configs(
+    configs: Mapping[str, str], rules: SensitiveKeyRules
+) -> tuple[dict[str, str | None], list[str]]:
+    """Decide every value that was seen.
+
+    Args:
+        configs: Keys of WIRE_KEYS to values.
+        rules: For sensitive keys.
+    Returns: The values that may be written, and the keys that may not show theirs.
+    Nulls: A redacted value is null; a dropped key is not there.
+    """
+    stored: dict[str, str | None] = {}
+    hidden = []
+    for key, value in sorted(configs.items()):
+        type_name = WIRE_KEYS[key].config_type
+        verdict = rules.judge_entry(key, value, type_name, KEYS_SOFTWARE)
+        if verdict.action == ALLOW:
+            stored[key] = value
+            continue
+        hidden.append(key)
+        if verdict.action == REDACT:
+            stored[key] = None
+    return stored, hidden
+
+
+def make_wire_config_record(
+    configs: Mapping[str, str],
+    *,
+    client_type: str,
+    identity: ClientIdentity,
+    rules: SensitiveKeyRules,
+    topic: str,
+    bridge_id: str,
+    push_id: bytes,
+    received_at_ms: int,
+) -> TelemetryRecord:
+    """Make the record of what one connection has shown up to now.
+
+    Args:
+        configs: Keys of WIRE_KEYS to values.
+        client_type: producer, consumer or share_consumer.
+        identity: Who it is.
+        rules: For sensitive keys; what they hide is not in the record.
+        topic: Where it goes.
+        bridge_id: Name of this bridge.
+        push_id: Unique.
+        received_at_ms: Milliseconds since 1970-01-01T00:00:00Z.
+    """
+    stored, hidden = judge_wire_configs(configs, rules)
+    value = json.dumps({"client_type": client_type, "configs": stored}).encode()
+    key = "/".join(
+        (identity.principal, identity.client_id or "", identity.client_source_address)
+    ).encode()
+    headers = identity_headers(identity, bridge_id)
+    return TelemetryRecord(
+        topic=topic,
+        key=key,
+        value=value,
+        headers=[
+            *headers.headers,
+            ("received_at_ms", b"%d" % received_at_ms),
+            ("push_id", push_id),
+            ("redacted_keys", ",".join(hidden).encode()),
+        ],
+        timestamp_ms=received_at_ms,
+        size_bytes=len(key) + len(value) + headers.size_bytes + OWN_HEADER_BYTES,
+    )

@@ -1,0 +1,113 @@
+"""From what connections show to records: in rounds, bounded, and never lost quietly."""
+
+import json
+
+import pytest
+
+from pipelines.bridge.counters import BridgeCounters
+from pipelines.bridge.handlers import Connection, make_identity
+from pipelines.bridge.proxy import wire_configs
+from pipelines.bridge.proxy.part import ProxyPart
+from pipelines.bridge.proxy.wire_configs import WireConfigs, WireOutlet
+from pipelines.bridge.records import PushIds
+from pipelines.secret_references import SecretReader
+from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.settings import load_config_catalogs, load_settings
+from tests.unit.bridge.proxy.test_wire_watch import make_produce
+
+SETTINGS = load_settings(
+    "base", ["proxy.wire_configs=true", "proxy.wire_configs_sample_requests=1"]
+)
+RULES = make_sensitive_key_rules(SETTINGS.sensitive_keys, load_config_catalogs())
+
+
+class Client:
+    def __init__(self, port):
+        identity = make_identity("PROXY", "10.0.0.7", port)
+        self.connection = Connection(connection_id=port, identity=identity)
+
+    def is_authenticated(self):
+        return True
+
+
+class Outlet:
+    """A Kafka that takes records or refuses them."""
+
+    def __init__(self):
+        self.records, self.takes = [], True
+        self.counters = BridgeCounters()
+        outlet = WireOutlet(
+            publish=self.publish, push_ids=PushIds(lambda _: 7), now_ms=lambda: 5
+        )
+        self.configs = WireConfigs(SETTINGS, RULES, outlet, self.counters)
+
+    def publish(self, record, acknowledge):
+        if self.takes:
+            self.records.append(record)
+        acknowledge(self.takes)
+
+    def connect(self, port=1):
+        return self.configs.watch(Client(port))
+
+
+def show(watch, acks):
+    frame = make_produce(acks)
+    watch.see(frame, 0, (len(frame) - 4, 0, 3, 1, 3))
+    watch.see(frame, 0, (len(frame) - 4, 0, 3, 1, 3))
+
+
+def acks_of(records):
+    return [json.loads(one.value)["configs"]["acks"] for one in records]
+
+
+def test_a_connection_has_one_record_for_all_that_came_before_a_round():
+    outlet = Outlet()
+    watch = outlet.connect()
+    show(watch, 0)
+    show(watch, 1)
+    assert outlet.records == []
+    outlet.configs.publish_new()
+    outlet.configs.publish_new()
+    assert acks_of(outlet.records) == ["1"]
+    show(watch, 1)
+    outlet.configs.publish_new()
+    show(watch, -1)
+    outlet.configs.publish_new()
+    assert acks_of(outlet.records) == ["1", "all"]
+    assert outlet.counters.wire_config_records == 2
+    (record, other) = outlet.records
+    assert record.topic == SETTINGS.topics.wire_configs
+    assert record.key == b"User:ANONYMOUS/app/10.0.0.7"
+    headers = dict(record.headers)
+    assert headers["client_id"] == b"app"
+    assert headers["client_source_port"] == b"1"
+    assert headers["push_id"] != dict(other.headers)["push_id"]
+
+
+def test_what_kafka_does_not_take_is_in_the_next_round():
+    outlet = Outlet()
+    show(outlet.connect(), 1)
+    outlet.takes = False
+    outlet.configs.publish_new()
+    assert outlet.counters.wire_config_records == 0
+    outlet.takes = True
+    outlet.configs.publish_new()
+    assert acks_of(outlet.records) == ["1"]
+
+
+def test_a_round_is_bounded_and_so_is_what_waits():
+    outlet = Outlet()
+    for number in range(wire_configs.MOST_WAITING + 3):
+        show(outlet.connect(number), 1)
+    assert outlet.counters.lost_wire_configs == 3
+    outlet.configs.publish_new()
+    assert len(outlet.records) == wire_configs.MOST_RECORDS
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_topic_is_made_where_it_is_written(is_on):
+    settings = load_settings(
+        "base", ["proxy.enabled=true", f"proxy.wire_configs={str(is_on).lower()}"]
+    )
+    part = ProxyPart(settings, SecretReader(environ={}), BridgeCounters())
+    assert part.topics == (("clientele.wire_configs",) if is_on else ())

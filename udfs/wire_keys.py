@@ -1,0 +1,56 @@
+# Strategy: a table. The proxy writes these keys, the job types them, the view compares
+# them with what clients push; so that the three agree, they stand here once.
+"""The configs of clients that their requests show, in the Java client's names.
+
+Source: Kafka's protocol guide; ProducerConfig, ConsumerConfig; librdkafka,
+CONFIGURATION.md, for the other names.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+KEYS_SOFTWARE = "apache-kafka-java"
+"""Whose catalogs know these keys: sensitive-key rules judge them as keys of it,
+whatever the client's own software is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireKey:
+    """What is known of one key."""
+
+    config_type: str
+    """Name of ConfigDef.Type."""
+    other_names: tuple[str, ...] = ()
+    """What librdkafka calls it, beside the same name."""
+    is_exact: bool = True
+    """Whether a request shows the value itself; else only that it is so large."""
+
+
+_STRING, _INT = WireKey(config_type="STRING"), WireKey(config_type="INT")
+WIRE_KEYS: Mapping[str, WireKey] = {
+    "acks": WireKey(config_type="STRING", other_names=("request.required.acks",)),
+    "batch.size": WireKey(config_type="INT", is_exact=False),
+    "client.rack": _STRING,
+    "compression.type": WireKey(
+        config_type="STRING", other_names=("compression.codec",)
+    ),
+    "enable.idempotence": WireKey(config_type="BOOLEAN"),
+    "fetch.max.bytes": _INT,
+    "fetch.max.wait.ms": WireKey(config_type="INT", other_names=("fetch.wait.max.ms",)),
+    "fetch.min.bytes": _INT,
+    "group.id": _STRING,
+    "group.instance.id": _STRING,
+    "group.protocol": _STRING,
+    "group.remote.assignor": _STRING,
+    "isolation.level": _STRING,
+    "max.partition.fetch.bytes": WireKey(
+        config_type="INT", other_names=("fetch.message.max.bytes",)
+    ),
+    "max.poll.interval.ms": _INT,
+    "partition.assignment.strategy": WireKey(config_type="LIST"),
+    "request.timeout.ms": _INT,
+    "session.timeout.ms": _INT,
+    "transaction.timeout.ms": _INT,
+    "transactional.id": _STRING,
+}
+"""Key to what is known of it."""
