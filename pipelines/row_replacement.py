@@ -8,7 +8,7 @@ table with partitions do not concern it, whoever removed one of its files makes 
 and it makes no append fail.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from delta.exceptions import (
@@ -19,14 +19,12 @@ from delta.exceptions import (
     ProtocolChangedException,
 )
 from delta.tables import DeltaTable
-from py4j.java_gateway import JavaObject
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
 from .delta_transactions import as_scala, companion, find_files, parse_actions
-from .table_files import check_writable, read_file, store_file
+from .table_files import EncodeRows, check_writable, store_files
 from .tables import TableContract
 from .transforms.row_digests import FILE_NAME, PUSH
 
@@ -43,9 +41,6 @@ CONFLICTS = (
     ProtocolChangedException,
 )
 """Raised by a commit where somebody else has changed what it stands on: look again."""
-
-EncodeRows = Callable[[DataFrame], DataFrame]
-"""Makes files of rows of a table; columns event_date, content and statistics."""
 
 
 class Replacement:
@@ -121,25 +116,11 @@ class Replacement:
         old_bytes = sum(file.size() for file in removed)
         file_count = 1 + row_count // ROWS_PER_FILE + old_bytes // BYTES_PER_FILE
         written = merged.select(*stored.columns).coalesce(file_count)
-        actions = self._jvm.java.util.ArrayList()
-        for action in self._store_files(location, encode(written)):
-            actions.add(action)
+        added = store_files(self._spark, self._contract, location, encode(written))
+        actions = parse_actions(self._jvm, added)
         for file in removed:
             actions.add(file.remove())
         manual_update = companion(
             self._jvm.org.apache.spark.sql.delta, "DeltaOperations$ManualUpdate"
         )
         self._transaction.commit(as_scala(self._jvm, actions), manual_update)
-
-    def _store_files(self, location: str, encoded: DataFrame) -> JavaObject:
-        """Write the files into the table's folder; return actions that add them."""
-        kept = encoded.persist(StorageLevel.DISK_ONLY)
-        try:
-            kept.count()  # all at once; they are fetched one by one
-            added = [
-                store_file(self._spark, self._contract, location, read_file(row))
-                for row in kept.toLocalIterator()
-            ]
-        finally:
-            kept.unpersist()
-        return parse_actions(self._jvm, added)

@@ -213,7 +213,8 @@ class CompactionSettings:
         "Size of the files that are written, about.",
         unit="bytes",
         low=2**20,
-        high=2**33,
+        # Bytes of a file are one value on their way into the table.
+        high=2**30,
     )
 
 

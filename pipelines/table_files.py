@@ -10,11 +10,12 @@ for these files, so a table that wants it is refused.
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from pyspark.sql import Row, SparkSession
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from .delta_transactions import (
     MILLISECOND_NS,
@@ -69,6 +70,10 @@ def read_file(row: Row) -> NewFile:
         path=row["path"],
         content=None if row["content"] is None else bytes(row["content"]),
     )
+
+
+EncodeRows = Callable[[DataFrame], DataFrame]
+"""Makes files of rows of a table; columns event_date, content and statistics."""
 
 
 def append_files(
@@ -139,9 +144,27 @@ def check_writable(contract: TableContract, location: str, metadata: str) -> Non
         )
 
 
+def store_files(
+    spark: SparkSession, contract: TableContract, location: str, encoded: DataFrame
+) -> list[dict[str, Any]]:
+    """Write the files of an EncodeRows into the table's folder.
+
+    Returns: The actions that add them.
+    """
+    kept = encoded.persist(StorageLevel.DISK_ONLY)
+    try:
+        kept.count()  # all at once; they are fetched one by one
+        return [
+            store_file(spark, contract, location, read_file(row))
+            for row in kept.toLocalIterator()
+        ]
+    finally:
+        kept.unpersist()
+
+
 def store_file(
     spark: SparkSession, contract: TableContract, location: str, file: NewFile
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """See that a file is in the table's folder; return the action that adds it.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from udfs.table_files import TableLayout
 
-from .table_columns import names
+from .table_columns import BODY, names
 from .tables import STATISTICS_PROPERTY, TableContract
 
 
@@ -12,7 +12,6 @@ def layout_of(
     contract: TableContract,
     *,
     columns: Sequence[str] = (),
-    uncompressed: frozenset[str] = frozenset(),
     without: Collection[str] = (),
 ) -> TableLayout:
     """Return the layout of the files of a table.
@@ -21,7 +20,6 @@ def layout_of(
         contract: What the table promises; it has statistics.
         columns: All of the table as it is, where a user may have added some; without
             them, the contract's.
-        uncompressed: Columns whose values are compressed already.
         without: Columns that the files lack, and that are null by that.
     """
     left_out = {*contract.partition_by, *without}
@@ -33,5 +31,6 @@ def layout_of(
         columns=tuple(name for name in listed if name not in left_out),
         required=frozenset(c.name for c in known if not c.is_nullable),
         statistics=tuple(name for name in statistics if name not in left_out),
-        uncompressed=uncompressed,
+        # Clients compress their payloads.
+        uncompressed=frozenset({BODY.name} & {*contract.column_names}),
     )

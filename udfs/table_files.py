@@ -18,7 +18,7 @@ ROW_GROUP_ROWS = 250_000
 ROW_GROUP_BYTES = 64 << 20
 """Of Arrow columns that wait to be written: bounds the memory, however rows look."""
 FILE_BYTES = 32 << 20
-"""A file that has grown to this is ended, and the next one begun."""
+"""Of a file, where nothing else is said."""
 ZSTD_LEVEL = 1
 
 
@@ -35,6 +35,10 @@ class TableLayout:
     """Columns with statistics."""
     uncompressed: frozenset[str] = frozenset()
     """Columns whose values are compressed already."""
+    file_bytes: int = FILE_BYTES
+    """A file that has grown to this is ended, and the next one begun."""
+    has_page_index: bool = False
+    """Where rows are in order, readers pass over pages as well as row groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +88,7 @@ class FileWriter:
             or self._waiting_bytes >= ROW_GROUP_BYTES
         ):
             self._write_waiting()
-            if self._sink is not None and self._sink.tell() >= FILE_BYTES:
+            if self._sink is not None and self._sink.tell() >= self._layout.file_bytes:
                 yield self._finish()
 
     def end(self) -> Iterator[TableFile]:
@@ -114,6 +118,7 @@ class FileWriter:
                 rows.schema,
                 version="2.6",
                 store_schema=False,
+                write_page_index=self._layout.has_page_index,
                 # Readers compare dictionaries of numbers with the two zeros in order,
                 # and pass over a row group whose only zero is the other one.
                 use_dictionary=[

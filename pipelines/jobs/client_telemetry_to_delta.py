@@ -20,7 +20,7 @@ from pipelines.job_starts import JobStart, Ledger
 from pipelines.local_files import LocalFolders
 from pipelines.secret_references import SecretReader
 from pipelines.setting_records import Settings
-from pipelines.table_columns import BODY, EVENT_DATE
+from pipelines.table_columns import EVENT_DATE
 from pipelines.table_layouts import layout_of
 from pipelines.table_locations import (
     find_local_path,
@@ -167,8 +167,8 @@ def _layouts(start: JobStart, max_decompressed_bytes: int) -> PushTables:
     """Say what the files of each table look like, and what the tables hold already."""
     return PushTables(
         points=layout_of(CLIENT_METRICS),
-        pushes=layout_of(CLIENT_PUSHES, uncompressed=frozenset({BODY.name})),
-        quarantine=layout_of(QUARANTINE, uncompressed=frozenset({BODY.name})),
+        pushes=layout_of(CLIENT_PUSHES),
+        quarantine=layout_of(QUARANTINE),
         points_floors=start.floors[CLIENT_METRICS.name],
         quarantine_floors=start.floors[QUARANTINE.name],
         source_job=JOB_NAME,

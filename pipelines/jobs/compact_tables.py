@@ -6,9 +6,10 @@ asks for one client and one metric reads a small part of a date.
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.compaction import (
     PartitionFiles,
@@ -18,9 +19,11 @@ from pipelines.compaction import (
 )
 from pipelines.errors import MissingTable
 from pipelines.setting_records import Settings
+from pipelines.table_layouts import layout_of
 from pipelines.table_locations import has_table, identify_table
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, TableContract
 from pipelines.time_ranges import TimeRange
+from udfs.spark import encode_row_files
 
 JOB_NAME = "compact_tables"
 COMPACTED = (CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE)
@@ -92,7 +95,8 @@ def _compact_table(
                 contract,
                 table,
                 day,
-                max_file_bytes=settings.compact_tables.max_file_bytes,
+                file_bytes=settings.compact_tables.max_file_bytes,
+                encode=partial(_encode, settings, contract),
             )
         after = files if is_skipped else read_partition_files(spark, table)
         yield Compaction(
@@ -102,3 +106,14 @@ def _compact_table(
             after=after[day],
             is_skipped=is_skipped,
         )
+
+
+def _encode(settings: Settings, contract: TableContract, rows: DataFrame) -> DataFrame:
+    """Make files of clustered rows; a user may have added columns."""
+    layout = replace(
+        layout_of(contract, columns=rows.columns),
+        # Parts of a date are cut by sizes that are known before; none ends early.
+        file_bytes=2 * settings.compact_tables.max_file_bytes,
+        has_page_index=True,
+    )
+    return encode_row_files(rows, layout, contract.partition_by[0])

@@ -20,7 +20,7 @@ from pipelines.errors import MissingTable, NothingToDo, TooManyConflicts
 from pipelines.replay_results import Differences, ReplayResult, describe
 from pipelines.row_replacement import CONFLICTS, Replacement
 from pipelines.setting_records import Settings
-from pipelines.table_columns import BODY, Column
+from pipelines.table_columns import Column
 from pipelines.table_layouts import layout_of
 from pipelines.table_locations import has_table, identify_table
 from pipelines.table_setup import ensure_tables
@@ -217,11 +217,7 @@ class _Replay:
 
 def _encode(contract: TableContract, rows: DataFrame) -> DataFrame:
     """Make files of rows of a table; a user may have added columns."""
-    layout = layout_of(
-        contract,
-        columns=rows.columns,
-        uncompressed=frozenset({BODY.name} & {*contract.column_names}),
-    )
+    layout = layout_of(contract, columns=rows.columns)
     return encode_row_files(rows, layout, contract.partition_by[0])
 
 

@@ -202,4 +202,4 @@ def with_nans(spark, offset, bits):
         }  # fmt: skip
         yield pa.RecordBatch.from_pylist([row], schema=schema)
 
-    return spark.range(1).mapInArrow(make, SCHEMA)
+    return spark.range(1).coalesce(1).mapInArrow(make, SCHEMA)
