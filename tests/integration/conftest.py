@@ -15,7 +15,7 @@ from pipelines.embedded import EmbeddedKafka
 from tests.integration.topics import find_partitions, make_topic
 from tests.spark.local_session import start_quick_session
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 # Spark keeps a producer for ten minutes, and its brokers end with their test.
 FORGETFUL = (
     *("--conf", "spark.kafka.producer.cache.timeout=1s"),
