@@ -28,6 +28,8 @@ run_checks() {
 # Spark's workers and the tests' own child processes find the packages this way.
 export PYTHONPATH="$ROOT"
 export PYSPARK_PYTHON="$BIN/python"
+# The JVM that writes Spark's command line lives for half a second.
+export SPARK_LAUNCHER_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 run_tier() {
   heading "tests: $1"
@@ -44,15 +46,19 @@ case "$part" in
     ;;
 esac
 if [ "$part" = all ] || [ "$part" = checks ]; then run_checks; fi
-# Two processes, each with a Spark of its own: most of the time is JVMs that start. A
-# file stays in one process; in the order given, so that the longest are not the last.
-LANES=(-n 2 --dist loadfile --no-loadscope-reorder)
+# A file stays in one process; in the order given, so that the longest are not the last.
+LANES=(--dist loadfile --no-loadscope-reorder)
 if [ "$part" = all ] || [ "$part" = unit ]; then
-  run_tier "unit, architecture" "${LANES[@]}" tests/unit tests/architecture
+  run_tier "unit, architecture" -n 2 "${LANES[@]}" tests/unit tests/architecture
+fi
+if [ "$part" = all ] || [ "$part" = spark ] || [ "$part" = integration ]; then
+  "$BIN/python" tests/record_classes.py
 fi
 if [ "$part" = all ] || [ "$part" = spark ]; then
-  run_tier "spark" "${LANES[@]}" tests/spark
+  # Each process has a Spark of its own, and Spark has work for every core.
+  run_tier "spark" -n 2 "${LANES[@]}" tests/spark
 fi
 if [ "$part" = all ] || [ "$part" = integration ]; then
-  run_tier "integration" "${LANES[@]}" tests/integration
+  # Many of these wait: for a client's next push, for a broker that is ended.
+  run_tier "integration" -n 3 "${LANES[@]}" tests/integration
 fi

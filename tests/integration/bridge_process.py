@@ -13,7 +13,7 @@ from pathlib import Path
 from pipelines.embedded.ports import LOOPBACK, pick_free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 60
+PATIENCE_S = 180
 
 
 class BridgeProcess:

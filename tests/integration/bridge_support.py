@@ -9,7 +9,7 @@ from pipelines.bridge.server import BridgeServer
 from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 
 
 def make_settings(kafka, *changes):

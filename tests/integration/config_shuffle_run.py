@@ -27,13 +27,13 @@ from pipelines.client_config_tables import (  # noqa: E402 - path
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.table_setup import ensure_tables  # noqa: E402 - path
 from pipelines.tables import (  # noqa: E402 - path
     CLIENT_INSTANCES,
     CLIENT_PUSHES,
     QUARANTINE,
 )
 from tests.spark.config_records import ConfigJob  # noqa: E402 - path
+from tests.spark.empty_tables import make_tables  # noqa: E402 - path
 from tests.spark.local_session import start_session  # noqa: E402 - path
 from tests.spark.shuffled_pushes import (  # noqa: E402 - path
     OPEN_MS,
@@ -56,7 +56,7 @@ class CutOffError(Exception):
 def write_ends(job, ends):
     """Let telemetry say when instances ended; no pushes of it are needed for that."""
     contracts = (CLIENT_INSTANCES, CLIENT_PUSHES)
-    ensure_tables(job.spark, job.settings.tables, contracts)
+    make_tables(job.spark, job.settings.tables, contracts)
     rows = [
         (one, "User:alice", "x", "x", "x", "x", 1000, end, end)
         for one, end in ends.items()

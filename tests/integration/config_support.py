@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 from tests.integration.topics import find_partitions
 
 ROOT = Path(__file__).resolve().parents[2]
-DEADLINE_S = 60
+DEADLINE_S = 180
 
 
 def start_bridge(kafka, log_path, *overrides):

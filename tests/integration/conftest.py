@@ -15,7 +15,12 @@ from pipelines.embedded import EmbeddedKafka
 from tests.integration.topics import find_partitions, make_topic
 from tests.spark.local_session import start_quick_session
 
-PATIENCE_S = 60
+PATIENCE_S = 180
+# Spark keeps a producer for ten minutes, and its brokers end with their test.
+FORGETFUL = (
+    *("--conf", "spark.kafka.producer.cache.timeout=1s"),
+    *("--conf", "spark.kafka.producer.cache.evictorThreadRunInterval=1s"),
+)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +42,7 @@ def kafka(java):
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory):
     """A session in this process; it ends with the file that asked for it."""
-    session = start_quick_session(tmp_path_factory.mktemp("warehouse"))
+    session = start_quick_session(tmp_path_factory.mktemp("warehouse"), *FORGETFUL)
     yield session
     session.stop()
 

@@ -17,7 +17,7 @@ from tests.bench.generated_pushes import java_push
 from tests.integration.topics import make_topic
 from tests.spark.telemetry_records import make_headers
 
-FLUSH_TIMEOUT_S = 60
+FLUSH_TIMEOUT_S = 180
 START_MS = 1_767_225_600_000
 CODECS = {"none": bytes, "zstd": zstandard.ZstdCompressor().compress}
 

@@ -4,7 +4,7 @@ import subprocess
 
 from pipelines.embedded.installation import CACHE_PATH, JARS_PATH, find_installation
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Options of a JVM that lives for seconds: most of its work is to begin."""
 

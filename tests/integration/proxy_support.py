@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.integration.bridge_support import make_settings
 from tests.integration.topics import make_topic
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 SUBSCRIPTION = 'subscriptions=[{name="s",metrics=["*"],interval_ms=300,match=[]}]'
 QUIET = logging.getLogger("test.proxied")
 QUIET.setLevel(logging.CRITICAL)

@@ -11,7 +11,7 @@ from udfs.compression import COMPRESSION_NAMES
 from udfs.otlp_metrics import decode_pushes
 
 CODECS = {name: number for number, name in COMPRESSION_NAMES.items()}
-PATIENCE_S = 60
+PATIENCE_S = 180
 MAX_BYTES = 1 << 20
 
 

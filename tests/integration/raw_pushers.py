@@ -21,7 +21,7 @@ PUSH_ID = struct.Struct(">IIQ")
 RETRY_S = 0.05
 INTERVAL_S = 0.1
 ANSWER_S = 30.0
-PATIENCE_S = 60
+PATIENCE_S = 180
 _HEADER = struct.Struct(">hhih")
 _ZERO_ID = bytes(16)
 

@@ -20,7 +20,7 @@ from tests.certificates import Authority
 PASSWORD = "correct horse, bättery=staple"
 ISSUER, AUDIENCE = "https://issuer.example", "clientele"
 MECHANISMS = '["PLAIN","SCRAM-SHA-256","SCRAM-SHA-512","OAUTHBEARER"]'
-PATIENCE_S = 60
+PATIENCE_S = 180
 
 
 class Site:

@@ -12,7 +12,7 @@ from tests.integration.kafka_commands import SHORT_LIVED
 
 PROGRAM = Path(__file__).with_name("AdministerSubscriptions.java")
 SPARK_JARS_PATH = JARS_PATH.parent / "spark"
-PATIENCE_S = 60
+PATIENCE_S = 180
 REFUSED = (
     "Invalid value 1 for interval.ms, interval must be between 100 and 3600000 (1 hour)"
 )

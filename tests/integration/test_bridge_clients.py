@@ -17,7 +17,7 @@ from tests.integration.topics import find_partitions
 
 CLIENTS = ("producer-1", "consumer-1")
 PUSHES = 2
-DEADLINE_S = 60
+DEADLINE_S = 180
 HEADERS = {
     "client_instance_id", "client_id", "client_software_name",
     "client_software_version", "principal", "listener", "client_source_address",

@@ -15,7 +15,7 @@ from udfs.compression import COMPRESSION_NAMES, decompress
 CODECS = {name: number for number, name in COMPRESSION_NAMES.items()}
 CLIENTS = {"codec-producer", "codec-consumer", "codec-admin"}
 SUBSCRIPTION = '{name="s",metrics=["*"],interval_ms=300,match=[]}'
-DEADLINE_S = 60
+DEADLINE_S = 180
 LAST_PUSH_S = 3
 """librdkafka gives its last push a second. A handle that ends while a request of it is
 unanswered sends none, and then others take its place."""

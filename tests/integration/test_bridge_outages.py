@@ -93,7 +93,7 @@ async def bridge(cluster, *overrides):
         clients.append(Client(*await asyncio.open_connection(*await endpoint)))
         return clients[-1]
 
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(180), asyncio.TaskGroup() as group:
         group.create_task(
             server.serve(stop, lambda host, port: endpoint.set_result((host, port)))
         )

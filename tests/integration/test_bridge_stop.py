@@ -16,7 +16,7 @@ from pipelines.settings import CONF_PATH
 from tests.bench.running_bridge import GET, make_push, read_reply
 
 PUBLISH_TIMEOUT_S = 29
-PATIENCE_S = 60
+PATIENCE_S = 180
 NONE, REFUSED = 0, 89
 
 

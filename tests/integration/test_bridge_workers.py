@@ -13,7 +13,7 @@ from tests.bench.running_bridge import GET, make_push, read_reply
 from tests.integration.bridge_process import BridgeProcess
 from tests.integration.config_support import read_topic
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 CONNECTIONS = 24
 
 

@@ -12,7 +12,7 @@ from pipelines.clients.sasl import LoginRefused
 from pipelines.clients.security import make_access
 from pipelines.embedded import EmbeddedKafka
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 USERS = {"alice": 'hunter2, the [quoted] "secret"', "bob": "pässwörd-of-bob"}
 
 

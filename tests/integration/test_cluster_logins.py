@@ -29,7 +29,7 @@ from pipelines.embedded import EmbeddedKafka
 USER, PASSWORD = "clientele", "pässword, =of; the bridge"
 KEY_PASSWORD = "key password"
 LISTENER = "listener.name.sasl_ssl."
-PATIENCE_S = 30
+PATIENCE_S = 180
 MODULES = "org.apache.kafka.common.security"
 
 

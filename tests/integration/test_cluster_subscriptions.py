@@ -22,7 +22,7 @@ from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import make_settings, running_bridge
 from tests.integration.kafka_commands import configure
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 SET, DELETE, APPEND, SUBTRACT = range(4)
 CLIENT_METRICS = 16
 

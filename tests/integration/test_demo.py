@@ -69,13 +69,13 @@ def test_a_killed_demo_leaves_no_process(tmp_path):
         if "pushes in Delta" in line:
             break
     running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=60)
+    running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 143
     assert wait_until_empty(running.pid) == []
 
 
 def test_a_number_of_clients_that_makes_no_sense_is_refused(tmp_path):
     running = start_demo(tmp_path, "--clients", "1")
-    _, said = running.communicate(timeout=60)
+    _, said = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 2
     assert said.strip().splitlines()[-1] == "kafka-clientele: --clients 1: 2 to 200"

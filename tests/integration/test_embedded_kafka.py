@@ -12,7 +12,7 @@ from pipelines.embedded.ports import pick_free_ports
 from pipelines.errors import EmbeddedKafkaError
 from tests.integration.topics import find_partitions
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 MAX_RESIDENT_KB = 300 * 1024
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 # A shell lets what it starts in the background ignore SIGINT, and children inherit that.
 OWNER = """
 import signal, sys

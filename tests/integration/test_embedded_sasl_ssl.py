@@ -5,7 +5,7 @@ from confluent_kafka import KafkaError, Producer
 
 from pipelines.embedded import EmbeddedKafka
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 USERS = {"alice": 'hunter2, the [quoted] "secret"', "bob": "pässwörd-of-bob"}
 
 

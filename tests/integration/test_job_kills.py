@@ -9,7 +9,6 @@ from tests.integration.kill_run import WORKER, Kill, run
 
 KILLS = [
     Kill(point="after client_metrics", occurrence=1),
-    Kill(point="after client_instances", occurrence=1),
     Kill(point=WORKER, occurrence=0),
     Kill(point="before commit", occurrence=1),
 ]

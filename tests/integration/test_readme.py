@@ -89,7 +89,7 @@ def running(folder, words, mark):
         yield read_until(process, mark)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE_S)
         process.stdout.close()
 
 

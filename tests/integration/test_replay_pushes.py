@@ -110,7 +110,7 @@ def test_wrong_words_end_with_the_usage(words, reason):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 2
     assert "usage: ./spark-submit.sh replay_pushes" in done.stderr

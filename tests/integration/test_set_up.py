@@ -154,7 +154,7 @@ def test_a_set_up_that_is_ended_leaves_no_process_and_no_half(checkout, number, 
                 os.killpg(running.pid, number)
             else:
                 running.send_signal(number)
-            _, said = running.communicate(timeout=30)
+            _, said = running.communicate(timeout=180)
     assert running.returncode == code
     assert said.splitlines()[-1].endswith("nothing half-written was kept")
     assert not (checkout / ".venv").exists()

@@ -7,7 +7,7 @@ that the first answer about a new topic may be that there is none.
 import threading
 import time
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 PAUSE_S = 0.02
 
 

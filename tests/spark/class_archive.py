@@ -14,7 +14,8 @@ from pipelines.embedded.cache import cache_key
 from pipelines.settings import CONF_PATH
 from pipelines.submit import find_spark_home
 
-CACHE_PATH = CONF_PATH.parent / ".cache"
+# Resolved: several checkouts may share it.
+CACHE_PATH = (CONF_PATH.parent / ".cache").resolve()
 # Drivers of tests use little memory, and a collector with threads costs more than it
 # gains; what the JVM would say of a file that it cannot map is no output of a test.
 LEAN = ("-XX:+UseSerialGC", "-Xlog:disable")

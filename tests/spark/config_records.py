@@ -22,7 +22,7 @@ from pipelines.settings import (
     load_config_catalogs,
     load_settings,
 )
-from pipelines.table_setup import ensure_tables
+from tests.spark.empty_tables import make_tables
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 TOPIC = "configs"
@@ -85,7 +85,7 @@ class ConfigJob:
         self.settings = dataclasses.replace(settings, sensitive_keys=keys)
         self.on_point = None
         self._folder = folder
-        ensure_tables(spark, self.settings.tables, CONTRACTS)
+        make_tables(spark, self.settings.tables, CONTRACTS)
         # Spark has it off in streams, too.
         spark.conf.set("spark.sql.adaptive.enabled", "false")
         self._next_batch = 0

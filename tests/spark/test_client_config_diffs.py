@@ -13,7 +13,6 @@ from pipelines.client_config_tables import (
 )
 from pipelines.client_config_views import ENTRIES, TIMELINE
 from pipelines.settings import load_settings
-from pipelines.table_setup import ensure_tables
 from pipelines.transforms.client_config_diffs import (
     client_config_diff,
     select_configs_at,
@@ -27,6 +26,7 @@ from pipelines.transforms.client_config_overview import (
     select_who_runs_what,
 )
 from tests.spark.config_rows import append, entry, held, hours, instance, span
+from tests.spark.empty_tables import make_tables
 
 TWO = {"client_instance_ids": ["two"], "logical_client": "other", "client_id": "other"}
 
@@ -36,7 +36,7 @@ def filled(spark, tmp_path_factory):
     """A session with tables in which `app` changed acks, and its two instances disagree in retries."""
     folder = tmp_path_factory.mktemp("diffs")
     made = load_settings("base", [f"tables.root_path={folder}"])
-    ensure_tables(spark, made.tables, CLIENT_CONFIG_CONTRACTS)
+    make_tables(spark, made.tables, CLIENT_CONFIG_CONTRACTS)
     append(
         spark,
         made,

@@ -15,7 +15,6 @@ from pipelines.client_config_tables import (
 from pipelines.client_config_views import ENTRIES, TIMELINE
 from pipelines.config_value_sql import PARSED, TRIMMED
 from pipelines.settings import load_settings
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import CLIENT_INSTANCES, CLIENT_PUSHES
 from tests.spark.config_rows import (
     JAVA,
@@ -26,6 +25,7 @@ from tests.spark.config_rows import (
     instance,
     span,
 )
+from tests.spark.empty_tables import make_tables
 from udfs.config_values import INVALID, parse_value
 
 NOW = datetime.now(tz=UTC)
@@ -52,7 +52,7 @@ def settings(tmp_path_factory):
 @pytest.fixture(scope="module")
 def entries(spark, settings):
     """Column to (client instance, key) to value, of the view over all clients."""
-    ensure_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
+    make_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
     acks = {"acks": held("1")}
     append(
         spark,
@@ -188,7 +188,7 @@ TELEMETRY = {
 
 def test_a_value_ends_with_the_last_of_its_holders(spark, settings, entries):
     assert entries  # registered before there was any telemetry
-    ensure_tables(spark, settings.tables, [CLIENT_INSTANCES, CLIENT_PUSHES])
+    make_tables(spark, settings.tables, [CLIENT_INSTANCES, CLIENT_PUSHES])
     lasts = {name: NOW - timedelta(hours=one[0]) for name, one in TELEMETRY.items()}
     instances = [
         {"client_instance_id": name, "push_interval_ms": 3_600_000}

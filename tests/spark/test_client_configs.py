@@ -1,5 +1,7 @@
 """Pushed configurations become rows of every table, and no secret one of any."""
 
+from dataclasses import dataclass
+
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
@@ -15,6 +17,8 @@ from tests.spark.config_records import START_MS, ConfigJob, entry, make_record
 
 SECRET = "hunter2-hunter2"
 FIRST, SECOND = "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"
+NEWEST, SIDE_BY_SIDE, LEARNED = "newest", "side-by-side", "learned"
+"""Clients that have nothing to do with each other."""
 
 
 @pytest.fixture
@@ -33,28 +37,25 @@ def push(offset, second, *entries, instance=FIRST, **changes):
     )
 
 
-def statuses(job, *instances):
-    """Return {key: status} of each client instance."""
-    rows = job.read(CLIENT_CONFIGS).select("client_instance_id", "configs").collect()
-    found = {
-        row[0]: {key: held["status"] for key, held in row[1].items()} for row in rows
-    }
-    return [found[one] for one in instances]
+def push_of(client_id, number, offset, second, *entries, **changes):
+    """Return a push of a client's instance of this number; ids are its own."""
+    return push(
+        offset,
+        second,
+        *entries,
+        instance=instance_of(client_id, number),
+        client_id=client_id,
+        client_software_version=f"4.3.{len(client_id)}",
+        **changes,
+    )
+
+
+def instance_of(client_id, number):
+    return f"{client_id}{number}".rjust(22, "A")
 
 
 def seconds(name):
     return F.expr(f"unix_millis({name}) - {START_MS}").cast("int") / 1000
-
-
-def history(job, *more):
-    return job.rows(
-        CLIENT_CONFIG_HISTORY,
-        "config_key",
-        F.coalesce("config_value", F.lit("(redacted)")),
-        seconds("valid_from"),
-        F.coalesce(seconds("valid_to"), F.lit(-1)),
-        *more,
-    )
 
 
 def test_a_push_stands_in_every_table(job):
@@ -88,14 +89,12 @@ def test_a_push_stands_in_every_table(job):
     ]
     held = job.read(CLIENT_CONFIGS).collect()[0]["configs"]
     assert held["linger.ms"]["value_long"] == 7
-    assert statuses(job, FIRST) == [
-        {
-            "acks": "default",
-            "linger.ms": "overridden",
-            "ssl.key.password": "redacted",
-            "com.acme.token": "redacted",
-        }
-    ]
+    assert {key: one["status"] for key, one in held.items()} == {
+        "acks": "default",
+        "linger.ms": "overridden",
+        "ssl.key.password": "redacted",
+        "com.acme.token": "redacted",
+    }
     violations = job.read(CONFIG_VIOLATIONS).orderBy("entry_index").collect()
     assert [
         (row["entry_index"], row["config_key"], row["action"], row["found_by"])
@@ -108,48 +107,109 @@ def test_a_push_stands_in_every_table(job):
     assert [row["rule"] is None for row in violations] == [True, True, False]
 
 
-def test_the_newest_push_of_an_instance_counts(job):
+STEPS = (
+    (
+        push_of(NEWEST, 1, 0, 2, entry("acks", "1")),
+        push_of(NEWEST, 1, 1, 3, entry("acks", "all")),
+        push_of(SIDE_BY_SIDE, 1, 2, 0, entry("acks", "all")),
+        push_of(LEARNED, 1, 3, 5, entry("acks", "1"), entry("com.x", "y")),
+    ),
+    (
+        push_of(NEWEST, 1, 4, 1, entry("acks", "0")),
+        push_of(SIDE_BY_SIDE, 2, 5, 5, entry("acks", "1")),
+        push_of(
+            LEARNED, 2, 6, 4,
+            entry("acks", "1", is_default=True), entry("linger.ms", "5", "LONG"),
+        ),
+    ),
+    (push_of(NEWEST, 1, 7, 3, entry("acks", "all"), push_id="push-1"),),
+    (
+        push_of(NEWEST, 1, 8, 9, entry("linger.ms", "5")),
+        push_of(SIDE_BY_SIDE, 2, 9, 7, entry("acks", "all")),
+        push_of(LEARNED, 3, 10, 3, entry("acks", "all", is_default=True)),
+    ),
+)  # fmt: skip
+"""Pushes of each micro-batch. It takes Spark seconds, whoever is in it, so that the
+clients of several tests share them."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the tables say after a micro-batch."""
+
+    history: list
+    """(client_id, key, value, from, to or -1, instances), sorted"""
+    configs: dict
+    """{client instance: {key: what is held}}"""
+    versions: tuple
+    """What was done to both tables, oldest first."""
+
+    def history_of(self, client_id):
+        return [row[1:] for row in self.history if row[0] == client_id]
+
+    def held_by(self, client_id, number):
+        return self.configs[instance_of(client_id, number)]
+
+
+def look(job):
+    history = job.rows(
+        CLIENT_CONFIG_HISTORY,
+        "client_id",
+        "config_key",
+        "config_value",
+        seconds("valid_from"),
+        F.coalesce(seconds("valid_to"), F.lit(-1)),
+        F.expr("size(client_instance_ids)"),
+    )
+    rows = job.read(CLIENT_CONFIGS).select("client_instance_id", "configs").collect()
+    versions = job.versions(CLIENT_CONFIGS), job.versions(CLIENT_CONFIG_HISTORY)
+    return Seen(history, {row[0]: row[1] for row in rows}, versions)
+
+
+@pytest.fixture(scope="module")
+def seen(spark, tmp_path_factory):
+    """What the tables said after each of STEPS, and the defaults in the end."""
+    job, after = ConfigJob(spark, tmp_path_factory.mktemp("steps")), []
+    for records in STEPS:
+        job.write(*records)
+        after.append(look(job))
+    columns = ("default_value", "evidence_count", "conflicting_values")
+    return after, job.rows(CONFIG_DEFAULTS, *columns)
+
+
+def test_the_newest_push_of_an_instance_counts(seen):
     """Two in a batch, a late one, the same one again, and one that lacks a key."""
-    job.write(push(0, 2, entry("acks", "1")), push(1, 3, entry("acks", "all")))
-    job.write(push(2, 1, entry("acks", "0")))
-    assert [row.configs["acks"].config_value for row in job.read(CLIENT_CONFIGS).collect()] == ["all"]  # fmt: skip
-    assert history(job) == [
-        ("acks", "0", 1, 2),
-        ("acks", "1", 2, 3),
-        ("acks", "all", 3, -1),
+    (_, late, again, last), _ = seen
+    assert late.held_by(NEWEST, 1)["acks"]["config_value"] == "all"
+    assert late.history_of(NEWEST) == [
+        ("acks", "0", 1, 2, 1),
+        ("acks", "1", 2, 3, 1),
+        ("acks", "all", 3, -1, 1),
     ]
-    done = job.versions(CLIENT_CONFIGS), job.versions(CLIENT_CONFIG_HISTORY)
-    job.write(push(3, 3, entry("acks", "all"), push_id="push-1"))
-    assert done == (job.versions(CLIENT_CONFIGS), job.versions(CLIENT_CONFIG_HISTORY))
-    job.write(push(4, 9, entry("linger.ms", "5")))
-    assert history(job)[2:] == [("acks", "all", 3, 9), ("linger.ms", "5", 9, -1)]
+    assert again.versions == late.versions
+    assert last.history_of(NEWEST)[2:] == [
+        ("acks", "all", 3, 9, 1),
+        ("linger.ms", "5", 9, -1, 1),
+    ]
 
 
-def test_instances_of_a_client_hold_values_side_by_side(job):
-    ids = ("size(client_instance_ids)",)
-    job.write(push(0, 0, entry("acks", "all")))
-    job.write(push(1, 5, entry("acks", "1"), instance=SECOND))
-    assert history(job) == [("acks", "1", 5, -1), ("acks", "all", 0, -1)]
-    job.write(push(2, 7, entry("acks", "all"), instance=SECOND))
-    assert history(job, *map(F.expr, ids)) == [
+def test_instances_of_a_client_hold_values_side_by_side(seen):
+    (_, second, _, last), _ = seen
+    assert second.history_of(SIDE_BY_SIDE) == [
+        ("acks", "1", 5, -1, 1),
+        ("acks", "all", 0, -1, 1),
+    ]
+    assert last.history_of(SIDE_BY_SIDE) == [
         ("acks", "1", 5, 7, 1),
         ("acks", "all", 0, -1, 2),
     ]
 
 
-def test_a_default_that_is_learned_later_changes_what_was_said_before(job):
-    job.write(push(0, 5, entry("acks", "1"), entry("com.x", "y")))
-    assert statuses(job, FIRST)[0]["acks"] == "overridden"
-    told = entry("acks", "1", is_default=True)
-    job.write(push(1, 4, told, entry("linger.ms", "5"), instance=SECOND))
-    assert statuses(job, FIRST)[0]["acks"] == "set_to_default"
-    older = entry("acks", "all", is_default=True)
-    third = "AAAAAAAAAAAAAAAAAAAAAg"
-    job.write(push(2, 3, older, instance=third))
-    assert statuses(job, FIRST)[0]["acks"] == "overridden"
-    assert job.rows(
-        CONFIG_DEFAULTS, "default_value", "evidence_count", "conflicting_values"
-    ) == [("all", 2, ["1"])]
+def test_a_default_that_is_learned_later_changes_what_was_said_before(seen):
+    (before, told, _, older), defaults = seen
+    said = [one.held_by(LEARNED, 1)["acks"]["status"] for one in (before, told, older)]
+    assert said == ["overridden", "set_to_default", "overridden"]
+    assert defaults == [("all", 2, ["1"])]
 
 
 def test_a_known_default_may_go_without_its_value(spark, tmp_path):

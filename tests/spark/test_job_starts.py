@@ -15,15 +15,15 @@ from pipelines.job_starts import EARLIEST_OFFSET, JobStart, resume_offsets
 from pipelines.jobs.client_telemetry_to_delta import LEDGER
 from pipelines.kafka_positions import TopicBounds
 from pipelines.settings import load_settings
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import CONTRACTS
+from tests.spark.empty_tables import make_tables
 
 BOUNDS = TopicBounds(beginning={0: 0, 1: 10}, end={0: 5, 1: 20})
 
 
 def decide(spark, folder, *, topic="t", bounds=BOUNDS):
     settings = load_settings("base", [f"tables.root_path={folder}/tables"])
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, CONTRACTS)
     return job_starts.decide_start(
         spark,
         settings.tables,

@@ -20,8 +20,8 @@ from pipelines.jobs import purge_secrets
 from pipelines.jobs.purge_secrets import SecretsRemain
 from pipelines.settings import load_settings
 from pipelines.table_locations import identify_table
-from pipelines.table_setup import ensure_tables
 from tests.spark.config_rows import JAVA, append, entry, held, hours, instance, span
+from tests.spark.empty_tables import make_tables
 
 CANARY = "canary7f3a"
 BY_VALUE, BY_KEY, DROPPED = (f"{CANARY}-{n}" for n in ("value", "key", "dropped"))
@@ -72,7 +72,7 @@ def find_canary(settings):
 
 def plant(spark, settings):
     """Write what a job with laxer rules would have written, in two versions each."""
-    ensure_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
+    make_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
     push = JAVA | {"logical_client": "app", "decode_status": "ok"}
     entries = [entry(key, one[0], one[1]) for key, one in CONFIGS.items()]
     pushes = [

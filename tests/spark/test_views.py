@@ -8,7 +8,6 @@ from pyspark.testing import assertDataFrameEqual
 from pipelines import views
 from pipelines.settings import load_settings
 from pipelines.table_locations import identify_table
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -16,6 +15,7 @@ from pipelines.tables import (
     CONTRACTS,
 )
 from pipelines.transforms.overview import select_newest_values
+from tests.spark.empty_tables import make_tables
 
 NOW = datetime.now(tz=UTC)
 INTERVAL_MS = 3_600_000
@@ -56,16 +56,16 @@ def read_clients(spark, *columns):
 
 def test_only_tables_that_exist_are_registered(spark, settings):
     assert views.register(spark, settings) == []
-    ensure_tables(spark, settings.tables, [CLIENT_PUSHES])
+    make_tables(spark, settings.tables, [CLIENT_PUSHES])
     assert views.register(spark, settings) == ["client_pushes"]
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, CONTRACTS)
     names = ["client_instances", "client_metrics", "client_pushes", "clients"]
     names += ["newest_values", "quarantine"]
     assert views.register(spark, settings) == names
 
 
 def test_newest_values_are_those_that_the_library_gives(spark, settings):
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, CONTRACTS)
     views.register(spark, settings)
     known = {"client_instance_id": "a", "metric": "m"}
     append(
@@ -88,7 +88,7 @@ def test_newest_values_are_those_that_the_library_gives(spark, settings):
 
 
 def test_a_client_is_live_silent_or_terminated(spark, settings):
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, CONTRACTS)
     views.register(spark, settings)
     append(
         spark,
@@ -120,7 +120,7 @@ def test_a_client_is_live_silent_or_terminated(spark, settings):
 
 
 def test_a_view_shows_what_was_written_after_it_was_registered(spark, settings):
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, CONTRACTS)
     views.register(spark, settings)
     append(spark, settings, CLIENT_INSTANCES, instance("a"))
     newest = {"client_source_port": 9, "bridge_id": "b9", "point_count": 5}
