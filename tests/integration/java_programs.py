@@ -8,6 +8,11 @@ from tests.client_jars import PYSPARK_JARS_PATH, find_jar
 from tests.integration.java_clients import find_jars
 
 PATIENCE_S = 180
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+"""Of brokers that keep ACLs, and where nobody is somebody who may do everything."""
 QUICK_START = "-XX:TieredStopAtLevel=1"
 
 
