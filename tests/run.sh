@@ -7,6 +7,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT"
 ./spark-submit.sh setup
 BIN="$ROOT/.venv/bin"
+"$BIN/python" tests/client_jars.py
 
 heading() { printf '\n== %s\n' "$1"; }
 

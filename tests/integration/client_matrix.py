@@ -19,17 +19,21 @@ PATIENCE_S = 240
 PUSHES = 2
 """Of each client before it is closed."""
 LIBRDKAFKA = "librdkafka"
+TOLD_ADMIN = "told-admin"
+"""An admin of Java with enable.metrics.push=true; without, it pushes nothing."""
 LIBRDKAFKA_KINDS = ("producer", "classic", "consumer", "share", "admin")
 JAVA_KINDS = {
-    "3.9.2": ("producer", "classic", "consumer", "admin", "streams"),
-    "4.3.1": ("producer", "classic", "consumer", "share", "admin", "streams"),
+    "3.9.2": ("producer", "classic", "consumer", "admin", TOLD_ADMIN, "streams"),
+    "4.3.1": (
+        *("producer", "classic", "consumer", "share", "admin", TOLD_ADMIN, "streams"),
+    ),
 }
 """What of each release is tried; classic and consumer are the two group protocols."""
-KINDS = (*LIBRDKAFKA_KINDS, "streams")
+KINDS = (*LIBRDKAFKA_KINDS, TOLD_ADMIN, "streams")
 STREAMS_CLIENTS = ("StreamThread-1-producer", "StreamThread-1-consumer")
 """What one Streams application is made of, behind its own client id."""
 SILENT = frozenset({("3.9.2", "admin"), ("4.3.1", "admin")})
-"""What pushes nothing unless it is told to: enable.metrics.push is false there."""
+"""What pushes nothing unless it is told to."""
 JAVA, PYTHON = "apache-kafka-java", "confluent-kafka-python"
 
 
@@ -171,6 +175,8 @@ def write_properties(site, servers, protocol, release, kind):
         values["group.id"] = name
     if kind in {"classic", "consumer"}:
         values["group.protocol"] = kind
+    if kind == TOLD_ADMIN:
+        values |= {"test.kind": "admin", "enable.metrics.push": "true"}
     if kind == "streams":
         values |= {
             "application.id": name,

@@ -19,6 +19,7 @@ from tests.integration.proxy_support import QUIET, proxy_settings
 
 PATIENCE_S = 120
 PASSWORD = "secret"
+SUBSCRIPTION = '{name="all",metrics=["*"],interval_ms=1000,match=[]}'
 LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 PLAINTEXT, SASL_PLAINTEXT, SSL, SASL_SSL = (
     "PLAINTEXT",
@@ -67,7 +68,11 @@ class Site:
 
     def proxy_settings(self, protocol):
         """Return settings of a proxy whose clients speak this protocol."""
-        changes = [f"topics.telemetry={self.topic}", f"proxy.listener={protocol}"]
+        changes = [
+            f"topics.telemetry={self.topic}",
+            f"proxy.listener={protocol}",
+            f"subscriptions=[{SUBSCRIPTION}]",
+        ]
         if protocol in USERS:
             changes += [
                 f"upstream.bootstrap_servers={self.cluster.bootstrap_servers}",

@@ -9,6 +9,11 @@ from tests.integration.java_clients import find_jars
 from tests.integration.kafka_commands import SHORT_LIVED
 
 PATIENCE_S = 180
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+"""Of brokers that keep ACLs, and where nobody is somebody who may do everything."""
 
 
 def find_streams_jars(release):

@@ -1,4 +1,7 @@
-"""Apache Kafka's own clients of two releases use a cluster through the bridge."""
+"""Apache Kafka's own clients of two releases use a cluster through the bridge.
+
+proxy_java_run.py runs all of the programs with both releases.
+"""
 
 import re
 
@@ -10,6 +13,7 @@ from tests.integration.config_support import read_topic
 from tests.integration.flowing_records import FlowingRecords
 from tests.integration.java_clients import RELEASES, find_jars
 from tests.integration.java_programs import (
+    AUTHORIZER,
     find_streams_jars,
     run_program,
     run_tool,
@@ -23,11 +27,6 @@ from tests.integration.proxy_support import (
 
 BROKERS = 3
 PUSH_MS = 3_000
-# Who is nobody may do everything, and there is somebody to keep ACLs.
-AUTHORIZER = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",
-}
 VALUES = [b"value-%d" % number for number in range(300)]
 
 

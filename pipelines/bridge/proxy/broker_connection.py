@@ -39,26 +39,26 @@ async def connect_to_broker(pair: Pair, endpoint: ProxyEndpoint) -> None:
     context, host = endpoint.broker_tls, address[0]
     tls = None if context is None else TlsStream(context, host)
     loop = asyncio.get_running_loop()
+    connection = BrokerConnection(pair, tls)
     async with asyncio.timeout(CONNECT_TIMEOUT_S):
-        transport, protocol = await loop.create_connection(
-            lambda: BrokerConnection(pair, tls), host, address[1]
-        )
         try:
-            if protocol.opened is not None:
-                await protocol.opened
+            await loop.create_connection(lambda: connection, host, address[1])
+            if connection.opened is not None:
+                await connection.opened
         except BaseException:
-            transport.abort()
+            connection.give_up()
             raise
 
 
 class BrokerConnection(asyncio.Protocol):
     """One connection of ours to a broker."""
 
-    __slots__ = ("_pair", "_tls", "_transport", "opened")
+    __slots__ = ("_is_made", "_pair", "_tls", "_transport", "opened")
 
     def __init__(self, pair: Pair, tls: TlsStream | None) -> None:
         self._pair = pair
         self._tls = tls
+        self._is_made = False
         self._transport: asyncio.Transport
         self.opened: asyncio.Future[None] | None = None
         """Done once TLS is open; None where nothing has to be waited for."""
@@ -66,6 +66,7 @@ class BrokerConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to pass on, or TLS."""
         self._transport = cast("asyncio.Transport", transport)
+        self._is_made = True
         if self._tls is None:
             self._pair.broker_made(Side(self._transport, None))
             return
@@ -98,10 +99,24 @@ class BrokerConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass on that the broker is gone."""
+        if not self._is_made:
+            return
+        self._is_made = False
         if self.opened is not None:
             self._fail(exc or ConnectionResetError("amid its handshake"))
             return
         self._pair.broker_lost(exc)
+
+    def give_up(self) -> None:
+        """Close a connection whose opening has been broken off.
+
+        uvloop closes one that is made and not yet returned, and says so to nobody.
+        """
+        if self.opened is not None:
+            self.opened.cancel()
+        if self._is_made:
+            self._transport.abort()
+            self.connection_lost(None)
 
     def _open(self, tls: TlsStream) -> None:
         opened, self.opened = self.opened, None

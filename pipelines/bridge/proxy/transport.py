@@ -169,7 +169,7 @@ class ProxiedConnection(asyncio.Protocol):
         self._early = None
         if self._reader is not None:
             self._reader.forget()
-        if self._connecting is not None:
+        if self._connecting is not None and self._broker is None:
             self._connecting.cancel()
         self._end_other(self._broker)
 

@@ -51,6 +51,13 @@ def test_old_entries_go_when_a_new_archive_comes(tmp_path):
     ]
 
 
+def test_an_entry_that_others_have_removed_is_made_again(tmp_path):
+    cache = EmbeddedCache(tmp_path, "key")
+    (tmp_path / "key").rmdir()
+    record(cache).finish(SIGTERM_EXIT_CODE)
+    assert cache.archive_arguments() != []
+
+
 def test_a_bootstrap_checkpoint_is_kept(tmp_path):
     cache = EmbeddedCache(tmp_path, "key")
     assert cache.load_bootstrap() is None
