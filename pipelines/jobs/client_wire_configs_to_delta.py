@@ -10,7 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines import sinks
 from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
 from pipelines.batch_tables import find_batch_tables
-from pipelines.client_config_tables import CLIENT_CONFIGS, CONFIG_DEFAULTS
+from pipelines.client_config_tables import CLIENT_CONFIG_CONTRACTS
 from pipelines.config_catalogs import Catalogs
 from pipelines.job_records import open_records
 from pipelines.job_starts import Ledger
@@ -32,8 +32,8 @@ LEDGER = Ledger(
     written_before=(QUARANTINE,),
 )
 CONTRACTS = (QUARANTINE, CLIENT_WIRE_CONFIGS)
-READ_BESIDE = (CONFIG_DEFAULTS, CLIENT_CONFIGS)
-"""What client_config_entries needs; made where nobody has pushed yet, never written."""
+READ_BESIDE = CLIENT_CONFIG_CONTRACTS
+"""What views and purge-secrets need; made where nobody pushes, never written here."""
 _INSTANCE_ID = CLIENT[0].name
 
 

@@ -5,13 +5,16 @@ itself and rewritten where it has to be, violations are told, and files of older
 versions are deleted. A purge that was cut off is run again: what is right already is
 not written, and the files that are left over are deleted then.
 
-client_configs_to_delta keeps the rules that it was started with, so it is stopped
-before. Nothing breaks where it was not: whoever loses a conflict repeats its work, and
-the look at the end names what was written meanwhile.
+client_configs_to_delta and client_wire_configs_to_delta keep the rules that they were
+started with, so they are stopped before. Nothing breaks where they were not: whoever
+loses a conflict repeats its work, and the look at the end names what was written
+meanwhile.
 """
 
+# Longer than 250 lines: one purge, whose tables are judged and written in one order.
+
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +46,9 @@ from pipelines.transforms.config_history_purges import (
     select_purged_history,
     with_history_entries,
 )
+from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from udfs.spark_configs import REDACTED_ID, with_purge_verdicts
+from udfs.wire_keys import KEYS_SOFTWARE
 
 JOB_NAME = "purge-secrets"
 UNREACHED = """\
@@ -91,6 +96,9 @@ def run(
     for table in tables.values():
         if not has_table(spark, table):
             raise MissingTable(f"table {table}: there is none")
+    wire_configs = identify_table(spark, settings.tables, CLIENT_WIRE_CONFIGS)
+    if has_table(spark, wire_configs):
+        tables[CLIENT_WIRE_CONFIGS.name] = wire_configs
     purge = _Purge(spark, settings, tables)
     before = purge.count()
     for name, found in before.items():
@@ -112,7 +120,10 @@ def run(
             f"{', '.join(sorted(left))}: a job that was started with other rules wrote "
             f"what was taken out; stop it, and run the same command again"
         )
-    say(UNREACHED.format(topic=settings.topics.configs))
+    topics = [settings.topics.configs]
+    if CLIENT_WIRE_CONFIGS.name in tables:
+        topics.append(settings.topics.wire_configs)
+    say(UNREACHED.format(topic=" and ".join(topics)))
 
 
 class _Purge:
@@ -135,6 +146,7 @@ class _Purge:
             CLIENT_CONFIG_HISTORY.name: self._purge_history,
             CONFIG_DEFAULTS.name: self._purge_defaults,
             CLIENT_CONFIG_PUSHES.name: self._purge_pushes,
+            CLIENT_WIRE_CONFIGS.name: self._purge_wire_configs,
         }
 
     def count(self) -> dict[str, Found]:
@@ -151,6 +163,7 @@ class _Purge:
                     ),
                 ),
                 (CONFIG_DEFAULTS.name, self._find_in_defaults()),
+                *self._find_in_wire_configs(),
             )
         }
         keys = self._find_in_keys().count()
@@ -196,6 +209,16 @@ class _Purge:
         defaults = self._read(CONFIG_DEFAULTS).transform(steps.with_default_entries)
         return defaults.transform(self._judge).transform(steps.filter_found)
 
+    def _find_in_wire_configs(self) -> Iterator[tuple[str, DataFrame]]:
+        """Yield the table's name and rows, where there is that table."""
+        contract = CLIENT_WIRE_CONFIGS
+        if contract.name in self._tables:
+            rows = self._read(contract).transform(
+                steps.with_wire_entries, KEYS_SOFTWARE
+            )
+            found = rows.transform(self._judge).transform(steps.filter_found)
+            yield contract.name, found
+
     def _find_in_keys(self) -> DataFrame:
         violations = self._read(CONFIG_VIOLATIONS).transform(steps.with_key_entries)
         return violations.transform(self._judge).transform(steps.select_shown_keys)
@@ -214,6 +237,12 @@ class _Purge:
         key = CONFIG_DEFAULTS.merge_key
         rows = self._find_in_defaults().transform(steps.select_purged_defaults, key)
         self._merge(CONFIG_DEFAULTS, rows, key, ("conflicting_values",))
+
+    def _purge_wire_configs(self) -> None:
+        key = CLIENT_WIRE_CONFIGS.merge_key
+        for _, found in self._find_in_wire_configs():
+            rows = found.transform(steps.select_purged_wire_configs, key)
+            self._merge(CLIENT_WIRE_CONFIGS, rows, key, ("config_value",))
 
     def _purge_history(self) -> None:
         rows = self._find_in_history().transform(

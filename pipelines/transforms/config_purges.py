@@ -53,6 +53,24 @@ def with_default_entries(config_defaults: DataFrame) -> DataFrame:
     return config_defaults.withColumn("entries", F.expr(f"transform({values})"))
 
 
+def with_wire_entries(client_wire_configs: DataFrame, software: str) -> DataFrame:
+    """Add `entries` to rows of client_wire_configs, each its own one.
+
+    Args:
+        client_wire_configs: The table.
+        software: Whose keys they are, whatever software has shown them.
+    """
+    entry = ENTRY.format(
+        key="config_key", value="config_value", type="config_type", is_default="false"
+    )
+    return client_wire_configs.withColumns(
+        {
+            "entries": F.expr(f"array({entry})"),
+            "client_software_name": F.lit(software),
+        }
+    )
+
+
 def with_key_entries(violations: DataFrame) -> DataFrame:
     """Add `entries` to rows of config_violations: their keys alone."""
     entry = ENTRY.format(
@@ -176,6 +194,15 @@ def select_purged_defaults(found: DataFrame, key: Sequence[str]) -> DataFrame:
         *key,
         F.expr(left).alias("conflicting_values"),
         F.expr("purge.verdicts[0].action <> 'allow'").alias(IS_DELETED),
+    )
+
+
+def select_purged_wire_configs(found: DataFrame, key: Sequence[str]) -> DataFrame:
+    """Return key, config_value and IS_DELETED of rows of client_wire_configs."""
+    return found.select(
+        *key,
+        F.lit(None).cast("string").alias("config_value"),
+        F.expr("purge.verdicts[0].action = 'drop'").alias(IS_DELETED),
     )
 
 

@@ -43,9 +43,9 @@ def push(folder, servers, **properties):
     return said
 
 
-def run_as_in_readme(*settings):
+def run_as_in_readme(*settings, job="client_configs_to_delta"):
     """Run the command of README; what the tables have is not read again."""
-    asked = [c for c in list_commands() if " client_configs_to_delta " in c]
+    asked = [c for c in list_commands() if f" {job} " in c]
     words = shlex.split(asked[0])[1:]
     more = [word for setting in settings for word in ("--set", setting)]
     done = subprocess.run(

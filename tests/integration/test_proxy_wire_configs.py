@@ -1,5 +1,7 @@
 """Real clients show their configurations through the proxy, up to the tables."""
 
+# Longer than 250 lines: each kind of client, and all that it is configured with.
+
 import json
 import uuid
 
@@ -25,6 +27,7 @@ from tests.integration.proxy_support import (
     read_all,
     write_all,
 )
+from tests.integration.test_configs_job import run_as_in_readme
 from tests.integration.test_proxy_java_clients import run_java
 
 VALUES = [b"v" * 1_000 for _ in range(50)]
@@ -245,7 +248,7 @@ def run_job(spark, settings):
 
 
 def test_what_was_seen_is_in_table_and_view_once(
-    spark, cluster, settings, clients, wait_until, produce
+    spark, cluster, settings, folder, clients, wait_until, produce
 ):
     run = f"t-{uuid.uuid4()}"
     expected = use_librdkafka(clients, run)
@@ -276,6 +279,12 @@ def test_what_was_seen_is_in_table_and_view_once(
     assert "batch.size" not in by_key
     count = table.count()
     # A new checkpoint location goes on behind what the table holds.
-    run_job(spark, settings)
+    run_as_in_readme(
+        f"kafka.bootstrap_servers={cluster.bootstrap_servers}",
+        f"topics.wire_configs={settings.topics.wire_configs}",
+        f"tables.root_path={settings.tables.root_path}",
+        f"client_wire_configs_to_delta.checkpoint_location={folder}/new",
+        job="client_wire_configs_to_delta",
+    )
     assert read_table(spark, settings, CLIENT_WIRE_CONFIGS).count() == count
     assert read_table(spark, settings, QUARANTINE).count() == 1

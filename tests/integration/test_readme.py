@@ -42,6 +42,9 @@ RUN_ELSEWHERE = {
     "./spark-submit.sh client_configs_to_delta --env local --once": (
         "test_configs_job.py"
     ),
+    "./spark-submit.sh client_wire_configs_to_delta --env local --once": (
+        "test_proxy_wire_configs.py"
+    ),
 }
 
 

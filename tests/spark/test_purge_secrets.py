@@ -1,5 +1,7 @@
 """After a rule was tightened nothing of what it hides is left, in no byte."""
 
+# Longer than 250 lines: one purge of all tables, and what each of them had.
+
 import dataclasses
 import pathlib
 from datetime import UTC
@@ -20,6 +22,8 @@ from pipelines.jobs import purge_secrets
 from pipelines.jobs.purge_secrets import SecretsRemain
 from pipelines.settings import load_settings
 from pipelines.table_locations import identify_table
+from pipelines.table_setup import ensure_tables
+from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from tests.spark.config_rows import JAVA, append, entry, held, hours, instance, span
 from tests.spark.empty_tables import make_tables
 
@@ -109,6 +113,18 @@ def plant(spark, settings):
         known
         | {"config_key": "linger.ms", "default_value": "5"}
         | {"conflicting_values": [BY_VALUE, "7"]},
+    )
+    ensure_tables(spark, settings.tables, [CLIENT_WIRE_CONFIGS])
+    # Of a software whose keys nobody knows.
+    seen = {"client_software_name": "strange", "config_type": "STRING"}
+    append(
+        spark,
+        settings,
+        CLIENT_WIRE_CONFIGS,
+        *(
+            seen | {"wire_client": "app", "config_key": key, "config_value": one[0]}
+            for key, one in CONFIGS.items()
+        ),
     )
     # A version of the rows that is only marked as deleted.
     table = identify_table(spark, settings.tables, CLIENT_CONFIGS)
@@ -211,6 +227,14 @@ def test_history_is_as_if_the_value_had_never_been_known(purged, spark, settings
         ("app", "client.rack", "-", hours(4), None, True, ["one"]),
         ("forgotten", "client.rack", "-", hours(0), None, True, ["one"]),
     ]
+
+
+def test_what_was_seen_on_the_wire_is_hidden_or_gone(purged, spark, settings):
+    assert "client_wire_configs: 3 entries in 3 rows are taken out" in purged[1]
+    columns = ("config_key", "config_value")
+    rows = read(spark, settings, CLIENT_WIRE_CONFIGS, *columns)
+    expected = [("acks", None), ("client.rack", None), ("linger.ms", "5")]
+    assert sorted(map(tuple, rows)) == expected
 
 
 def test_a_hidden_default_is_unlearned(purged, spark, settings):

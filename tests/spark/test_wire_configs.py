@@ -222,7 +222,8 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
     assert len(found) == len(rows)
     assert found["new", "acks"] == ("1", "pushed", "overridden", True, None)
     assert found["old", "acks"] == ("9", "pushed", "overridden", True, None)
-    assert ("new", "compression.type") not in found
+    assert found["new", "compression.codec"][:2] == ("lz4", "pushed")
+    assert found["new", "compression.type"][1] == "catalog"
     assert found["new", "transactional.id"][:3] == (None, "pushed", "redacted")
     seen = ("8", "wire", "seen", False, 8)
     assert found["new", "request.timeout.ms"] == seen

@@ -12,6 +12,7 @@ Source: Kafka protocol guide, "Request Header"; ProduceRequest.json.
 # Longer than 250 lines: one state machine, whose every step shares its few variables.
 
 import struct
+import sys
 from collections.abc import Mapping
 from functools import partial
 
@@ -50,6 +51,7 @@ class RequestFrames:
         "_passed",
         "_reader",
         "_to_broker",
+        "_unseen",
         "_watch",
         "part",
     )
@@ -83,6 +85,9 @@ class RequestFrames:
         self._to_broker = to_broker
         self._max_read_bytes = max_read_bytes
         self._watch = watch
+        self._unseen = sys.maxsize if watch is None else 0
+        """Requests with data that pass before the next one is looked at. Mostly it is
+        only this that they cost."""
         self._left = 0
         """Bytes still to come of a request that is passed on in pieces."""
         self.part: bytearray | None = None
@@ -125,7 +130,7 @@ class RequestFrames:
                     self._to_broker(data)
                     return
                 if care is Care.FETCH:
-                    self._see(data, 0, head)
+                    self._pass_data(data, 0, head)
                     line.append(head[3])
                     self._to_broker(data)
                     return
@@ -196,7 +201,7 @@ class RequestFrames:
         if answered:
             is_read = version >= FIRST_PRODUCE_WITH_ENDPOINTS
             self._line.append((correlation_id, version) if is_read else correlation_id)
-        self._see(data, at, head)
+        self._pass_data(data, at, head)
         return True
 
     def _pass_seen(self, data: bytes, at: int, head: Head, *, is_held: bool) -> int:
@@ -206,12 +211,21 @@ class RequestFrames:
         if is_held and frame_end > len(data) and size <= MAX_LOOK_BYTES:
             self._needed = size + _SIZE_BYTES
             return _CUT_OFF
-        self._see(data, at, head)
+        if is_held:
+            self._see(data, at, head)
+        else:
+            self._pass_data(data, at, head)
         self._line.append(correlation_id)
         return frame_end
 
+    def _pass_data(self, data: bytes, at: int, head: Head) -> None:
+        """Look at a request with data if it is its turn; a part may be missing."""
+        self._unseen -= 1
+        if self._unseen < 0 and self._watch is not None:
+            self._unseen = self._watch.look(data, at, head)
+
     def _see(self, data: bytes, at: int, head: Head) -> None:
-        """Look at a request in passing; a part of it may be missing."""
+        """Tell of a request that is no data."""
         if self._watch is not None:
             self._watch.see(data, at, head)
 

@@ -1,7 +1,7 @@
 """What one client of the proxy shows of its configuration; no I/O, no clock.
 
-Strategy: a client's configuration does not change while it is connected, so the first
-requests of each API are looked at, and then ever fewer, down to one in so many; what
+Strategy: a client's configuration does not change while it is connected, so its first
+requests are looked at, and then ever fewer, down to one in so many; what
 passes in between costs a count. What is seen is compared with what is known, and only
 a difference is told.
 What comes back when bytes are bad: nothing; the fault is counted, and the request is
@@ -43,6 +43,7 @@ class WireWatch:
     __slots__ = (
         "_client",
         "_counters",
+        "_gap",
         "_gap_limit",
         "_tell",
         "_turns",
@@ -71,8 +72,10 @@ class WireWatch:
         self._gap_limit = gap_limit
         self._counters = counters
         self._tell = tell
+        self._gap = 0
+        """Requests with data between the last two that were looked at."""
         self._turns: dict[int, list[int]] = {}
-        """API key to the requests to pass over now, and then."""
+        """Of the others, API key to the requests to pass over now, and then."""
         self.client_id: str | None = None
         self.client_type = ""
         self.configs: dict[str, str] = {}
@@ -84,10 +87,10 @@ class WireWatch:
         return self._client.connection
 
     def see(self, data: bytes, at: int, head: tuple[int, int, int, int, int]) -> None:
-        """Look at a request if it is its turn; data may end within it.
+        """Look at a request that is no data, if it is its turn.
 
         Args:
-            data: Bytes that hold it.
+            data: Bytes that hold it; they may end within it.
             at: Where it begins.
             head: Size, API key, version, correlation id, length of the client id.
         """
@@ -97,11 +100,26 @@ class WireWatch:
         elif turn[0]:
             turn[0] -= 1
             return
-        # 0, 1, 3, 7 … are passed over.
-        turn[0] = turn[1] = min(2 * turn[1] + 1, self._gap_limit)
-        self._look(data, at, head)
+        turn[0] = turn[1] = self._widen(turn[1])
+        self._read(data, at, head)
 
-    def _look(self, data: bytes, at: int, head: tuple[int, int, int, int, int]) -> None:
+    def look(self, data: bytes, at: int, head: tuple[int, int, int, int, int]) -> int:
+        """Look at a request with data; return how many of them pass before the next.
+
+        Args:
+            data: As see takes it.
+            at: As there.
+            head: As there.
+        """
+        self._gap = self._widen(self._gap)
+        self._read(data, at, head)
+        return self._gap
+
+    def _widen(self, gap: int) -> int:
+        """Return the gap that comes behind one: 1, 3, 7 and so on."""
+        return min(2 * gap + 1, self._gap_limit)
+
+    def _read(self, data: bytes, at: int, head: tuple[int, int, int, int, int]) -> None:
         size, api_key, version, _, client_id_bytes = head
         request = WIRE_REQUESTS[api_key]
         if version not in request.versions or not self._client.is_authenticated():

@@ -1,5 +1,7 @@
 """What requests show, in every version that kio can write, cut and mutilated."""
 
+# Longer than 250 lines: a message of each API in all of its versions.
+
 import io
 import random
 import struct

@@ -15,9 +15,7 @@ from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 from tests.unit.bridge.proxy.test_wire_watch import make_produce
 
-SETTINGS = load_settings(
-    "base", ["proxy.wire_configs=true", "proxy.wire_configs_sample_requests=1"]
-)
+SETTINGS = load_settings("base", ["proxy.wire_configs=true"])
 RULES = make_sensitive_key_rules(SETTINGS.sensitive_keys, load_config_catalogs())
 
 
@@ -52,8 +50,7 @@ class Outlet:
 
 def show(watch, acks):
     frame = make_produce(acks)
-    watch.see(frame, 0, (len(frame) - 4, 0, 3, 1, 3))
-    watch.see(frame, 0, (len(frame) - 4, 0, 3, 1, 3))
+    watch.look(frame, 0, (len(frame) - 4, 0, 3, 1, 3))
 
 
 def acks_of(records):
