@@ -124,7 +124,7 @@ class BatchWriter:
         changes = self.tables.begin(pushes.sparkSession, CLIENT_CONFIGS, transaction)
         table = changes.read()
         newest = pushes.transform(client_configs.filter_newest)
-        known = changes.find(newest, client_configs.NEWEST)
+        known = changes.find(newest)
         with sinks.persisted(
             newest.transform(client_configs.with_known_push, known)
         ) as newest:

@@ -30,59 +30,73 @@ def mark_rows(jvm: Any, snapshot: Any, places: pa.Table) -> Iterator[Any]:  # no
     by_name = dict(_group_by_file(places))
     if not by_name:
         return
-    delta, table = jvm.org.apache.spark.sql.delta, snapshot.deltaLog().dataPath()
-    configuration = snapshot.deltaLog().newDeltaHadoopConf()
-    store = companion(delta.storage.dv, "DeletionVectorStore").createInstance(
-        configuration
-    )
-    home = delta.util.PathWithFileSystem.withConf(table, configuration)
+    vectors = jvm.org.apache.spark.sql.delta.deletionvectors
+    portable = companion(vectors, "RoaringBitmapArrayFormat").Portable()
+    stored = []
+    for file in find_files(jvm, snapshot, by_name):
+        rows = by_name[file.path().rpartition("/")[2]]
+        marked = vectors.RoaringBitmapArray.readFrom(write_rows(rows))
+        if file.deletionVector() is not None:
+            marked.merge(_load(jvm, snapshot, file.deletionVector()))
+        total = file.numPhysicalRecords()
+        if total.isDefined() and total.get() == marked.cardinality():
+            yield file.remove()
+            continue
+        marked.runOptimize()
+        data = marked.serializeAsByteArray(portable)
+        stored.append((file, data, marked.cardinality()))
+    yield from _store(jvm, snapshot, stored)
+
+
+def _store(
+    jvm: Any,  # noqa: ANN401 - as py4j has it
+    snapshot: Any,  # noqa: ANN401 - an object of the JVM
+    vectors: list[tuple[Any, bytes, int]],
+) -> Iterator[Any]:
+    """Write the rows marked in files into one file; return the actions of each."""
+    if not vectors:
+        return
+    delta, option = jvm.org.apache.spark.sql.delta, jvm.scala.Option
+    log = snapshot.deltaLog()
+    configuration = log.newDeltaHadoopConf()
+    home = delta.util.PathWithFileSystem.withConf(log.dataPath(), configuration)
+    store = _open_store(jvm, snapshot)
     file_id = jvm.java.util.UUID.randomUUID()
-    writer = store.createWriter(
-        store.generateFileNameInTable(home, file_id, _NO_PREFIX)
-    )
-    portable = companion(delta.deletionvectors, "RoaringBitmapArrayFormat").Portable()
-    stored = companion(delta.deletionvectors, "StoredBitmap")
+    path = store.generateFileNameInTable(home, file_id, _NO_PREFIX)
     descriptors = companion(delta.actions, "DeletionVectorDescriptor")
-    option = jvm.scala.Option
+    writer = store.createWriter(path)
     try:
-        for file in find_files(jvm, snapshot, by_name):
-            rows = by_name[file.path().rpartition("/")[2]]
-            marked = delta.deletionvectors.RoaringBitmapArray.readFrom(write_rows(rows))
-            known = file.deletionVector()
-            if known is not None:
-                marked.merge(stored.create(known, table).load(store))
-            total = file.numPhysicalRecords()
-            if total.isDefined() and total.get() == marked.cardinality():
-                yield file.remove()
-                continue
-            marked.runOptimize()
-            data = marked.serializeAsByteArray(portable)
-            place = writer.write(data)
-            made = descriptors.onDiskWithRelativePath(
-                file_id,
-                _NO_PREFIX,
-                len(data),
-                marked.cardinality(),
-                option.apply(place.offset()),
-                option.empty(),
-            )
-            both = file.removeRows(made, True, True)
-            yield both.productElement(0)
-            yield both.productElement(1)
+        places = [writer.write(data) for _, data, _ in vectors]
     finally:
         writer.close()
+    for (file, data, cardinality), place in zip(vectors, places, strict=True):
+        begins = option.apply(place.offset())
+        made = descriptors.onDiskWithRelativePath(
+            file_id, _NO_PREFIX, len(data), cardinality, begins, option.empty()
+        )
+        both = file.removeRows(made, True, True)
+        yield both.productElement(0)
+        yield both.productElement(1)
 
 
 def read_vector(jvm: Any, snapshot: Any, vector: Any) -> bytes:  # noqa: ANN401 - objects of the JVM
     """Return the rows that a deletion vector marks, as udfs.row_bitmaps reads them."""
-    delta, log = jvm.org.apache.spark.sql.delta, snapshot.deltaLog()
-    store = companion(delta.storage.dv, "DeletionVectorStore").createInstance(
-        log.newDeltaHadoopConf()
-    )
-    stored = companion(delta.deletionvectors, "StoredBitmap")
-    portable = companion(delta.deletionvectors, "RoaringBitmapArrayFormat").Portable()
-    marked = stored.create(vector, log.dataPath()).load(store)
-    return bytes(marked.serializeAsByteArray(portable))
+    vectors = jvm.org.apache.spark.sql.delta.deletionvectors
+    portable = companion(vectors, "RoaringBitmapArrayFormat").Portable()
+    return bytes(_load(jvm, snapshot, vector).serializeAsByteArray(portable))
+
+
+def _load(jvm: Any, snapshot: Any, vector: Any) -> Any:  # noqa: ANN401 - objects of the JVM
+    vectors = jvm.org.apache.spark.sql.delta.deletionvectors
+    stored = companion(vectors, "StoredBitmap")
+    table = snapshot.deltaLog().dataPath()
+    return stored.create(vector, table).load(_open_store(jvm, snapshot))
+
+
+def _open_store(jvm: Any, snapshot: Any) -> Any:  # noqa: ANN401 - objects of the JVM
+    storage = jvm.org.apache.spark.sql.delta.storage.dv
+    configuration = snapshot.deltaLog().newDeltaHadoopConf()
+    return companion(storage, "DeletionVectorStore").createInstance(configuration)
 
 
 def _group_by_file(places: pa.Table) -> Iterator[tuple[str, Rows]]:

@@ -9,7 +9,6 @@ it does not matter who has written to the table.
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,6 @@ from .deletion_vectors import FILE_PATH, ROW_INDEX, read_vector
 from .delta_transactions import list_files
 
 ROWS_AT_ONCE = 1 << 18
-TIME = pa.timestamp("us", "UTC")
 _LOCAL = "file"
 _MAPPED = '"delta.columnMapping.mode"'
 
@@ -38,65 +36,68 @@ def can_read(snapshot: Any) -> bool:  # noqa: ANN401 - an object of the JVM
     return is_local and _MAPPED not in snapshot.metadata().json()
 
 
-def find_rows(
-    jvm: Any,  # noqa: ANN401 - as py4j has it
-    snapshot: Any,  # noqa: ANN401 - an object of the JVM
-    wanted: pa.Array,
-    key: str,
-    columns: Sequence[str],
-) -> pa.Table | None:
-    """Return the rows of some keys.
+def find_rows(jvm: Any, snapshot: Any, wanted: pa.Table) -> pa.Table | None:  # noqa: ANN401 - objects of the JVM
+    """Return the rows of some keys, as far as it takes to compare them.
 
     Args:
         jvm: As py4j has it.
         snapshot: A version of a table for which can_read.
-        wanted: Different keys, string.
-        key: Column of the table.
-        columns: More columns of it.
-    Returns: key, columns, FILE_PATH and ROW_INDEX of each row that there is, as Spark's
-        _metadata has them; None where there is none.
+        wanted: Keys, each once, in the first column; then columns of the table by which
+            rows are compared, left to right.
+    Returns: The same columns, FILE_PATH and ROW_INDEX of each row that there is, as
+        Spark's _metadata has them; None where there is none.
+    Nulls: Columns behind the first of those that are compared are null where that one
+        differs from the wanted one, for then nobody asks for them.
     """
-    root = snapshot.deltaLog().dataPath().toString().rstrip("/")
+    log = snapshot.deltaLog()
+    wanted = wanted.combine_chunks()
     parts = []
     for file in list_files(jvm, snapshot):
-        path = f"{root}/{file.path()}"
-        rows = _find_in_file(unquote(urlsplit(path).path), wanted, key, columns)
+        place = file.absolutePath(log).toUri()
+        rows = _find_in_file(place.getPath(), wanted)
         vector = file.deletionVector()
         if rows is not None and vector is not None:
             gone = read_rows(read_vector(jvm, snapshot, vector))
             is_gone = np.isin(rows.column(ROW_INDEX).to_numpy(), gone)
             rows = rows.filter(pa.array(~is_gone))
         if rows is not None:
-            parts.append(rows.append_column(FILE_PATH, pa.array([path] * len(rows))))
+            parts.append(
+                rows.append_column(FILE_PATH, pa.array([place.toString()] * len(rows)))
+            )
     return pa.concat_tables(parts) if parts else None
 
 
-def _find_in_file(
-    path: str, wanted: pa.Array, key: str, columns: Sequence[str]
-) -> pa.Table | None:
-    """Return key, columns and ROW_INDEX of the rows of some keys."""
+def _find_in_file(path: str, wanted: pa.Table) -> pa.Table | None:
+    """Return the columns of wanted and ROW_INDEX of the rows that a file has."""
     # Spark's writer has times in nanoseconds, which end in 2262.
     file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
-    found, first = [], 0
+    key, compared, *rest = wanted.column_names
+    keys = wanted.column(key).combine_chunks()
+    places, which, first = [], [], 0
     for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[key]):
-        is_wanted = pc.is_in(batch.column(0), value_set=wanted)
-        places = np.flatnonzero(is_wanted.to_numpy(zero_copy_only=False))
-        found.append(first + places)
+        number = pc.index_in(batch.column(0), value_set=keys)
+        found = np.flatnonzero(number.is_valid().to_numpy(zero_copy_only=False))
+        places.append(first + found)
+        which.append(number.drop_null())
         first += batch.num_rows
-    indices = pa.array(np.concatenate(found) if found else [], pa.int64())
-    if len(indices) == 0:
+    if not any(map(len, places)):
         return None
-    rows = file.read(columns=[key, *columns]).take(indices)
-    return _in_utc(rows).append_column(ROW_INDEX, indices)
-
-
-def _in_utc(rows: pa.Table) -> pa.Table:
-    """Give times their zone, which Parquet's old type for them does not state."""
-    kinds = [
-        TIME if pa.types.is_timestamp(one.type) else one.type for one in rows.schema
-    ]
-    return rows.cast(
-        pa.schema(
-            [one.with_type(kind) for one, kind in zip(rows.schema, kinds, strict=True)]
-        )
+    indices = pa.array(np.concatenate(places), pa.int64())
+    asked = wanted.take(pa.concat_arrays(which))
+    columns = {key: asked.column(key)}
+    columns |= _read_columns(file, [compared], indices, wanted.schema)
+    is_tied = pc.any(pc.equal(columns[compared], asked.column(compared))).as_py()
+    columns |= (
+        _read_columns(file, rest, indices, wanted.schema)
+        if is_tied
+        else {name: pa.nulls(len(indices), asked.field(name).type) for name in rest}
     )
+    return pa.table(columns | {ROW_INDEX: indices})
+
+
+def _read_columns(
+    file: pq.ParquetFile, names: Sequence[str], indices: pa.Array, schema: pa.Schema
+) -> dict[str, pa.ChunkedArray]:
+    """Return columns of some rows; times get their zone, which old files lack."""
+    rows = file.read(columns=list(names)).take(indices)
+    return {name: rows.column(name).cast(schema.field(name).type) for name in names}

@@ -9,7 +9,6 @@ table are read once.
 
 import json
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -83,28 +82,29 @@ class RowChanges:
         place = F.struct("_metadata.file_path", "_metadata.row_index")
         return rows.select("*", place.alias(POSITION))
 
-    def find(self, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    def find(self, rows: DataFrame) -> DataFrame:
         """Return the rows of the table with the merge keys of some others.
 
         Args:
-            rows: The merge key, one column, once each; some ten thousand.
-            columns: More columns of the table.
-        Returns: The merge key, columns and POSITION. They are read here where that can
-            be, and else by a join with the whole table.
+            rows: The merge key, one column, each once, and the columns by which the
+                contract says what is newest; some ten thousand.
+        Returns: The merge key, those columns and POSITION. They are read here where
+            that can be, and else by a join with the whole table.
+        Nulls: As in key_places.find_rows.
         """
-        (key,) = self._contract.merge_key
+        (key,), order = self._contract.merge_key, self._contract.newest_by
         if not can_read(self._snapshot):
             keys = F.broadcast(rows.select(key))
             # The small side is sent to the table, whose key is read once.
-            narrow = self.read().select(key, *columns, POSITION)
+            narrow = self.read().select(key, *order, POSITION)
             return narrow.join(keys, key, "left_semi")
-        wanted = rows.select(key).toArrow().column(key).combine_chunks()
-        found = find_rows(self._jvm, self._snapshot, wanted, key, columns)
+        wanted = rows.select(key, *order).toArrow()
+        found = find_rows(self._jvm, self._snapshot, wanted)
         if found is None:
-            return self.read().select(key, *columns, POSITION).limit(0)
+            return self.read().select(key, *order, POSITION).limit(0)
         place = F.struct(FILE_PATH, ROW_INDEX).alias(POSITION)
         frame = self._spark.createDataFrame(found)
-        return F.broadcast(frame.select(key, *columns, place))
+        return F.broadcast(frame.select(key, *order, place))
 
     def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
         """Put rows in the places of old ones, or beside them, once.

@@ -34,6 +34,7 @@ def write_rows(rows: Rows) -> bytes:
 
     Args:
         rows: int64, from 0 on, in any order; each once.
+    Returns: The portable form, with Delta's head before it.
     """
     if len(rows) == 0:
         return _HEAD.pack(_MAGIC, 0)
@@ -70,9 +71,12 @@ def _write_container(rows: npt.NDArray[np.uint16]) -> bytes:
 
 
 def read_rows(data: bytes) -> Rows:
-    """Return the rows of a set, ascending.
+    """Return the rows of a set.
 
-    Raises: MalformedBitmap.
+    Args:
+        data: As write_rows writes them, or with runs, as Delta does.
+    Returns: int64, ascending.
+    Raises: MalformedBitmap where the bytes are short or of another format.
     """
     try:
         magic, count = _HEAD.unpack_from(data)

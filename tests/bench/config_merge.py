@@ -1,7 +1,7 @@
 """Prints what it takes to bring pushed configurations into a table of many clients.
 
 `python tests/bench/config_merge.py [--clients N] [--rounds N]
-[--table FOLDER]`: 10,000 pushes of 11 keys,
+[--table FOLDER] [--ways plain,places]`: 10,000 pushes of 11 keys,
 half of them of client instances that the table has. `plain` is one MERGE by the key that
 updates and inserts all, `filtered` the same for what a look at the keys has left,
 `places` what the job does: the same look also says where the old rows stand, and they
@@ -30,7 +30,6 @@ from pipelines.row_changes import RowChanges  # noqa: E402 - path
 from pipelines.sinks import Transaction  # noqa: E402 - path
 from pipelines.transforms.client_configs import (  # noqa: E402 - path
     KEY,
-    NEWEST,
     with_known_push,
 )
 from tests.bench.config_table import KEYS, make_table  # noqa: E402 - path
@@ -118,13 +117,19 @@ def change_in_place(spark, path, rows):
     named = Transaction(query_id="bench", batch_id=batch)
     changes = RowChanges(spark, CLIENT_CONFIGS, path, named)
     newer = (
-        rows.transform(with_known_push, changes.find(rows, NEWEST))
-        .where("is_newer")
-        .persist()
+        rows.transform(with_known_push, changes.find(rows)).where("is_newer").persist()
     )
     newer.count()
     changes.commit(newer)
     newer.unpersist()
+
+
+WAYS = {
+    "plain": (merge, False),
+    "filtered": (merge_filtered, False),
+    "places": (change_in_place, False),
+    "new only": (change_in_place, True),
+}
 
 
 def read_cpu_s():
@@ -150,13 +155,9 @@ def main():
     parser.add_argument("--clients", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--table", help="folder; made where it is not there, and kept")
+    parser.add_argument("--ways", default=",".join(WAYS), help="some of them")
     given = parser.parse_args()
-    ways = {
-        "plain": (merge, False),
-        "filtered": (merge_filtered, False),
-        "places": (change_in_place, False),
-        "new only": (change_in_place, True),
-    }
+    ways = {name: WAYS[name] for name in given.ways.split(",")}
     figures = {name: ([], [], []) for name in ways}
     with tempfile.TemporaryDirectory() as folder:
         spark = start_session(f"{folder}/warehouse", *COMPILED)

@@ -53,19 +53,19 @@ def make_push(number):
 
 def read_peak_mb(spark):
     """Return the highest resident memory of Python's workers, in megabytes."""
-    jvm = spark.sparkContext._gateway.proc.pid
-    peaks = [0]
-    for folder in Path("/proc").iterdir():
+    parents, peaks = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
-            status = (folder / "status").read_text()
-            command = (folder / "cmdline").read_bytes()
+            lines = (folder / "status").read_text().splitlines()
         except OSError:
-            continue
-        is_worker = b"pyspark" in command and f"PPid:\t{os.getpid()}" not in status
-        if folder.name.isdecimal() and is_worker and folder.name != str(jvm):
-            found = [line for line in status.splitlines() if line.startswith("VmHWM")]
-            peaks += [int(line.split()[1]) // 1024 for line in found]
-    return max(peaks)
+            continue  # it has ended meanwhile
+        stated = dict(line.split(":", 1) for line in lines)
+        parents[int(folder.name)] = int(stated["PPid"])
+        peaks[int(folder.name)] = int(stated.get("VmHWM", "0 kB").split()[0]) // 1024
+    jvm = spark.sparkContext._gateway.proc.pid
+    daemons = {pid for pid, parent in parents.items() if parent == jvm}
+    workers = [pid for pid, parent in parents.items() if parent in daemons]
+    return max((peaks[pid] for pid in workers), default=0)
 
 
 def main():
