@@ -3,8 +3,8 @@
 Usage: python tests/record_classes.py
 
 Does in one driver what most tests do, so that its classes are loaded when the JVM ends
-and writes them: both jobs over a real Kafka, a merge, queries. Does nothing where the
-file stands already.
+and writes them: a job over a real Kafka, a merge, queries. Does nothing where the file
+stands already.
 """
 
 import os
@@ -18,53 +18,35 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines import views  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.integration import config_job_support, job_support  # noqa: E402 - path
+from tests.integration import job_support  # noqa: E402 - path
 from tests.spark.class_archive import (  # noqa: E402 - path
     archive_path,
     find_java,
     words_with,
 )
-from tests.spark.config_records import entry, make_record  # noqa: E402 - path
 from tests.spark.local_session import start_session  # noqa: E402 - path
 
 END_TIMEOUT_S = 300
 """The JVM writes 200 MB when it ends."""
-TELEMETRY, CONFIGS = "telemetry", "configs"
-
-
-def produce_configs(servers):
-    """Write pushed configurations, the second one of another value."""
-    from confluent_kafka import Producer
-
-    job_support.create_topic(servers, CONFIGS, 1)
-    producer = Producer({"bootstrap.servers": servers})
-    for offset, acks in enumerate(("all", "1")):
-        *_, body, headers = make_record(
-            offset, entry("acks", acks), push_id=f"push-{offset}"
-        )
-        producer.produce(CONFIGS, body, headers=headers)
-    assert producer.flush(job_support.FLUSH_TIMEOUT_S) == 0
+TOPIC = "telemetry"
 
 
 def work(spark, servers, folder):
-    """Let both jobs write and merge; ask for the views."""
-    telemetry = job_support.make_settings(servers, TELEMETRY, folder)
-    configs = config_job_support.make_settings(servers, CONFIGS, folder / CONFIGS)
-    job_support.create_topic(servers, TELEMETRY)
-    producer = job_support.PushProducer(servers, TELEMETRY)
+    """Let the job write and merge; ask for its tables and views."""
+    settings = job_support.make_settings(servers, TOPIC, folder)
+    job_support.create_topic(servers, TOPIC)
+    producer = job_support.PushProducer(servers, TOPIC)
     producer.send(20)
-    job_support.run_once(spark, telemetry)
-    produce_configs(servers)
-    config_job_support.run_once(spark, configs)
-    assert job_support.find_differences(spark, telemetry, producer.expected) == {}
-    for settings in (telemetry, configs):
-        for name in views.register(spark, settings):
-            spark.table(name).limit(5).collect()
+    job_support.run_once(spark, settings)
+    expected = producer.expected
+    assert job_support.find_differences(spark, settings, expected) == {}
+    for name in views.register(spark, settings):
+        spark.table(name).limit(5).collect()
 
 
 def record(path):
     """Run a driver that writes the file when it ends."""
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}.part")
     folder = Path(tempfile.mkdtemp(prefix="record-classes-"))
     try:

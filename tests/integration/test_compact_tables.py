@@ -22,7 +22,7 @@ ROOT = CONF_PATH.parent
 COMMAND = [sys.executable, "-P", "-m", "pipelines"]
 TODAY = datetime.now(tz=UTC).date()
 DAY = timedelta(days=1)
-PATIENCE_S = 300
+PATIENCE_S = 600
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import time
 from pipelines.settings import CONF_PATH
 
 ROOT = CONF_PATH.parent
-PATIENCE_S = 300
+PATIENCE_S = 600
 
 
 def start_demo(folder, *words):

@@ -18,7 +18,7 @@ from tests.spark.class_archive import driver_words
 
 ROOT = CONF_PATH.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PATIENCE_S = 300
+PATIENCE_S = 600
 HASTE = (*INTERPRETED, *driver_words(*SHORT_JAVA_OPTIONS))
 
 RUN_ELSEWHERE = {
