@@ -20,6 +20,7 @@ from pipelines.bridge.proxy.line import Line, OwnReply
 from pipelines.bridge.proxy.rules import ProxyRules, choose_own_keys
 from pipelines.bridge.proxy.telemetry_gate import PublisherSigns, TelemetryGate
 
+# Longer than 250 lines: one client, and all that the bridge does for it.
 GET, PUSH = 71, 72
 GET_FRAME = struct.pack(">hhih", GET, 0, 7, -1) + b"\0" + bytes(16) + b"\0"
 PUSH_FRAME = (
