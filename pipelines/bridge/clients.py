@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
-from pipelines.listener_records import ListenerSettings
-from pipelines.setting_records import Settings
+from pipelines.settings.listener_records import ListenerSettings
+from pipelines.settings.records import Settings
 
 from .connections import SWEEP_INTERVAL_S, Connections
 from .counters import BridgeCounters

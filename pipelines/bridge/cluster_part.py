@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 
-from pipelines.setting_records import Settings
+from pipelines.settings.records import Settings
 
 from .admin_handlers import AdminHandlers, Outcomes
 from .admin_rules import check_principals

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from pipelines.listener_records import LimitSettings
+from pipelines.settings.listener_records import LimitSettings
 
 from .counters import BridgeCounters
 

@@ -1,7 +1,7 @@
 """Limits of a bridge that must fit each other."""
 
 from pipelines.errors import InvalidSetting
-from pipelines.setting_records import BridgeSettings
+from pipelines.settings.records import BridgeSettings
 
 from .records import max_record_bytes
 

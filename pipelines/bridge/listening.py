@@ -4,8 +4,8 @@ import socket
 from collections.abc import Sequence
 
 from pipelines.errors import InvalidSetting, MissingService
-from pipelines.listener_records import OAUTHBEARER, ListenerSettings
-from pipelines.setting_records import BridgeSettings, Settings
+from pipelines.settings.listener_records import OAUTHBEARER, ListenerSettings
+from pipelines.settings.records import BridgeSettings, Settings
 
 from .principal_rules import InvalidRule, PrincipalRules
 from .protocol.metadata import AdvertisedNode

@@ -12,7 +12,7 @@ from functools import partial
 
 from kio.schema.errors import ErrorCode
 
-from pipelines.client_config_settings import ClientConfigSettings
+from pipelines.settings.client_config_settings import ClientConfigSettings
 from udfs.sensitive_keys import SensitiveKeyRules
 
 from .client_config_counters import ClientConfigCounters

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Callable, Iterable
 
 from pipelines.sensitive_rules import make_sensitive_key_rules
-from pipelines.setting_records import Settings
-from pipelines.settings import load_config_catalogs
+from pipelines.settings.loading import load_config_catalogs
+from pipelines.settings.records import Settings
 
 from .client_config_counters import ClientConfigCounters
 from .client_config_policy import ClientConfigPolicy

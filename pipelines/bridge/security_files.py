@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pipelines.errors import InvalidSetting, MissingService, PipelineError
-from pipelines.listener_records import (
+from pipelines.settings.listener_records import (
     OAUTHBEARER,
     AuthenticationSettings,
     ListenerSettings,
 )
-from pipelines.secret_references import SecretReader
+from pipelines.settings.secret_references import SecretReader
 
 from .key_sets import UnreadableKeys, is_url, load_key_set
 from .protocol.api_keys import ServedApis

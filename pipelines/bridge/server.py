@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
 
-from pipelines.kafka_connection import publisher_config
-from pipelines.secret_references import SecretReader
-from pipelines.setting_records import Settings
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.kafka_connection import publisher_config
 
 from .client_instances import ClientInstances, TelemetryLimits
 from .clients import Clients, raise_open_files

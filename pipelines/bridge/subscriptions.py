@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kio.schema.errors import ErrorCode
 
 from pipelines.errors import InvalidSetting
-from pipelines.setting_records import SubscriptionSettings
+from pipelines.settings.records import SubscriptionSettings
 
 from .java_characters import UnsupportedPattern
 from .match_patterns import MatchPattern

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.errors import InvalidSetting, MissingService
-from pipelines.setting_records import TopicSettings
+from pipelines.settings.records import TopicSettings
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 import pipelines
-from pipelines.setting_records import BridgeSettings
+from pipelines.settings.records import BridgeSettings
 
 from .counters import BridgeCounters
 from .health import PROOF_LASTS_S, KafkaSigns, why_not_ready

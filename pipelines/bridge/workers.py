@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
-from pipelines.setting_records import Settings
+from pipelines.settings.records import Settings
 
 from .listening import bind_all, plan_listeners
 

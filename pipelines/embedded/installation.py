@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.errors import EmbeddedKafkaError
-from pipelines.settings import CONF_PATH
+from pipelines.settings.loading import CONF_PATH
 
 from .cache import EmbeddedCache, cache_key
 from .java_commands import format_command, list_jars

@@ -11,20 +11,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines import sinks
-from pipelines.batch_files import BatchFiles, read_batch_files
-from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
-from pipelines.batch_tables import BatchTables, find_batch_tables
-from pipelines.instance_writer import InstanceWriter
-from pipelines.job_records import open_records
-from pipelines.job_starts import JobStart, Ledger
-from pipelines.local_files import LocalFolders
-from pipelines.secret_references import SecretReader
-from pipelines.setting_records import Settings
-from pipelines.table_columns import EVENT_DATE
-from pipelines.table_layouts import layout_of
-from pipelines.table_locations import (
+from pipelines.delta_tables.batch_files import BatchFiles, read_batch_files
+from pipelines.delta_tables.batch_tables import BatchTables, find_batch_tables
+from pipelines.delta_tables.instance_writer import InstanceWriter
+from pipelines.delta_tables.local_files import LocalFolders
+from pipelines.delta_tables.table_layouts import layout_of
+from pipelines.delta_tables.table_locations import (
     find_local_path,
 )
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.batch_progress import (
+    BatchListener,
+    ProgressObserver,
+    log_batch,
+)
+from pipelines.streaming.job_records import open_records
+from pipelines.streaming.job_starts import JobStart, Ledger
+from pipelines.table_columns import EVENT_DATE
 from pipelines.tables import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,

@@ -8,19 +8,23 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines import sinks
-from pipelines.batch_progress import BatchListener, ProgressObserver, log_batch
-from pipelines.batch_tables import find_batch_tables
 from pipelines.client_config_tables import CLIENT_CONFIG_CONTRACTS
-from pipelines.config_catalogs import Catalogs
-from pipelines.job_records import open_records
-from pipelines.job_starts import Ledger
-from pipelines.secret_references import SecretReader
+from pipelines.delta_tables.batch_tables import find_batch_tables
+from pipelines.delta_tables.table_layouts import layout_of
+from pipelines.delta_tables.wire_config_batches import WireBatchWriter
 from pipelines.sensitive_rules import make_sensitive_key_rules
-from pipelines.setting_records import Settings
+from pipelines.settings.config_catalogs import Catalogs
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.batch_progress import (
+    BatchListener,
+    ProgressObserver,
+    log_batch,
+)
+from pipelines.streaming.job_records import open_records
+from pipelines.streaming.job_starts import Ledger
 from pipelines.table_columns import BODY, CLIENT, SUBSCRIPTION, names
-from pipelines.table_layouts import layout_of
 from pipelines.tables import QUARANTINE
-from pipelines.wire_config_batches import WireBatchWriter
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from udfs.spark_configs import WireTables
 

@@ -11,16 +11,16 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.compaction import (
+from pipelines.delta_tables.compaction import (
     PartitionFiles,
     compact_date,
     read_clusterings,
     read_partition_files,
 )
+from pipelines.delta_tables.table_layouts import layout_of
+from pipelines.delta_tables.table_locations import has_table, identify_table
 from pipelines.errors import MissingTable
-from pipelines.setting_records import Settings
-from pipelines.table_layouts import layout_of
-from pipelines.table_locations import has_table, identify_table
+from pipelines.settings.records import Settings
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, TableContract
 from pipelines.time_ranges import TimeRange
 from udfs.spark import encode_row_files

@@ -29,17 +29,17 @@ from pipelines.client_config_tables import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.errors import MissingTable, PipelineError
-from pipelines.sensitive_rules import make_sensitive_key_rules
-from pipelines.setting_records import Settings
-from pipelines.settings import load_config_catalogs
-from pipelines.table_locations import has_table, identify_table
-from pipelines.table_purges import (
+from pipelines.delta_tables.table_locations import has_table, identify_table
+from pipelines.delta_tables.table_purges import (
     erase_old_files,
     merge_history,
     merge_purged,
     repeat_on_conflict,
 )
+from pipelines.errors import MissingTable, PipelineError
+from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.settings.loading import load_config_catalogs
+from pipelines.settings.records import Settings
 from pipelines.tables import TableContract
 from pipelines.transforms import config_purges as steps
 from pipelines.transforms.config_history_purges import (

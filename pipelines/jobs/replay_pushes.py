@@ -16,14 +16,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines import sinks
+from pipelines.command_line.replay_results import Differences, ReplayResult, describe
+from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
+from pipelines.delta_tables.table_layouts import layout_of
+from pipelines.delta_tables.table_locations import has_table, identify_table
+from pipelines.delta_tables.table_setup import ensure_tables
 from pipelines.errors import MissingTable, NothingToDo, TooManyConflicts
-from pipelines.replay_results import Differences, ReplayResult, describe
-from pipelines.row_replacement import CONFLICTS, Replacement
-from pipelines.setting_records import Settings
+from pipelines.settings.records import Settings
 from pipelines.table_columns import Column
-from pipelines.table_layouts import layout_of
-from pipelines.table_locations import has_table, identify_table
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, TableContract
 from pipelines.time_ranges import TimeRange, cut_by_count
 from pipelines.transforms.replayed_pushes import (

@@ -23,8 +23,12 @@ BREAKS = [
         "udfs/compression.py",
         "import pyspark",
     ),
-    ("only jobs use the Spark wrappers", "pipelines/views.py", "import udfs.spark"),
-    ("delta has three doors", "pipelines/views.py", "import delta"),
+    (
+        "only jobs use the Spark wrappers",
+        "pipelines/views/session_views.py",
+        "import udfs.spark",
+    ),
+    ("delta has three doors", "pipelines/views/session_views.py", "import delta"),
     ("settings, contracts and errors", "pipelines/tables.py", "import pyspark"),
     ("transforms know", "pipelines/transforms/offsets.py", "import udfs.compression"),
     ("the protocol is bytes", "pipelines/bridge/protocol/metadata.py", "import socket"),
@@ -43,7 +47,7 @@ BREAKS = [
     ),
     (
         "one file of the product publishes",
-        "pipelines/views.py",
+        "pipelines/views/session_views.py",
         "import confluent_kafka",
     ),
     (
@@ -53,13 +57,13 @@ BREAKS = [
     ),
     (
         "only demo, push command",
-        "pipelines/views.py",
+        "pipelines/views/session_views.py",
         "import pipelines.clients.wire",
     ),
     ("the embedded Kafka stands alone", "pipelines/embedded/ports.py", "import kio"),
     (
         "only the demo and the command",
-        "pipelines/views.py",
+        "pipelines/views/session_views.py",
         "import pipelines.embedded",
     ),
     (

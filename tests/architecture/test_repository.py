@@ -7,10 +7,10 @@ import tokenize
 
 import pytest
 
-from pipelines.commands import COMMANDS
-from pipelines.setting_records import Settings
+from pipelines.command_line.commands import COMMANDS
 from pipelines.settings import CONF_PATH, list_environments, load_settings
-from pipelines.settings_reference import format_reference
+from pipelines.settings.records import Settings
+from pipelines.settings.reference import format_reference
 
 ROOT = CONF_PATH.parent
 MAX_FILE_LINES = 250

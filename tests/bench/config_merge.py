@@ -26,7 +26,7 @@ from delta.tables import DeltaTable  # noqa: E402 - path
 from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own habit
 
 from pipelines.client_config_tables import CLIENT_CONFIGS  # noqa: E402 - path
-from pipelines.row_changes import RowChanges  # noqa: E402 - path
+from pipelines.delta_tables.row_changes import RowChanges  # noqa: E402 - path
 from pipelines.sinks import Transaction  # noqa: E402 - path
 from pipelines.transforms.client_configs import (  # noqa: E402 - path
     KEY,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines.client_config_tables import CLIENT_CONFIGS
-from pipelines.delta_transactions import (
+from pipelines.delta_tables.delta_transactions import (
     as_scala,
     companion,
     parse_actions,

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.console import format_table  # noqa: E402 - path
+from pipelines.command_line.console import format_table  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.embedded.ports import pick_free_ports  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path

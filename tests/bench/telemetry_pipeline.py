@@ -31,9 +31,9 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines.__main__ import own_session  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from pipelines.kafka_connection import spark_source_options  # noqa: E402 - path
-from pipelines.secret_references import SecretReader  # noqa: E402 - path
+from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
 from pipelines.sources import read_kafka  # noqa: E402 - path
+from pipelines.streaming.kafka_connection import spark_source_options  # noqa: E402 - path
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES  # noqa: E402 - path
 from tests.bench.backlog import POINTS_PER_PUSH, SHAPES, produce_backlog  # noqa: E402 - path
 from tests.bench.batch_marks import BatchMarks  # noqa: E402 - path

@@ -11,8 +11,8 @@ from kio.serial import entity_reader
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.server import BridgeServer
 from pipelines.bridge.subscriptions import parse_subscription
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 from tests.fuzz.connection import Broken, FuzzedConnection, Seen
 from tests.fuzz.mutations import mutate, with_size
 from tests.fuzz.tokens import NUMBER, TokenWriter

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
 
-from pipelines.table_locations import identify_table
+from pipelines.delta_tables.table_locations import identify_table
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 
 NAN_BITS = struct.unpack("<q", struct.pack("<d", math.nan))[0]

@@ -6,8 +6,8 @@ import uuid
 from contextlib import contextmanager
 
 from pipelines.bridge.server import BridgeServer
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 
 PATIENCE_S = 180
 

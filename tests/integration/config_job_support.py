@@ -6,14 +6,14 @@ import uuid
 import pyarrow.parquet as pq
 
 from pipelines.bridge.protocol.push_config import write_push_config
+from pipelines.delta_tables.table_locations import identify_table
 from pipelines.jobs import client_configs_to_delta
-from pipelines.secret_references import SecretReader
 from pipelines.settings import (
     load_client_type_keys,
     load_config_catalogs,
     load_settings,
 )
-from pipelines.table_locations import identify_table
+from pipelines.settings.secret_references import SecretReader
 from tests.unit.bridge.push_config.raw_client import PUSH_CONFIG, connect
 
 

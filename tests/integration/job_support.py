@@ -9,10 +9,10 @@ import zstandard
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from pipelines.delta_tables.table_locations import identify_table
 from pipelines.jobs import client_telemetry_to_delta
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
-from pipelines.table_locations import identify_table
+from pipelines.settings.secret_references import SecretReader
 from tests.bench.generated_pushes import java_push
 from tests.integration.topics import make_topic
 from tests.spark.telemetry_records import make_headers

@@ -12,7 +12,7 @@ import signal
 import sys
 
 from pipelines.jobs import client_telemetry_to_delta
-from pipelines.secret_references import SecretReader
+from pipelines.settings.secret_references import SecretReader
 from tests.integration.job_support import make_settings
 from tests.spark.local_session import start_quick_session
 

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from pipelines import replay_results
+from pipelines.command_line import replay_results
 from pipelines.jobs import replay_pushes
 from pipelines.time_ranges import TimeRange, parse_moment
 from tests.integration.job_support import make_settings

@@ -24,13 +24,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines import replay_results  # noqa: E402 - path
+from pipelines.command_line import replay_results  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.jobs import (  # noqa: E402 - path
     client_telemetry_to_delta,
     replay_pushes,
 )
-from pipelines.secret_references import SecretReader  # noqa: E402 - path
+from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
 from pipelines.time_ranges import TimeRange, parse_moment  # noqa: E402 - path
 from tests.integration.bit_comparison import (  # noqa: E402 - path
     find_bit_differences,

@@ -13,8 +13,8 @@ from jwt.algorithms import ECAlgorithm
 
 from pipelines.bridge.sasl.credentials import make_credential
 from pipelines.bridge.server import BridgeServer
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 from tests.certificates import Authority
 
 PASSWORD = "correct horse, bättery=staple"

@@ -10,8 +10,8 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from pipelines.bridge.server import BridgeServer
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 from tests.integration.config_support import read_topic
 from tests.integration.topics import find_partitions
 

@@ -18,8 +18,8 @@ from kio.serial import entity_reader, entity_writer
 
 from pipelines.bridge.server import BridgeServer
 from pipelines.embedded import EmbeddedKafka
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 
 NONE, REFUSED = ErrorCode.none, ErrorCode.throttling_quota_exceeded
 ANSWERS = {71: GetTelemetrySubscriptionsResponse, 72: PushTelemetryResponse}

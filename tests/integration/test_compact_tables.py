@@ -9,11 +9,11 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.compaction import read_partition_files
+from pipelines.delta_tables.compaction import read_partition_files
+from pipelines.delta_tables.table_locations import identify_table
+from pipelines.delta_tables.table_setup import ensure_tables
 from pipelines.jobs import compact_tables
 from pipelines.settings import CONF_PATH, load_settings
-from pipelines.table_locations import identify_table
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import CLIENT_METRICS, CONTRACTS
 from pipelines.time_ranges import TimeRange, midnight
 from tests.integration.test_readme import HASTE

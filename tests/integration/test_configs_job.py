@@ -7,7 +7,6 @@ import sys
 import threading
 import uuid
 
-from pipelines import push_config_command
 from pipelines.client_config_tables import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
@@ -15,6 +14,7 @@ from pipelines.client_config_tables import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
+from pipelines.command_line import push_config_command
 from pipelines.settings import CONF_PATH
 from pipelines.tables import QUARANTINE
 from tests.integration.config_job_support import make_settings, read_table, run_once

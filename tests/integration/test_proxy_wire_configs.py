@@ -8,12 +8,12 @@ import uuid
 import pytest
 
 from pipelines import views
-from pipelines.client_config_views import ENTRIES
 from pipelines.embedded import EmbeddedKafka
 from pipelines.jobs import client_wire_configs_to_delta
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_config_catalogs
+from pipelines.settings.secret_references import SecretReader
 from pipelines.tables import QUARANTINE
+from pipelines.views.client_config_views import ENTRIES
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from tests.integration.bridge_support import running_bridge
 from tests.integration.config_job_support import read_table

@@ -12,9 +12,9 @@ from pipelines.client_config_tables import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from pipelines.commands import parse_words
+from pipelines.command_line.commands import parse_words
+from pipelines.delta_tables.table_setup import ensure_tables
 from pipelines.settings import CONF_PATH, load_settings
-from pipelines.table_setup import ensure_tables
 from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
 from tests.spark.config_rows import JAVA, append, entry, held, instance
 

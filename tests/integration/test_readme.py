@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from pipelines.__main__ import INTERPRETED
+from pipelines.command_line.submit import SHORT_JAVA_OPTIONS
 from pipelines.settings import CONF_PATH
-from pipelines.submit import SHORT_JAVA_OPTIONS
 from tests.spark.class_archive import driver_words
 
 ROOT = CONF_PATH.parent

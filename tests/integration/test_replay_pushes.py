@@ -12,12 +12,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pipelines.__main__ import run_replay
-from pipelines.commands import parse_words
+from pipelines.command_line.commands import parse_words
+from pipelines.delta_tables.table_locations import identify_table
+from pipelines.delta_tables.table_setup import ensure_tables
 from pipelines.errors import MissingTable, NothingToDo
 from pipelines.jobs import replay_pushes
 from pipelines.settings import CONF_PATH
-from pipelines.table_locations import identify_table
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, CONTRACTS
 from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push

@@ -10,9 +10,9 @@ import os
 import shutil
 from pathlib import Path
 
+from pipelines.command_line.submit import find_spark_home
 from pipelines.embedded.cache import cache_key
 from pipelines.settings import CONF_PATH
-from pipelines.submit import find_spark_home
 
 # Resolved: several checkouts may share it.
 CACHE_PATH = (CONF_PATH.parent / ".cache").resolve()

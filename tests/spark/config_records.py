@@ -6,22 +6,22 @@ from datetime import UTC, datetime
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines import sinks
-from pipelines.batch_tables import find_batch_tables
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
-from pipelines.config_batches import BatchWriter
-from pipelines.job_starts import decide_start
+from pipelines.delta_tables.batch_tables import find_batch_tables
+from pipelines.delta_tables.config_batches import BatchWriter
 from pipelines.jobs.client_configs_to_delta import (
     CONTRACTS,
     LEDGER,
     NO_FLOORS,
     make_config_tables,
 )
-from pipelines.kafka_positions import TopicBounds
 from pipelines.settings import (
     load_client_type_keys,
     load_config_catalogs,
     load_settings,
 )
+from pipelines.streaming.job_starts import decide_start
+from pipelines.streaming.kafka_positions import TopicBounds
 from tests.spark.empty_tables import make_tables
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 

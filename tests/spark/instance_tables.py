@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from pipelines.instance_writer import InstanceChanges, find_changes
-from pipelines.known_instances import KnownInstances
+from pipelines.delta_tables.instance_writer import InstanceChanges, find_changes
+from pipelines.delta_tables.known_instances import KnownInstances
 from pipelines.tables import CLIENT_INSTANCES
 from pipelines.transforms.client_instances import PUSH_COLUMNS
 from udfs.client_instances import select_deciding

@@ -11,7 +11,6 @@ from pipelines.client_config_tables import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from pipelines.client_config_views import ENTRIES, TIMELINE
 from pipelines.settings import load_settings
 from pipelines.transforms.client_config_diffs import (
     client_config_diff,
@@ -25,6 +24,7 @@ from pipelines.transforms.client_config_overview import (
     select_value_spread,
     select_who_runs_what,
 )
+from pipelines.views.client_config_views import ENTRIES, TIMELINE
 from tests.spark.config_rows import append, entry, held, hours, instance, span
 from tests.spark.empty_tables import make_tables
 

@@ -5,17 +5,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pipelines import views
-from pipelines.catalog_entries import load_catalog_entries
 from pipelines.client_config_tables import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.client_config_views import ENTRIES, TIMELINE
-from pipelines.config_value_sql import PARSED, TRIMMED
 from pipelines.settings import load_settings
 from pipelines.tables import CLIENT_INSTANCES, CLIENT_PUSHES
+from pipelines.views.catalog_entries import load_catalog_entries
+from pipelines.views.client_config_views import ENTRIES, TIMELINE
+from pipelines.views.config_value_sql import PARSED, TRIMMED
 from tests.spark.config_rows import (
     JAVA,
     TYPED,

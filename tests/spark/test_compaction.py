@@ -7,9 +7,13 @@ import pyarrow.dataset
 import pytest
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.compaction import compact_date, read_clusterings, read_partition_files
-from pipelines.row_replacement import CONFLICTS, Replacement
-from pipelines.table_layouts import layout_of
+from pipelines.delta_tables.compaction import (
+    compact_date,
+    read_clusterings,
+    read_partition_files,
+)
+from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
+from pipelines.delta_tables.table_layouts import layout_of
 from pipelines.tables import create_statement
 from tests.spark.test_row_replacement import (
     CONTRACT,

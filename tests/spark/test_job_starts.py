@@ -4,17 +4,17 @@ import re
 
 import pytest
 
-from pipelines import job_starts
-from pipelines.checkpoint_files import (
+from pipelines.errors import UnsafeStart
+from pipelines.jobs.client_telemetry_to_delta import LEDGER
+from pipelines.settings import load_settings
+from pipelines.streaming import job_starts
+from pipelines.streaming.checkpoint_files import (
     has_planned_batches,
     read_checkpoint_file,
     write_checkpoint_file,
 )
-from pipelines.errors import UnsafeStart
-from pipelines.job_starts import EARLIEST_OFFSET, JobStart, resume_offsets
-from pipelines.jobs.client_telemetry_to_delta import LEDGER
-from pipelines.kafka_positions import TopicBounds
-from pipelines.settings import load_settings
+from pipelines.streaming.job_starts import EARLIEST_OFFSET, JobStart, resume_offsets
+from pipelines.streaming.kafka_positions import TopicBounds
 from pipelines.tables import CONTRACTS
 from tests.spark.empty_tables import make_tables
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.key_places import can_read
-from pipelines.row_changes import POSITION, RowChanges
+from pipelines.delta_tables.key_places import can_read
+from pipelines.delta_tables.row_changes import POSITION, RowChanges
 from pipelines.sinks import Transaction
 from pipelines.table_columns import required
 from pipelines.tables import TableContract, create_statement

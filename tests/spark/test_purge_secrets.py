@@ -8,7 +8,6 @@ from datetime import UTC
 
 import pytest
 
-from pipelines.client_config_settings import SensitiveKeyRuleSettings
 from pipelines.client_config_tables import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIG_HISTORY,
@@ -17,12 +16,13 @@ from pipelines.client_config_tables import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
+from pipelines.delta_tables.table_locations import identify_table
+from pipelines.delta_tables.table_setup import ensure_tables
 from pipelines.errors import MissingTable
 from pipelines.jobs import purge_secrets
 from pipelines.jobs.purge_secrets import SecretsRemain
 from pipelines.settings import load_settings
-from pipelines.table_locations import identify_table
-from pipelines.table_setup import ensure_tables
+from pipelines.settings.client_config_settings import SensitiveKeyRuleSettings
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from tests.spark.config_rows import JAVA, append, entry, held, hours, instance, span
 from tests.spark.empty_tables import make_tables

@@ -16,8 +16,8 @@ from pipelines.client_config_tables import (
     CLIENT_CONFIGS,
     CONFIG_VIOLATIONS,
 )
+from pipelines.delta_tables.table_locations import identify_table
 from pipelines.jobs import purge_secrets
-from pipelines.table_locations import identify_table
 from tests.integration.config_job_support import read_every_byte
 from tests.integration.config_shuffle_run import write_ends
 from tests.spark.config_records import ConfigJob, entry, make_record

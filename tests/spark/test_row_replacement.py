@@ -12,9 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.row_replacement import CONFLICTS, Replacement
+from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
+from pipelines.delta_tables.table_layouts import layout_of
 from pipelines.table_columns import COORDINATES, EVENT_DATE, Column
-from pipelines.table_layouts import layout_of
 from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
 from pipelines.transforms.row_digests import (
     FILE_NAME,

@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
+from pipelines.delta_tables.local_files import LocalFolders
+from pipelines.delta_tables.table_files import NewFile, append_files
 from pipelines.errors import IncompatibleTable
-from pipelines.local_files import LocalFolders
 from pipelines.sinks import Transaction
 from pipelines.table_columns import EVENT_DATE, Column, required
-from pipelines.table_files import NewFile, append_files
 from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
 from udfs.table_files import FileWriter, TableFile, TableLayout
 

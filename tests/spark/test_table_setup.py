@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
+from pipelines.delta_tables.table_locations import has_table, identify_table
+from pipelines.delta_tables.table_setup import ensure_tables
 from pipelines.errors import IncompatibleTable
 from pipelines.settings import load_settings
 from pipelines.table_columns import Column, required
-from pipelines.table_locations import has_table, identify_table
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import (
     CONTRACT_VERSION_PROPERTY,
     CONTRACTS,

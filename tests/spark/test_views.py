@@ -6,8 +6,8 @@ import pytest
 from pyspark.testing import assertDataFrameEqual
 
 from pipelines import views
+from pipelines.delta_tables.table_locations import identify_table
 from pipelines.settings import load_settings
-from pipelines.table_locations import identify_table
 from pipelines.tables import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,

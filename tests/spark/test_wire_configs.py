@@ -5,22 +5,22 @@ from datetime import UTC, datetime
 import pytest
 
 from pipelines import sinks, views
-from pipelines.batch_tables import find_batch_tables
 from pipelines.client_config_tables import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.client_config_views import ENTRIES
+from pipelines.delta_tables.batch_tables import find_batch_tables
+from pipelines.delta_tables.table_layouts import layout_of
+from pipelines.delta_tables.table_locations import identify_table
+from pipelines.delta_tables.table_setup import ensure_tables
+from pipelines.delta_tables.wire_config_batches import WireBatchWriter
 from pipelines.jobs.client_wire_configs_to_delta import CONTRACTS, JOB_NAME
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.table_columns import BODY, SUBSCRIPTION, names
-from pipelines.table_layouts import layout_of
-from pipelines.table_locations import identify_table
-from pipelines.table_setup import ensure_tables
 from pipelines.tables import CLIENT_INSTANCES, QUARANTINE
-from pipelines.wire_config_batches import WireBatchWriter
+from pipelines.views.client_config_views import ENTRIES
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from tests.spark.config_records import HEADERS, RECORD_DDL
 from tests.spark.config_rows import append, held, hours, instance

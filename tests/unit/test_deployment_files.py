@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import commands
+from pipelines.command_line import commands
 from pipelines.settings import CONF_PATH, load_settings
 
 ROOT = CONF_PATH.parent

@@ -20,10 +20,10 @@ from pipelines.bridge.logs import describe_exception
 from pipelines.bridge.publisher import Publisher
 from pipelines.bridge.security_files import SecurityFiles
 from pipelines.errors import MissingService
-from pipelines.secret_references import SecretReader
 from pipelines.sensitive_rules import make_sensitive_key_rules
-from pipelines.setting_records import Settings
-from pipelines.settings import load_config_catalogs
+from pipelines.settings.loading import load_config_catalogs
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
 
 from .broker_list import read_brokers
 from .brokers import Brokers

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from pipelines.bridge.principal_rules import InvalidRule, PrincipalRules
 from pipelines.errors import InvalidSetting
-from pipelines.kafka_connection import publisher_config
-from pipelines.listener_records import ListenerSettings
-from pipelines.proxy_settings import ProxySettings
-from pipelines.secret_references import SecretReader
-from pipelines.setting_keys import MAX_INT32, MAX_PORT
-from pipelines.setting_records import KafkaSettings, Settings
+from pipelines.settings.keys import MAX_INT32, MAX_PORT
+from pipelines.settings.listener_records import ListenerSettings
+from pipelines.settings.proxy_settings import ProxySettings
+from pipelines.settings.records import KafkaSettings, Settings
+from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.kafka_connection import publisher_config
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - refused, not bound

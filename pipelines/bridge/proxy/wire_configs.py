@@ -14,7 +14,7 @@ from pipelines.bridge.protocol.wire_configs import FETCH, PRODUCE, WIRE_REQUESTS
 from pipelines.bridge.records import PushIds
 from pipelines.bridge.telemetry_handlers import Publish
 from pipelines.bridge.wire_config_records import make_wire_config_record
-from pipelines.setting_records import Settings
+from pipelines.settings.records import Settings
 from udfs.sensitive_keys import SensitiveKeyRules
 
 from .line import Care

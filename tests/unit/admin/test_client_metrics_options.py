@@ -10,7 +10,7 @@ from pipelines.admin.client_metrics_options import (
     check,
 )
 from pipelines.bridge.subscriptions import SELECTORS
-from pipelines.commands import parse_words
+from pipelines.command_line.commands import parse_words
 
 
 def given(*words):

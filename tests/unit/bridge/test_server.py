@@ -8,8 +8,8 @@ from pipelines.bridge.listening import advertised_node, plan_listeners
 from pipelines.bridge.server import BridgeServer, run_bridge
 from pipelines.bridge.topics import ensure_topics
 from pipelines.errors import InvalidSetting, MissingService
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 
 SECRETS = SecretReader(environ={})
 

@@ -10,7 +10,7 @@ from pipelines.bridge.subscriptions import (
     parse_subscription,
 )
 from pipelines.errors import InvalidSetting
-from pipelines.setting_records import SubscriptionSettings
+from pipelines.settings.records import SubscriptionSettings
 
 
 def refused(name="s", **properties):

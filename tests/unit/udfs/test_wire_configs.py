@@ -8,10 +8,10 @@ import pytest
 
 from pipelines.bridge.client_identity import ClientIdentity
 from pipelines.bridge.wire_config_records import make_wire_config_record
+from pipelines.delta_tables.table_layouts import layout_of
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.table_columns import BODY, SUBSCRIPTION, names
-from pipelines.table_layouts import layout_of
 from pipelines.tables import QUARANTINE
 from udfs.envelopes import RECORD_SCHEMA
 from udfs.sensitive_key_rules import DROP, REDACT, SensitiveKeyRule

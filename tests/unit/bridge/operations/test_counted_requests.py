@@ -12,8 +12,8 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.server import BridgeServer
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 from tests.unit.bridge.request_reader import RequestReader
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")

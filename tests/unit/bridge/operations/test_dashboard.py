@@ -13,8 +13,8 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
 from pipelines.bridge.server import BridgeServer
-from pipelines.secret_references import SecretReader
 from pipelines.settings import CONF_PATH, load_settings
+from pipelines.settings.secret_references import SecretReader
 
 DASHBOARD = json.loads((CONF_PATH / "grafana" / "bridge.json").read_text())
 METRIC = re.compile(r"\b((?:kafka|process)_[a-z0-9_]+)")

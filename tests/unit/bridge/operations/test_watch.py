@@ -8,8 +8,8 @@ import pytest
 
 from pipelines.bridge.server import BridgeServer, run_bridge
 from pipelines.errors import MissingService
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 
 SECRETS = SecretReader(environ={})
 

@@ -10,9 +10,9 @@ from pipelines.bridge.proxy import wire_configs
 from pipelines.bridge.proxy.part import ProxyPart
 from pipelines.bridge.proxy.wire_configs import WireConfigs, WireOutlet
 from pipelines.bridge.records import PushIds
-from pipelines.secret_references import SecretReader
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.secret_references import SecretReader
 from tests.unit.bridge.proxy.test_wire_watch import make_produce
 
 SETTINGS = load_settings("base", ["proxy.wire_configs=true"])

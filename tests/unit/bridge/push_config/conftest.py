@@ -8,8 +8,8 @@ import pytest
 from pipelines.bridge.listening import bind_listener
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.server import BridgeServer
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 from tests.unit.bridge.push_config.raw_client import connect
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")

@@ -5,8 +5,8 @@ import pytest
 from pipelines.bridge.policy_loading import load_policy
 from pipelines.bridge.server import BridgeServer
 from pipelines.errors import InvalidSetting
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 
 MODULE = "tests.unit.bridge.push_config.policies"
 

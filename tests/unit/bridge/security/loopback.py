@@ -15,8 +15,8 @@ from kio.serial import entity_reader, entity_writer
 
 from pipelines.bridge.listening import advertised_node, bind_all
 from pipelines.bridge.server import BridgeServer
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 
 SUBSCRIPTION = 'subscriptions=[{name="s",metrics=["*"],interval_ms=100,match=[]}]'
 PASSWORD = "pencil"

@@ -8,8 +8,8 @@ from jwt.algorithms import ECAlgorithm
 from pipelines.bridge.listening import plan_listeners
 from pipelines.bridge.sasl.credentials import make_credential
 from pipelines.bridge.security_files import SecurityFiles
-from pipelines.secret_references import SecretReader
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 from tests.certificates import Authority
 
 NO_SECRETS = SecretReader(environ={})

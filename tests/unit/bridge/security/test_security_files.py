@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from pipelines.errors import InvalidSetting, MissingService, UnresolvedSecret
-from pipelines.secret_references import SecretReader
+from pipelines.settings.secret_references import SecretReader
 
 from .secured_site import Site, write_keys, write_user
 

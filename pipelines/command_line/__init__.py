@@ -1,0 +1,1 @@
+"""The commands: their arguments, what they ask and what they print."""

@@ -1,0 +1,109 @@
+"""What a command and its options are, and the options that several commands share."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Any
+
+from pipelines.settings.loading import list_environments
+from pipelines.time_ranges import parse_date, parse_moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option or word of a command."""
+
+    name: str
+    takes_value: bool = True
+    arguments: dict[str, Any]
+    """What argparse is told about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command."""
+
+    name: str
+    help: str
+    options: tuple[Option, ...]
+    takes_spark_options: bool = False
+    """Whether words that are not its own go to spark-submit."""
+    is_kafka_tool: bool = False
+    """Whether it answers a wrong option as Apache Kafka's own tools do."""
+
+    def words_of(self, arguments: argparse.Namespace) -> list[str]:
+        """Return words that parse to these arguments; options only."""
+        words: list[str] = []
+        for one in self.options:
+            destination = one.arguments.get("dest", one.name.strip("-"))
+            value = getattr(arguments, destination.replace("-", "_"))
+            if one.takes_value:
+                values = value if isinstance(value, list) else [value]
+                words += [
+                    word
+                    for given in values
+                    if given is not None
+                    for word in (one.name, _text_of(given))
+                ]
+            elif value:
+                words.append(one.name)
+        return words
+
+    @property
+    def own_options(self) -> dict[str, bool]:
+        """Return option to whether it takes a value, --help included."""
+        named = {o.name: o.takes_value for o in self.options if o.name.startswith("-")}
+        return named | {"--help": False, "-h": False}
+
+
+def option(name: str, help_text: str, **arguments: Any) -> Option:
+    """Describe an option that takes a value."""
+    return Option(name=name, arguments={"help": help_text, **arguments})
+
+
+def flag(name: str, help_text: str) -> Option:
+    """Describe an option that takes none."""
+    return Option(
+        name=name,
+        takes_value=False,
+        arguments={"help": help_text, "action": "store_true"},
+    )
+
+
+def _text_of(value: Any) -> str:
+    if not isinstance(value, datetime):
+        return str(value)
+    # Of midnight its date, which is a moment as well.
+    is_midnight = value.time() == time.min
+    return value.date().isoformat() if is_midnight else value.isoformat()
+
+
+def _as_argument(parse: Callable[[str], datetime], what: str) -> Callable[[str], Any]:
+    """Return a parser whose ValueError argparse tells in our words."""
+
+    def convert(text: str) -> datetime:
+        try:
+            return parse(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+
+    return convert
+
+
+DATE = _as_argument(parse_date, "a date, such as 2026-03-01")
+MOMENT = _as_argument(parse_moment, "a date or a time, such as 2026-03-01T06:00")
+
+ENV = option(
+    "--env",
+    f"environment, a file of conf/: {', '.join(list_environments())} (default: local)",
+    default="local",
+    metavar="NAME",
+)
+SET = option(
+    "--set",
+    "override one key, as section.key=value; may be repeated",
+    default=[],
+    action="append",
+    metavar="KEY=VALUE",
+)

@@ -1,0 +1,58 @@
+"""What a replay of pushes found, and how it is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.time_ranges import TimeRange
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What a table holds otherwise than the decoder gives."""
+
+    pushes: int = 0
+    stored_rows: int = 0
+    """Rows of these pushes in the table."""
+    fresh_rows: int = 0
+    """Rows of these pushes from the decoder."""
+
+    def __add__(self, other: "Differences") -> "Differences":
+        """Return the sum of two parts."""
+        return Differences(
+            self.pushes + other.pushes,
+            self.stored_rows + other.stored_rows,
+            self.fresh_rows + other.fresh_rows,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayResult:
+    """What a replay found, and put right unless it was a dry run."""
+
+    pushes: int
+    """In the range, those without a body included."""
+    differences: Mapping[str, Differences]
+    """Table name to the sum over all parts."""
+
+
+def describe(differences: Mapping[str, Differences]) -> str:
+    """Say in one line in which tables how many pushes differ."""
+    parts = [
+        f"{name}: {found.pushes} differ ({found.stored_rows} rows, "
+        f"decoded {found.fresh_rows})"
+        for name, found in differences.items()
+        if found.pushes
+    ]
+    return "; ".join(parts) or "nothing differs"
+
+
+def format_result(result: ReplayResult, span: TimeRange, *, is_dry_run: bool) -> str:
+    """Return what is printed in the end, one line a table."""
+    what = "differ" if is_dry_run else "differed and were replaced"
+    lines = [f"{span}: {result.pushes} pushes"]
+    lines += [
+        f"{name}: {found.pushes} {what}; {found.stored_rows} rows in the table, "
+        f"{found.fresh_rows} decoded"
+        for name, found in result.differences.items()
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Where the Delta tables are, and how their files and rows change."""

@@ -1,0 +1,217 @@
+"""What becomes of a micro-batch of pushed configurations.
+
+It writes config_violations, quarantine, config_defaults, client_configs,
+client_config_history and, last, the ledger client_config_pushes. All but the first two
+follow from the pushes of the ledger and the batch together, so that what was written by
+an attempt that was cut off is found right by the next one, or made right.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines import sinks
+from pipelines.client_config_tables import (
+    CLIENT_CONFIG_HISTORY,
+    CLIENT_CONFIG_PUSHES,
+    CLIENT_CONFIGS,
+    CONFIG_DEFAULTS,
+    CONFIG_VIOLATIONS,
+)
+from pipelines.settings.records import TableSettings
+from pipelines.tables import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE
+from pipelines.transforms import client_configs, config_defaults, config_history
+from pipelines.transforms.quarantine import DECODED
+from udfs.spark_configs import (
+    DEFAULT_SCHEMA,
+    ConfigTables,
+    KnownDefaults,
+    encode_config_files,
+    make_known_defaults,
+    select_histories,
+    with_statuses,
+)
+
+from .batch_files import read_batch_files, select_pushes, without_pushes
+from .batch_tables import BatchTables
+from .row_changes import POSITION
+from .table_locations import has_table, identify_table
+
+_CHANGED_KEYS = (
+    "client_software_name STRING, client_software_version STRING, client_type STRING, "
+    "config_keys ARRAY<STRING>"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchWriter:
+    """Writes micro-batches; what it needs beside them stays the same for a query."""
+
+    settings: TableSettings
+    tables: BatchTables
+    layouts: ConfigTables
+    has_references: bool
+    """Whether client_configs holds known defaults without their values."""
+    note_counts: Callable[..., None]
+    """As BatchListener.note_counts."""
+
+    def write(self, records: DataFrame, batch_id: int) -> None:
+        """Write one micro-batch to every table, the ledger last."""
+        transaction = sinks.Transaction(
+            query_id=sinks.read_query_id(records), batch_id=batch_id
+        )
+        # A task makes at least one file a table, so there are no more than cores.
+        tasks = records.sparkSession.sparkContext.defaultParallelism
+        encoded = records.coalesce(tasks).transform(
+            encode_config_files, self.layouts, client_configs.PUSH_COLUMNS
+        )
+        # Kafka is read and bodies are decoded once; each write takes what it needs.
+        with sinks.persisted(encoded):
+            batch = read_batch_files(encoded.transform(without_pushes))
+            self.tables.append(batch, CONFIG_VIOLATIONS, transaction)
+            self.tables.append(batch, QUARANTINE, transaction)
+            self._merge(encoded.transform(select_pushes), transaction)
+            self.tables.append(batch, CLIENT_CONFIG_PUSHES, transaction)
+            self.note_counts(
+                batch_id,
+                rows=batch.count_rows(CLIENT_CONFIG_PUSHES.name),
+                quarantined=batch.count_rows(QUARANTINE.name),
+            )
+            self.tables.observer("before commit", batch.records)
+
+    def _merge(self, pushes: DataFrame, transaction: sinks.Transaction) -> None:
+        """Write what follows from the pushes whose bodies were read."""
+        ledger = self.tables.read(pushes.sparkSession, CLIENT_CONFIG_PUSHES)
+        usable = ledger.where(F.col("decode_status") == DECODED)
+        known = usable.select(*client_configs.PUSH_COLUMNS)
+        changed = self._merge_defaults(pushes, known, transaction)
+        all_new = self._merge_configs(pushes, known, changed, transaction)
+        self._merge_history(pushes, known, transaction, all_new=all_new)
+
+    def _merge_defaults(
+        self, pushes: DataFrame, ledger: DataFrame, transaction: sinks.Transaction
+    ) -> Sequence[Row]:
+        """Merge what the pushes tell of defaults; return the keys that changed."""
+        session, contract = pushes.sparkSession, CONFIG_DEFAULTS
+        changes = self.tables.begin(session, contract, transaction)
+        is_first = transaction.batch_id == 0
+        told_by = pushes.unionByName(ledger) if is_first else pushes
+        told = told_by.transform(config_defaults.summarise_told_defaults)
+        if changes.is_committed:
+            # What they changed then is not known any more.
+            return told.transform(config_defaults.select_changed_keys).collect()
+        compare = (
+            config_defaults.replace_defaults
+            if is_first
+            else config_defaults.add_to_defaults
+        )
+        with sinks.persisted(told.transform(compare, changes.read())) as rows:
+            changed = rows.where("is_changed")
+            keys = changed.transform(config_defaults.select_changed_keys).collect()
+            self.tables.commit(changes, contract, rows, rows.count(), is_gone="is_gone")
+        return keys
+
+    def _merge_configs(
+        self,
+        pushes: DataFrame,
+        ledger: DataFrame,
+        changed: Sequence[Row],
+        transaction: sinks.Transaction,
+    ) -> bool:
+        """Merge the newest pushes; return whether all client instances are new."""
+        changes = self.tables.begin(pushes.sparkSession, CLIENT_CONFIGS, transaction)
+        table = changes.read()
+        newest = pushes.transform(client_configs.filter_newest)
+        known = changes.find(newest)
+        with sinks.persisted(
+            newest.transform(client_configs.with_known_push, known)
+        ) as newest:
+            counts = newest.transform(client_configs.count_kinds).collect()[0]
+            newer = newest.where("is_newer").drop("is_newer", "is_same")
+            same = newest.where("is_same").select(*client_configs.PUSH_COLUMNS)
+            if changed:
+                keys = pushes.sparkSession.createDataFrame(list(changed), _CHANGED_KEYS)
+                looked_at = newest.where("is_newer OR is_same")
+                concerned = table.transform(
+                    client_configs.filter_concerned, keys, looked_at
+                )
+                again = ledger.transform(client_configs.filter_pushes, concerned)
+                same = same.unionByName(again)
+            is_same = bool(changed) or counts["is_same"] > 0
+            defaults = self._read_defaults(newer.drop(POSITION).unionByName(same))
+            rows = self._describe(newer, defaults)
+            if is_same:
+                again = self._describe(same, defaults)
+                rows = rows.unionByName(
+                    again.transform(client_configs.filter_told_otherwise, table)
+                )
+            with sinks.persisted(rows) as kept:
+                self.tables.commit(changes, CLIENT_CONFIGS, kept, kept.count())
+        return not counts["is_known"]
+
+    def _describe(self, pushes: DataFrame, defaults: KnownDefaults) -> DataFrame:
+        described = pushes.transform(
+            with_statuses,
+            self.layouts.rules,
+            defaults,
+            has_references=self.has_references,
+        )
+        return described.transform(client_configs.select_configs)
+
+    def _read_defaults(self, pushes: DataFrame) -> KnownDefaults:
+        known = self.tables.read(pushes.sparkSession, CONFIG_DEFAULTS)
+        of_pushes = known.transform(config_defaults.filter_places, pushes)
+        return make_known_defaults(of_pushes.select(*DEFAULT_SCHEMA.names).toArrow())
+
+    def _merge_history(
+        self,
+        pushes: DataFrame,
+        ledger: DataFrame,
+        transaction: sinks.Transaction,
+        *,
+        all_new: bool,
+    ) -> None:
+        """Merge the history of the logical clients that the pushes concern."""
+        columns = config_history.PUSH_COLUMNS
+        new, old = pushes.select(*columns), ledger.select(*columns)
+        clients = config_history.select_clients(new, None if all_new else old)
+        changes = self.tables.begin(
+            pushes.sparkSession, CLIENT_CONFIG_HISTORY, transaction
+        )
+        table = changes.read()
+        with (
+            sinks.persisted(clients) as clients,
+            sinks.persisted(
+                config_history.select_turns(new.unionByName(old), clients)
+            ) as turns,
+        ):
+            holdings = config_history.select_holdings(turns, self._find_ends(turns))
+            made = holdings.transform(select_histories)
+            differing = config_history.compare_histories(made, table, clients)
+            with sinks.persisted(differing) as rows:
+                self.tables.commit(
+                    changes,
+                    CLIENT_CONFIG_HISTORY,
+                    rows,
+                    rows.count(),
+                    is_gone="is_gone",
+                )
+
+    def _find_ends(self, turns: DataFrame) -> DataFrame | None:
+        """Return which instances have ended, as far as telemetry is there to tell."""
+        session = turns.sparkSession
+        names = [
+            identify_table(session, self.settings, contract)
+            for contract in (CLIENT_INSTANCES, CLIENT_PUSHES)
+        ]
+        if not all(has_table(session, name) for name in names):
+            return None
+        replaced = turns.transform(config_history.filter_replaced)
+        oldest = F.min(F.unix_micros("received_at"))
+        oldest_us = replaced.agg(oldest).collect()[0][0]
+        if oldest_us is None:
+            return None
+        instances, pushes = (session.table(name) for name in names)
+        return config_history.select_ends(replaced, instances, pushes, oldest_us)

@@ -1,0 +1,142 @@
+"""Replaces, deletes and adds single rows of a table in one commit, where they stand.
+
+A MERGE looks for its rows twice, by a join of the whole table with what is new: to find
+the files, and to write them. Who has compared the rows with the table knows already in
+which file and at which place the old ones are. So a `RowChanges` marks those places in
+deletion vectors, adds a file with the new rows, and copies no row. The keys of the
+table are read once.
+"""
+
+import json
+import time
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
+
+from pipelines.errors import IncompatibleTable
+from pipelines.sinks import Transaction
+from pipelines.tables import TableContract
+
+from .deletion_vectors import FILE_PATH, ROW_INDEX, mark_rows
+from .delta_transactions import (
+    MILLISECOND_NS,
+    as_scala,
+    parse_actions,
+    read_transaction,
+    start_transaction,
+    streaming_update,
+)
+from .key_places import can_read, find_rows
+
+POSITION = "position"
+"""Where a row is: a struct of file_path and row_index; null for one that is new."""
+_ENABLED = "delta.enableDeletionVectors"
+
+
+class RowChanges:
+    """One table as it is now, and one commit upon that, by one micro-batch."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        contract: TableContract,
+        location: str,
+        transaction: Transaction,
+    ) -> None:
+        """Take the newest version of a table.
+
+        Args:
+            spark: Any session of the job.
+            contract: What the table promises; it has deletion vectors.
+            location: Folder of the table.
+            transaction: The micro-batch; Delta keeps the newest one with the table.
+        Raises: IncompatibleTable where the table's deletion vectors were turned off.
+        """
+        self._spark = spark
+        self._contract = contract
+        self._location = location
+        self._transaction = transaction
+        self._jvm, self._started = start_transaction(spark, location)
+        self._snapshot = self._started.snapshot()
+        self._app_id = transaction.merge_app_id(contract)
+        self.is_committed = (
+            read_transaction(self._started, self._app_id) >= transaction.batch_id
+        )
+        """Whether the table has the micro-batch already."""
+        metadata = json.loads(self._started.metadata().json())["metaData"]
+        if metadata.get("configuration", {}).get(_ENABLED) != "true":
+            raise IncompatibleTable(
+                f"table {contract.name} at {location}: the job marks rows in deletion "
+                f"vectors; set {_ENABLED} to true"
+            )
+
+    def read(self) -> DataFrame:
+        """Return the table at this version, with POSITION."""
+        version = self._snapshot.version()
+        rows = (
+            self._spark.read.format("delta")
+            .option("versionAsOf", version)
+            .load(self._location)
+        )
+        place = F.struct("_metadata.file_path", "_metadata.row_index")
+        return rows.select("*", place.alias(POSITION))
+
+    def find(self, rows: DataFrame) -> DataFrame:
+        """Return the rows of the table with the merge keys of some others.
+
+        Args:
+            rows: The merge key, one column, each once, and the columns by which the
+                contract says what is newest; some ten thousand.
+        Returns: The merge key, those columns and POSITION. They are read here where
+            that can be, and else by a join with the whole table.
+        Nulls: As in key_places.find_rows.
+        """
+        (key,), order = self._contract.merge_key, self._contract.newest_by
+        if not can_read(self._snapshot):
+            keys = F.broadcast(rows.select(key))
+            # The small side is sent to the table, whose key is read once.
+            narrow = self.read().select(key, *order, POSITION)
+            return narrow.join(keys, key, "left_semi")
+        wanted = rows.select(key, *order).toArrow()
+        found = find_rows(self._jvm, self._snapshot, wanted)
+        if found is None:
+            return self.read().select(key, *order, POSITION).limit(0)
+        place = F.struct(FILE_PATH, ROW_INDEX).alias(POSITION)
+        frame = self._spark.createDataFrame(found)
+        return F.broadcast(frame.select(key, *order, place))
+
+    def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
+        """Put rows in the places of old ones, or beside them, once.
+
+        Args:
+            rows: The contract's columns and POSITION, that of the row with their merge
+                key in read(), if there is one; kept, for they are read twice.
+            is_gone: Name of a column of rows: whether nothing comes in its place.
+        Raises: Delta's exceptions where others have changed the same files meanwhile.
+        """
+        if self.is_committed:
+            return
+        new = rows if is_gone is None else rows.where(~F.col(is_gone))
+        marked = rows.where(F.col(POSITION).isNotNull()).select(f"{POSITION}.*")
+        vectors = mark_rows(self._jvm, self._snapshot, marked.toArrow())
+        actions = self._jvm.java.util.ArrayList()
+        for action in (self._name_transaction(), *vectors):
+            actions.add(action)
+        written = new.select(*self._contract.column_names).coalesce(1)
+        assert isinstance(written, JvmDataFrame)  # noqa: S101 - the job has no Connect
+        added = self._started.writeFiles(written._jdf)  # noqa: SLF001 - as in start_transaction
+        named = self._transaction
+        self._started.commit(
+            added.concat(as_scala(self._jvm, actions)),
+            streaming_update(self._jvm, named.query_id, named.batch_id),
+        )
+
+    def _name_transaction(self) -> Any:  # noqa: ANN401 - an action
+        seen = {
+            "appId": self._app_id,
+            "version": self._transaction.batch_id,
+            "lastUpdated": time.time_ns() // MILLISECOND_NS,
+        }
+        return parse_actions(self._jvm, [{"txn": seen}]).get(0)

@@ -1,0 +1,196 @@
+"""Commits data files that the job has written itself to a Delta table, once.
+
+Spark's writer would make a row of each point and a column of each row again. The files
+are made by `udfs.table_files`, and stored by the workers or, from their bytes, here by
+Hadoop. They enter the table by a transaction of Delta's own: it finds conflicts, skips
+a micro-batch that the table has, and writes checkpoints. What Delta's
+writer does beyond that (constraints, generated columns, mapped columns) it cannot do
+for these files, so a table that wants it is refused.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from pipelines.errors import IncompatibleTable
+from pipelines.sinks import Transaction
+from pipelines.tables import TableContract
+
+from .delta_transactions import (
+    MILLISECOND_NS,
+    parse_actions,
+    read_transaction,
+    start_transaction,
+    streaming_update,
+)
+from .local_files import name_file
+from .table_locations import open_path
+
+_UNKNOWN_TO_US = (
+    "delta.constraints.",
+    "delta.columnMapping.mode",
+    "delta.enableIcebergCompatV",
+)
+"""Table properties, by their beginnings, of what only Delta's writer can do."""
+_UNKNOWN_IN_SCHEMA = (
+    "delta.generationExpression",
+    "delta.identity.",
+    "delta.invariants",
+    "CURRENT_DEFAULT",
+)
+"""The same in the metadata of columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFile:
+    """One file on its way into a table."""
+
+    event_date: date
+    """Its partition."""
+    statistics: str
+    """JSON, as an add action has it."""
+    size: int
+    """Bytes."""
+    path: str | None
+    """Below the folder of the table, where it is stored already."""
+    content: bytes | None
+    """Parquet, where it is not."""
+
+
+def read_file(row: Row) -> NewFile:
+    """Return a file from a row that names all of these."""
+    return NewFile(
+        event_date=row["event_date"],
+        statistics=row["statistics"],
+        size=row["size"],
+        path=row["path"],
+        content=None if row["content"] is None else bytes(row["content"]),
+    )
+
+
+EncodeRows = Callable[[DataFrame], DataFrame]
+"""Makes files of rows of a table; columns event_date, content and statistics."""
+
+
+def append_files(
+    spark: SparkSession,
+    contract: TableContract,
+    location: str,
+    files: Iterable[NewFile],
+    transaction: Transaction,
+) -> None:
+    """Append the files of a micro-batch to a table, unless it has them already.
+
+    Args:
+        spark: Any session of the job.
+        contract: What the table promises; it is partitioned by event_date.
+        location: Folder of the table.
+        files: Read once, one at a time.
+        transaction: The micro-batch; Delta keeps the newest one with the table.
+    Raises: IncompatibleTable where the table asks for what these files cannot have.
+    """
+    jvm, started = start_transaction(spark, location)
+    app_id, version = transaction.app_id(contract, "append"), transaction.batch_id
+    if read_transaction(started, app_id) >= version:
+        _discard(spark, location, files)
+        return
+    try:
+        check_writable(contract, location, started.metadata().json())
+    except IncompatibleTable:
+        _discard(spark, location, files)
+        raise
+    now_ms = time.time_ns() // MILLISECOND_NS
+    seen = {"appId": app_id, "version": version, "lastUpdated": now_ms}
+    actions: list[dict[str, object]] = [{"txn": seen}]
+    actions += [store_file(spark, contract, location, file) for file in files]
+    started.commit(
+        jvm.org.apache.spark.api.python.PythonUtils.toSeq(parse_actions(jvm, actions)),
+        streaming_update(jvm, transaction.query_id, transaction.batch_id),
+    )
+
+
+def _discard(spark: SparkSession, location: str, files: Iterable[NewFile]) -> None:
+    """Delete stored files that do not enter the table."""
+    for file in files:
+        if file.path is not None:
+            file_system, path = open_path(spark, f"{location}/{file.path}")
+            file_system.delete(path, False)
+
+
+def check_writable(contract: TableContract, location: str, metadata: str) -> None:
+    """Refuse a table whose writers must do more than write its columns."""
+    stated = json.loads(metadata)["metaData"]
+    properties = stated.get("configuration", {})
+    found = [
+        name
+        for name, value in properties.items()
+        if name.startswith(_UNKNOWN_TO_US) and value not in {"none", "false"}
+    ]
+    columns = json.loads(stated["schemaString"])["fields"]
+    found += [
+        f"{key} of {column['name']}"
+        for column in columns
+        for key in column.get("metadata", {})
+        if key.startswith(_UNKNOWN_IN_SCHEMA)
+    ]
+    if found:
+        raise IncompatibleTable(
+            f"table {contract.name} at {location}: the job writes its files itself and "
+            f"cannot heed {found[0]}; take it away"
+        )
+
+
+def store_files(
+    spark: SparkSession, contract: TableContract, location: str, encoded: DataFrame
+) -> list[dict[str, Any]]:
+    """Write the files of an EncodeRows into the table's folder.
+
+    Returns: The actions that add them.
+    """
+    kept = encoded.persist(StorageLevel.DISK_ONLY)
+    try:
+        kept.count()  # all at once; they are fetched one by one
+        return [
+            store_file(spark, contract, location, read_file(row))
+            for row in kept.toLocalIterator()
+        ]
+    finally:
+        kept.unpersist()
+
+
+def store_file(
+    spark: SparkSession, contract: TableContract, location: str, file: NewFile
+) -> dict[str, Any]:
+    """See that a file is in the table's folder; return the action that adds it.
+
+    Args:
+        spark: Any session of the job.
+        contract: What the table promises; it is partitioned by event_date.
+        location: Folder of the table.
+        file: Stored already, or its content.
+    """
+    partition = contract.partition_by[0]
+    relative = file.path or name_file(partition, file.event_date)
+    if file.content is not None:
+        file_system, path = open_path(spark, f"{location}/{relative}")
+        stream = file_system.create(path, False)
+        try:
+            stream.write(file.content)
+        finally:
+            stream.close()
+    return {
+        "add": {
+            "path": relative,
+            "partitionValues": {partition: file.event_date.isoformat()},
+            "size": file.size,
+            "modificationTime": time.time_ns() // MILLISECOND_NS,
+            "dataChange": True,
+            "stats": file.statistics,
+        }
+    }

@@ -1,0 +1,58 @@
+"""What becomes of a micro-batch of configurations seen on the wire.
+
+It writes quarantine and, last, client_wire_configs, which is the ledger as well: the
+newest record of a client is in all of its rows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from pipelines import sinks
+from pipelines.tables import QUARANTINE
+from pipelines.transforms import wire_configs
+from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
+from udfs.spark_configs import WireTables, encode_wire_config_files
+
+from .batch_files import read_batch_files, select_pushes, without_pushes
+from .batch_tables import BatchTables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireBatchWriter:
+    """Writes micro-batches; what it needs beside them stays the same for a query."""
+
+    tables: BatchTables
+    layouts: WireTables
+    note_counts: Callable[..., None]
+    """As BatchListener.note_counts."""
+
+    def write(self, records: DataFrame, batch_id: int) -> None:
+        """Write one micro-batch, the ledger last."""
+        transaction = sinks.Transaction(
+            query_id=sinks.read_query_id(records), batch_id=batch_id
+        )
+        tasks = records.sparkSession.sparkContext.defaultParallelism
+        encoded = records.coalesce(tasks).transform(
+            encode_wire_config_files, self.layouts, wire_configs.ENTRY_COLUMNS
+        )
+        with sinks.persisted(encoded):
+            batch = read_batch_files(encoded.transform(without_pushes))
+            self.tables.append(batch, QUARANTINE, transaction)
+            rows = self._merge(encoded.transform(select_pushes), transaction)
+            self.note_counts(
+                batch_id, rows=rows, quarantined=batch.count_rows(QUARANTINE.name)
+            )
+            self.tables.observer("before commit", batch.records)
+
+    def _merge(self, entries: DataFrame, transaction: sinks.Transaction) -> int:
+        """Merge the newest entries; return how many there were."""
+        contract = CLIENT_WIRE_CONFIGS
+        changes = self.tables.begin(entries.sparkSession, contract, transaction)
+        newest = entries.transform(wire_configs.filter_newest)
+        newer = newest.transform(wire_configs.filter_newer, changes.read())
+        with sinks.persisted(newer) as rows:
+            count = rows.count()
+            self.tables.commit(changes, contract, rows, count)
+        return count

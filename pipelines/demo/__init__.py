@@ -1,0 +1,1 @@
+"""One machine, a cluster of its own, some clients: what the product shows."""

@@ -1,0 +1,132 @@
+"""Real Kafka clients for the demo: they exchange records, through the proxy."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+# The one line that an application changes to have its configuration seen.
+from pipelines.clients import Consumer, Producer
+from pipelines.errors import MissingService
+
+PRODUCER = "producer"
+CONSUMER = "consumer"
+_PRODUCER_NAMES = ("orders", "payments", "clickstream", "inventory", "audit")
+_CONSUMER_NAMES = ("billing", "shipping", "search-index", "fraud", "reports")
+_GROUPS = ("back-office", "analytics")
+_POLL_S = 0.2
+_TOPIC = "demo"
+_TOPIC_S = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoClient:
+    """One client that the demo starts."""
+
+    client_id: str
+    client_type: str
+    group_id: str | None = None
+
+
+def plan_clients(count: int) -> list[DemoClient]:
+    """Name `count` clients, half producers and half consumers in two groups."""
+    planned = []
+    for index in range(count):
+        place, is_consumer = divmod(index, 2)
+        names = _CONSUMER_NAMES if is_consumer else _PRODUCER_NAMES
+        turn, which = divmod(place, len(names))
+        client_id = f"{names[which]}-{turn + 1}"
+        planned.append(
+            DemoClient(
+                client_id=client_id,
+                client_type=CONSUMER if is_consumer else PRODUCER,
+                group_id=_GROUPS[place % len(_GROUPS)] if is_consumer else None,
+            )
+        )
+    return planned
+
+
+def create_topic(bootstrap_servers: str) -> None:
+    """Create the topic that the clients write and read.
+
+    Raises: MissingService where the cluster does not answer or refuses.
+    """
+    # It is no client of the demo's, so nothing is said of it.
+    config: dict[str, str | int | float | bool] = {
+        "bootstrap.servers": bootstrap_servers,
+        "enable.metrics.push": False,
+    }
+    admin = AdminClient(config, logger=_make_quiet())
+    try:
+        admin.create_topics([NewTopic(_TOPIC, len(_GROUPS), 1)])[_TOPIC].result(
+            _TOPIC_S
+        )
+    except KafkaException as error:
+        raise MissingService(
+            f"Kafka at {bootstrap_servers}: no topic {_TOPIC}: {error.args[0].str()}"
+        ) from None
+
+
+@contextmanager
+def running_clients(
+    clients: list[DemoClient], bootstrap_servers: str
+) -> Iterator[None]:
+    """Keep the clients connected until the block ends, then close them."""
+    stop = threading.Event()
+    threads = [
+        threading.Thread(
+            target=_run_client, args=(client, bootstrap_servers, stop), daemon=True
+        )
+        for client in clients
+    ]
+    with ExitStack() as stack:
+        for thread in threads:
+            thread.start()
+            stack.callback(thread.join)
+        stack.callback(stop.set)
+        yield
+
+
+def _make_quiet() -> logging.Logger:
+    quiet = logging.getLogger(f"{__name__}.librdkafka")
+    quiet.setLevel(logging.CRITICAL)
+    return quiet
+
+
+def _run_client(
+    client: DemoClient, bootstrap_servers: str, stop: threading.Event
+) -> None:
+    config = {
+        "bootstrap.servers": bootstrap_servers,
+        "client.id": client.client_id,
+        "logger": _make_quiet(),
+        "error_cb": _expect_error,
+    }
+    if client.client_type == PRODUCER:
+        _produce(Producer({**config, "linger.ms": 50}), client, stop)
+        return
+    consumer = Consumer(
+        {**config, "group.id": client.group_id, "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe([_TOPIC])
+    while not stop.is_set():
+        consumer.poll(_POLL_S)
+    consumer.close()
+
+
+def _produce(producer: Producer, client: DemoClient, stop: threading.Event) -> None:
+    number = 0
+    while not stop.is_set():
+        number += 1
+        producer.produce(_TOPIC, f"{client.client_id} {number}", key=client.client_id)
+        producer.poll(_POLL_S)
+    producer.flush(_POLL_S)
+
+
+def _expect_error(_error: KafkaError) -> None:
+    """Take what librdkafka reports while the demo ends before its connections."""

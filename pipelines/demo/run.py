@@ -1,0 +1,248 @@
+"""All of it on this machine: Kafka, the bridge before it, clients, Spark, a summary."""
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipelines import views
+from pipelines.bridge.server import BridgeServer
+from pipelines.embedded import EmbeddedKafka
+from pipelines.errors import DemoIncomplete, InvalidSetting
+from pipelines.jobs import client_configs_to_delta, client_telemetry_to_delta
+from pipelines.settings.loading import (
+    load_client_type_keys,
+    load_config_catalogs,
+    load_settings,
+)
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+
+from .clients import DemoClient, create_topic, plan_clients, running_clients
+from .summary import MAX_CLIENTS, print_summary
+
+MIN_PUSHES = 2
+_PUSH_INTERVAL_MS = 2_000
+_PROGRESS_S = 1
+"""For each query."""
+# First pushes come after up to 1.2 intervals; a loaded machine may need much longer.
+_PATIENCE_S = 90
+_MIN_CLIENTS = 2
+JOBS = (client_telemetry_to_delta.JOB_NAME, client_configs_to_delta.JOB_NAME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """One run of the demo."""
+
+    duration_seconds: int
+    """How long the clients run, at least."""
+    client_count: int
+    is_kept: bool
+    """Whether everything goes on after the summary, until Ctrl-C."""
+    java: str
+
+    def run(self, session: AbstractContextManager[SparkSession]) -> int:
+        """Run everything and print the summary.
+
+        Args:
+            session: Starts Spark when it is entered, and ends it.
+        Raises: DemoIncomplete, naming the clients that were not seen as they should.
+        """
+        if not _MIN_CLIENTS <= self.client_count <= MAX_CLIENTS:
+            raise InvalidSetting(
+                f"--clients {self.client_count}: {_MIN_CLIENTS} to {MAX_CLIENTS}"
+            )
+        _quieten()
+        began = time.monotonic()
+        folder = Path("data") / time.strftime(f"demo-%Y%m%d-%H%M%S-{os.getpid()}")
+        clients = plan_clients(self.client_count)
+        with ExitStack() as services, ExitStack() as connections:
+            _say("Apache Kafka: starting")
+            kafka = services.enter_context(EmbeddedKafka(java=self.java))
+            _say(f"Apache Kafka: {kafka.bootstrap_servers}")
+            settings = _make_settings(kafka.bootstrap_servers, folder)
+            endpoint = services.enter_context(_running_bridge(settings))
+            _say(f"bridge, as a proxy before it: {endpoint}")
+            create_topic(endpoint)
+            connections.enter_context(running_clients(clients, endpoint))
+            _say(
+                f"clients: {len(clients)} started, they exchange records through the "
+                f"proxy, and each pushes every 2 s"
+            )
+            _say("Spark: starting")
+            spark = services.enter_context(session)
+            queries = _start_jobs(spark, settings)
+            views.register(spark, settings)
+            missing = self._wait(spark, queries, clients)
+            print_summary(spark, folder, time.monotonic() - began)
+            _check_complete(missing)
+            if self.is_kept:
+                _say(f"still running: clients may use {endpoint}; Ctrl-C stops it")
+                threading.Event().wait()
+            connections.close()
+            for query in queries:
+                query.processAllAvailable()
+            # It would warn of each job group that has nothing left to cancel.
+            spark.sparkContext.setLogLevel("OFF")
+            for query in queries:
+                query.stop()
+        return 0
+
+    def _wait(
+        self,
+        spark: SparkSession,
+        queries: Sequence[StreamingQuery],
+        clients: list[DemoClient],
+    ) -> list[str]:
+        """Wait until the time is over and every client was seen; return who was not."""
+        began = time.monotonic()
+        while True:
+            for query in queries:
+                # A failed query raises here, with Spark's reason.
+                query.awaitTermination(_PROGRESS_S)
+            passed = time.monotonic() - began
+            pushes = _count_pushes(spark.table("client_pushes"))
+            configured = _list_configured(spark.table("client_configs"))
+            missing = [
+                client.client_id
+                for client in clients
+                if pushes.get(client.client_id, 0) < MIN_PUSHES
+                or client.client_id not in configured
+            ]
+            seen = len(clients) - len(missing)
+            total = sum(pushes.values())
+            _say(
+                f"{passed:4.0f} s: {total} pushes in Delta, {seen} of {len(clients)} "
+                f"clients with {MIN_PUSHES} or more and a configuration"
+            )
+            is_over = passed >= self.duration_seconds
+            if (is_over and not missing) or passed >= (
+                self.duration_seconds + _PATIENCE_S
+            ):
+                return missing
+
+
+def _quieten() -> None:
+    """Keep the parts' own logs off the screen; what matters reaches it as errors."""
+    logging.getLogger("pipelines").setLevel(logging.CRITICAL)
+
+
+def _check_complete(missing: list[str]) -> None:
+    if missing:
+        raise DemoIncomplete(
+            f"not seen with software, version, configuration and {MIN_PUSHES} pushes: "
+            f"{', '.join(missing)}"
+        )
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _make_settings(bootstrap_servers: str, folder: Path) -> Settings:
+    subscription = (
+        f'[{{name="demo", metrics=["*"], interval_ms={_PUSH_INTERVAL_MS}, match=[]}}]'
+    )
+    return load_settings(
+        "local",
+        [
+            f"kafka.bootstrap_servers={bootstrap_servers}",
+            "bridge.listen_port=0",
+            "proxy.enabled=true",
+            "proxy.base_port=0",
+            "client_config.enabled=true",
+            "topics.partitions=2",
+            f"subscriptions={subscription}",
+            f"tables.root_path={folder}/tables",
+            *(
+                setting
+                for job in JOBS
+                for setting in (
+                    f"{job}.checkpoint_location={folder}/checkpoints/{job}",
+                    f"{job}.trigger_interval_ms=1000",
+                )
+            ),
+        ],
+    )
+
+
+def _start_jobs(spark: SparkSession, settings: Settings) -> list[StreamingQuery]:
+    secrets = SecretReader(environ={})
+    return [
+        client_telemetry_to_delta.run(spark, settings, secrets, is_once=False),
+        client_configs_to_delta.run(
+            spark,
+            settings,
+            secrets,
+            catalogs=load_config_catalogs(),
+            client_type_keys=load_client_type_keys(),
+            is_once=False,
+        ),
+    ]
+
+
+@contextmanager
+def _running_bridge(settings: Settings) -> Iterator[str]:
+    """Run the bridge in a thread of its own; yield where its proxy listens.
+
+    Raises: PipelineError, as the bridge raised it.
+    """
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    ready: Future[str] = Future()
+    server = BridgeServer(settings, SecretReader(environ={}))
+
+    def serve() -> None:
+        try:
+            loop.run_until_complete(
+                server.serve(stop, lambda *_: ready.set_result(_find_proxy(server)))
+            )
+        except BaseException as error:
+            # Whatever it is, the demo waits for it to be said.
+            if ready.done():
+                raise
+            ready.set_exception(error)
+        finally:
+            loop.close()
+
+    thread = threading.Thread(target=serve, name="bridge")
+    thread.start()
+    try:
+        yield ready.result()
+    finally:
+        if thread.is_alive():
+            loop.call_soon_threadsafe(stop.set)
+        thread.join()
+
+
+def _find_proxy(server: BridgeServer) -> str:
+    """Return where clients find the cluster, as bootstrap.servers."""
+    if server.proxy is None:
+        raise ValueError("the demo's bridge is a proxy")
+    return ",".join(server.proxy.brokers.addresses())
+
+
+def _list_configured(client_configs: DataFrame) -> set[str]:
+    rows = client_configs.select("client_id").distinct().collect()
+    return {row["client_id"] for row in rows}
+
+
+def _count_pushes(client_pushes: DataFrame) -> dict[str, int]:
+    """Count the pushes of each client id that told its software and version."""
+    has_software = (F.col("client_software_name") != "unknown") & (
+        F.col("client_software_version") != "unknown"
+    )
+    counts = client_pushes.where(has_software).groupBy("client_id").count().collect()
+    return {row["client_id"]: row["count"] for row in counts}

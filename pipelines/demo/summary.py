@@ -1,0 +1,57 @@
+"""What the demo prints at its end: who the clients are and what they have told."""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipelines.command_line.asking import format_rows
+from pipelines.transforms import overview
+
+MAX_CLIENTS = 200
+_BUSIEST = 10
+JOINED_SQL = """
+SELECT
+  configs.client_id,
+  configs.client_type,
+  concat_ws(' ', transform(
+    map_entries(map_filter(configs.configs, (k, v) -> v.status = 'overridden')),
+    entry -> concat(entry.key, '=', entry.value.config_value)
+  )) AS overridden,
+  count(DISTINCT metrics.metric) AS metrics,
+  count(*) AS points
+FROM client_configs AS configs
+JOIN client_metrics AS metrics USING (client_instance_id)
+GROUP BY ALL
+ORDER BY configs.client_id
+"""
+"""What each client was told to do, beside what it reports."""
+
+
+def print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
+    """Print what the demo has seen, and what to try next.
+
+    Args:
+        spark: Has the views of the tables.
+        folder: Of the demo.
+        seconds: That it took.
+    """
+    metrics = spark.table("client_metrics")
+    clients = overview.select_clients(spark.table("clients"), metrics)
+    print(f"\nClients after {seconds:.0f} s\n")
+    print(format_rows(clients.drop("last_push", "state"), limit=MAX_CLIENTS))
+    print("\nBusiest metrics\n")
+    busiest = overview.select_busiest_metrics(metrics).limit(_BUSIEST)
+    print(format_rows(busiest, limit=_BUSIEST))
+    print("\nConfiguration beside telemetry, by client instance\n")
+    print(format_rows(spark.sql(JOINED_SQL), limit=MAX_CLIENTS))
+    tables = f"--set tables.root_path={folder}/tables"
+    query = '"select * from clients"'
+    print(
+        f"\nDelta tables: {folder}/tables\n\nTry next:\n"
+        f"  ./spark-submit.sh sql {query} {tables}\n"
+        f"  ./spark-submit.sh configs describe --client-id orders-1 {tables}\n"
+        f"  ./spark-submit.sh notebook notebooks/clients_overview.py {tables}\n"
+        f"  ./spark-submit.sh notebook notebooks/client_configuration.py {tables}\n"
+        f"  ./spark-submit.sh shell {tables}\n",
+        flush=True,
+    )

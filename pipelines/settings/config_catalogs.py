@@ -1,0 +1,88 @@
+"""Catalogs of known client configuration keys: CSV texts to keys and types."""
+
+import csv
+from collections.abc import Mapping
+
+from pipelines.errors import InvalidSetting
+
+from .client_config_settings import SoftwareCatalogSettings
+
+Catalog = Mapping[str, frozenset[str]]
+"""Key to the types that its releases give it."""
+Catalogs = Mapping[str, Catalog]
+"""Catalog name to catalog."""
+
+_PLACE = "conf/config_catalog"
+_APPLIES_TO = {
+    "P": ("producer",),
+    "C": ("consumer",),
+    "*": ("producer", "consumer", "admin"),
+}
+
+
+def parse_catalogs(files: Mapping[str, str]) -> Catalogs:
+    """Return the catalogs of some files, the files of one catalog as one.
+
+    Args:
+        files: `<catalog>-<anything>` to CSV with the columns name and type.
+    Raises: InvalidSetting, naming the file.
+    """
+    catalogs: dict[str, dict[str, set[str]]] = {}
+    for stem, text in files.items():
+        reader = csv.DictReader(text.splitlines())
+        catalog = catalogs.setdefault(stem.partition("-")[0], {})
+        for row in reader:
+            name, type_name = row.get("name"), row.get("type")
+            if not name or not type_name:
+                raise InvalidSetting(
+                    f"{_PLACE}/{stem}.csv: line {reader.line_num}: has no name or type"
+                )
+            catalog.setdefault(name, set()).add(type_name)
+    return {
+        name: {key: frozenset(types) for key, types in catalog.items()}
+        for name, catalog in catalogs.items()
+    }
+
+
+def keys_by_client_type(files: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Return the keys that each type of client knows, over all files.
+
+    Args:
+        files: As parse_catalogs takes them. The last word of a name is the client type;
+            a file without one has a column applies_to: P, C, or * for all of them.
+    Raises: InvalidSetting, naming the file.
+    """
+    keys: dict[str, set[str]] = {}
+    for stem, text in files.items():
+        *_, last = stem.split("-")
+        for row in csv.DictReader(text.splitlines()):
+            applies_to = row.get("applies_to")
+            if applies_to is not None and applies_to not in _APPLIES_TO:
+                raise InvalidSetting(f"{_PLACE}/{stem}.csv: applies_to {applies_to!r}")
+            types = (last,) if applies_to is None else _APPLIES_TO[applies_to]
+            for client_type in types:
+                keys.setdefault(client_type, set()).add(row["name"])
+    return {name: frozenset(known) for name, known in keys.items()}
+
+
+def catalogs_by_software(
+    software: tuple[SoftwareCatalogSettings, ...], catalogs: Catalogs
+) -> Catalogs:
+    """Return what each client_software_name knows; several catalogs count together.
+
+    Raises: InvalidSetting for a catalog that no file has, and a name stated twice.
+    """
+    known: dict[str, Catalog] = {}
+    for index, one in enumerate(software):
+        place = f"conf/sensitive_keys.toml: software[{index}]"
+        if unknown := sorted(set(one.catalogs) - catalogs.keys()):
+            raise InvalidSetting(f"{place}: no catalog {', '.join(unknown)}")
+        merged: dict[str, frozenset[str]] = {}
+        for name in one.catalogs:
+            for config_key, types in catalogs[name].items():
+                merged[config_key] = merged.get(config_key, frozenset()) | types
+        for name in one.names:
+            if name in known:
+                raise InvalidSetting(f"{place}: {name} is there twice")
+            known[name] = merged
+    return known

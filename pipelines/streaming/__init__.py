@@ -1,0 +1,1 @@
+"""How a streaming job starts, where it stands in Kafka, and what it tells."""

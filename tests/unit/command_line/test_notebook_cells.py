@@ -1,0 +1,56 @@
+"""Databricks source format is read as Databricks writes it."""
+
+import pytest
+
+from pipelines.command_line.notebook_cells import Cell, InvalidNotebook, load_cells
+
+NOTEBOOK = """\
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Title
+# MAGIC
+# MAGIC Text.
+
+# COMMAND ----------
+
+x = 1
+
+# COMMAND ----------
+
+# MAGIC %sql select 1
+
+# COMMAND ----------
+
+"""
+
+
+def write(tmp_path, text):
+    path = tmp_path / "notebook.py"
+    path.write_text(text)
+    return path
+
+
+def test_cells_have_a_language_and_their_place(tmp_path):
+    assert load_cells(write(tmp_path, NOTEBOOK)) == [
+        Cell(language="markdown", text="# Title\n\nText.", first_line=2),
+        Cell(language="python", text="x = 1\n", first_line=9),
+        Cell(language="sql", text="select 1", first_line=13),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x = 1\n", "the first line must be"),
+        ("", "the first line must be"),
+        (NOTEBOOK.replace("%sql select 1", "%pip install x"), "line 13: %pip needs Databricks"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_here_is_refused_with_its_line(tmp_path, text, reason):
+    with pytest.raises(InvalidNotebook, match=reason):
+        load_cells(write(tmp_path, text))
+
+
+def test_a_missing_notebook_is_named(tmp_path):
+    with pytest.raises(InvalidNotebook, match=r"missing\.py: cannot be read"):
+        load_cells(tmp_path / "missing.py")

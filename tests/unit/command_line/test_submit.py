@@ -1,0 +1,114 @@
+"""Words of the user go to the command or to spark-submit, and theirs win."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from pipelines.command_line.commands import COMMANDS_BY_NAME
+from pipelines.command_line.submit import (
+    Installation,
+    build_arguments,
+    is_local,
+    split_arguments,
+)
+from pipelines.settings import CONF_PATH
+
+JOB = COMMANDS_BY_NAME["client_telemetry_to_delta"].own_options
+SQL = COMMANDS_BY_NAME["sql"].own_options
+HERE = Installation(root=CONF_PATH.parent, python="/python")
+
+
+def read_conf(words):
+    pairs = itertools.pairwise(words)
+    return dict(after.split("=", 1) for word, after in pairs if word == "--conf")
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "own", "spark"),
+    [
+        (JOB, ["--once"], ["--once"], []),
+        (
+            JOB,
+            ["--master", "local[1]", "--env", "local", "--conf", "a=b", "--once"],
+            ["--env", "local", "--once"],
+            ["--master", "local[1]", "--conf", "a=b"],
+        ),
+        (JOB, ["--set=a.b=c", "--verbose", "--once"], ["--set=a.b=c", "--once"], ["--verbose"]),
+        (JOB, ["--master=local[1]"], [], ["--master", "local[1]"]),
+        (
+            SQL,
+            ["--driver-memory", "2g", "select 1", "--limit", "5"],
+            ["select 1", "--limit", "5"],
+            ["--driver-memory", "2g"],
+        ),
+    ],
+)  # fmt: skip
+def test_words_are_parted(options, words, own, spark):
+    assert split_arguments(words, options) == (own, spark)
+
+
+def test_a_local_run_has_the_local_settings_and_ships_nothing():
+    words = build_arguments(HERE, [])
+    conf = read_conf(words)
+    assert conf["spark.master"] == "local[*]"
+    assert conf["spark.sql.session.timeZone"] == "UTC"
+    assert conf["spark.pyspark.python"] == "/python"
+    assert "--archives" not in words
+    assert "--py-files" not in words
+
+
+def test_options_of_the_user_win():
+    words = build_arguments(
+        HERE,
+        [
+            *("--master", "local[1]"),
+            *("--conf", "spark.sql.shuffle.partitions=9"),
+            *("--jars", "/mine.jar"),
+            *("--driver-memory", "3g"),
+        ],
+    )
+    conf = read_conf(words)
+    assert conf["spark.sql.shuffle.partitions"] == "9"
+    assert "spark.master" not in conf
+    assert words[words.index("--master") + 1] == "local[1]"
+    assert words[words.index("--driver-memory") + 1] == "3g"
+    assert "spark.driver.memory" not in conf
+    jars = words[words.index("--jars") + 1].split(",")
+    assert jars[-1] == "/mine.jar"
+    assert any(Path(jar).name.startswith("delta-spark") for jar in jars)
+
+
+def test_a_properties_file_of_the_user_wins_over_the_defaults(tmp_path):
+    mine = tmp_path / "mine.conf"
+    mine.write_text("# mine\nspark.sql.session.timeZone = Europe/Berlin\n")
+    conf = read_conf(build_arguments(HERE, ["--properties-file", str(mine)]))
+    assert "spark.sql.session.timeZone" not in conf
+    assert conf["spark.databricks.delta.snapshotPartitions"] == "2"
+
+
+def test_a_properties_file_may_name_another_cluster_and_leave_values_out(tmp_path):
+    mine = tmp_path / "mine.conf"
+    mine.write_text("spark.master  spark://host:7077\nspark.eventLog.dir\n")
+    assert not is_local(["--properties-file", str(mine)])
+    assert is_local(["--properties-file", str(mine), "--master", "local[1]"])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--driver-java-options", "-Da=b -Dc=d"],
+        ["--conf", "spark.driver.extraJavaOptions=-Da=b -Dc=d"],
+        ["--properties-file", "FILE"],
+    ],
+    ids=["option", "conf", "file"],
+)
+def test_java_options_of_the_user_stand_behind_ours(given, tmp_path):
+    mine = tmp_path / "mine.conf"
+    mine.write_text("spark.driver.extraJavaOptions  -Da=b -Dc=d\n")
+    words = [str(mine) if word == "FILE" else word for word in given]
+    made = build_arguments(HERE, words)
+    options = read_conf(made)["spark.driver.extraJavaOptions"].split()
+    assert options[0].startswith("-Dlog4j2.configurationFile=")
+    assert options[-3:] == ["-Xss8m", "-Da=b", "-Dc=d"]
+    assert "--driver-java-options" not in made

@@ -1,0 +1,67 @@
+"""The settings that README.md shows are settings that load."""
+
+import json
+import re
+import shutil
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
+
+from pipelines.bridge.server import BridgeServer
+from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
+from pipelines.settings.secret_references import SecretReader
+from tests.certificates import Authority
+
+README = (CONF_PATH.parent / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+RULES = [block for block in BLOCKS if "[[rules]]" in block]
+ETC, ISSUERS_KEYS = "/etc/kafka-clientele", "https://issuer.example.org/keys"
+OTHERS = [block for block in BLOCKS if block not in RULES]
+
+
+def test_both_kinds_are_there():
+    assert RULES
+    assert OTHERS
+
+
+def fill_folder(folder, block):
+    """Make the files that a block names; return it with their places."""
+    if ETC not in block:
+        return block
+    authority = Authority(folder, "clients")
+    files = authority.issue("chain", "CN=bridge")
+    files.key.rename(folder / "key.pem")
+    (folder / "users.jsonl").write_text("")
+    jwk = ECAlgorithm.to_jwk(
+        ec.generate_private_key(ec.SECP256R1()).public_key(), as_dict=True
+    )
+    (folder / "keys.json").write_text(json.dumps({"keys": [jwk]}))
+    block = block.replace(ISSUERS_KEYS, str(folder / "keys.json"))
+    return block.replace(ETC, str(folder))
+
+
+@pytest.mark.parametrize("block", OTHERS)
+def test_a_block_is_an_environment_that_a_bridge_takes(tmp_path, block):
+    conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
+    (conf / "mine.toml").write_text(fill_folder(tmp_path, block))
+    settings = load_settings("mine", ["client_config.enabled=true"], conf)
+    BridgeServer(settings, SecretReader(environ={}))
+
+
+@pytest.mark.parametrize(
+    ("block", "key", "value", "rule"),
+    [
+        (RULES[0], "com.acme.x", "a", "our-keys"),
+        (RULES[1], "group.id", "pass: me", "our-group-ids"),
+    ],
+)
+def test_a_rule_can_be_put_before_those_of_the_file(tmp_path, block, key, value, rule):
+    conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
+    path = conf / "sensitive_keys.toml"
+    path.write_text(block + path.read_text())
+    settings = load_settings("base", conf_path=conf).sensitive_keys
+    rules = make_sensitive_key_rules(settings, load_config_catalogs(conf))
+    verdict = rules.judge_entry(key, value, "STRING", "apache-kafka-java")
+    assert (verdict.rule, verdict.action) == (rule, "allow")

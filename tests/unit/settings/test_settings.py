@@ -1,0 +1,103 @@
+"""conf/ and --set: what is taken, what is refused, and in which words."""
+
+import shutil
+
+import pytest
+
+from pipelines.errors import InvalidSetting
+from pipelines.settings import CONF_PATH, load_settings
+from pipelines.settings.reference import format_settings
+from pipelines.settings.secret_references import SecretReference
+
+
+def test_the_environment_overrides_base_and_set_overrides_both():
+    assert load_settings("base").subscriptions[0].interval_ms == 300_000
+    assert load_settings("local").subscriptions[0].interval_ms == 5_000
+    settings = load_settings(
+        "local",
+        [
+            'subscriptions=[{name="a", metrics=["x."], interval_ms=100, match=[]}]',
+            "kafka.bootstrap_servers=10.0.0.1:9092,10.0.0.2:9092",
+            "bridge.listen_port=0",
+            "bridge.listen_port=7",
+        ],
+    )
+    assert settings.subscriptions[0].metrics == ("x.",)
+    assert settings.kafka.bootstrap_servers == "10.0.0.1:9092,10.0.0.2:9092"
+    assert settings.bridge.listen_port == 7
+
+
+@pytest.mark.parametrize(
+    ("override", "reason"),
+    [
+        ("bridge.listen_prt=1", "--set: bridge.listen_prt: unknown key; did you mean listen_port?"),
+        ("brdge.listen_port=1", "--set: brdge: unknown key; did you mean bridge?"),
+        ("bridge.listen_port", "--set bridge.listen_port: expects section.key=value"),
+        ("bridge.listen_port=x", "--set bridge.listen_port: the value is not TOML"),
+        ("bridge.listen_port=true", "--set: bridge.listen_port: expects a whole number"),
+        ("bridge.listen_port=-1", "--set: bridge.listen_port: must be at least 0 and at most 65535"),
+        ("bridge.listen_port=65536", "--set: bridge.listen_port: must be at least 0 and at most 65535"),
+        ("kafka=3", "--set: kafka: is a table of keys"),
+        ("bridge.accepted_compression_types=zstd", "--set bridge.accepted_compression_types: the value is not TOML"),
+        ('bridge.accepted_compression_types=["brotli"]', "--set: bridge.accepted_compression_types[0]: must be one of gzip, snappy, lz4, zstd"),
+        ('subscriptions=[{name="a"}]', "--set: subscriptions[0].metrics: the key is missing"),
+        ('subscriptions=[{nme="a"}]', "--set: subscriptions[0].nme: unknown key; did you mean name?"),
+        ("subscriptions=[3]", "--set: subscriptions[0]: expects a table of keys"),
+    ],
+)  # fmt: skip
+def test_a_bad_override_is_refused_by_name(override, reason):
+    with pytest.raises(InvalidSetting) as raised:
+        load_settings("local", [override])
+    assert str(raised.value) == reason
+
+
+def test_an_unknown_key_of_a_file_is_refused_with_file_and_key(tmp_path):
+    shutil.copytree(CONF_PATH, tmp_path / "conf")
+    (tmp_path / "conf" / "mine.toml").write_text("[kafka]\nbootstrap_server = 'a:1'\n")
+    with pytest.raises(InvalidSetting) as raised:
+        load_settings("mine", conf_path=tmp_path / "conf")
+    assert str(raised.value) == (
+        "conf/mine.toml: kafka.bootstrap_server: unknown key; "
+        "did you mean bootstrap_servers?"
+    )
+
+
+def test_a_key_that_base_lacks_is_named(tmp_path):
+    shutil.copytree(CONF_PATH, tmp_path / "conf")
+    base = tmp_path / "conf" / "base.toml"
+    base.write_text(base.read_text().replace("listen_port = 9192\n", ""))
+    with pytest.raises(
+        InvalidSetting, match=r"bridge\.listen_port: the key is missing"
+    ):
+        load_settings("local", conf_path=tmp_path / "conf")
+
+
+def test_an_unknown_environment_lists_the_known_ones():
+    with pytest.raises(InvalidSetting, match=r"no conf/moon\.toml; known are cluster"):
+        load_settings("moon")
+
+
+def test_a_secret_is_a_reference_and_never_a_value():
+    with pytest.raises(InvalidSetting) as raised:
+        load_settings("local", ["kafka.sasl_password=hunter2"])
+    assert "hunter2" not in str(raised.value)
+    settings = load_settings("local", ["kafka.sasl_password=env:SECRET_NAME"])
+    assert settings.kafka.sasl_password == SecretReference("env:SECRET_NAME")
+    assert "kafka.sasl_password = env:SECRET_NAME" in format_settings(settings)
+
+
+def test_one_table_in_place_of_a_list_of_tables_is_named(tmp_path):
+    conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
+    text = (conf / "base.toml").read_text()
+    (conf / "base.toml").write_text(
+        text.replace("[[subscriptions]]", "[subscriptions]")
+    )
+    with pytest.raises(
+        InvalidSetting, match=r"base\.toml: subscriptions: expects a list"
+    ):
+        load_settings("base", conf_path=conf)
+
+
+def test_a_key_below_a_list_of_tables_is_refused():
+    with pytest.raises(InvalidSetting, match=r"--set: subscriptions: expects a list"):
+        load_settings("base", ["subscriptions.x=1"])

@@ -1,0 +1,95 @@
+"""One [kafka] table becomes librdkafka's names and Java's names."""
+
+import pytest
+
+from pipelines.errors import InvalidSetting
+from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.kafka_connection import publisher_config, spark_source_options
+
+SECRETS = SecretReader(environ={"PASSWORD": 'pa"ss\\word'})
+SASL_SSL = [
+    "kafka.bootstrap_servers=broker:9093",
+    "kafka.security_protocol=SASL_SSL",
+    "kafka.sasl_mechanism=SCRAM-SHA-512",
+    "kafka.sasl_username=clientele",
+    "kafka.sasl_password=env:PASSWORD",
+]
+
+
+def make_kafka(*overrides):
+    return load_settings("local", overrides).kafka
+
+
+def test_plaintext_has_addresses_and_nothing_else():
+    kafka = make_kafka("kafka.bootstrap_servers=broker:9092")
+    assert publisher_config(kafka, SECRETS) == {
+        "bootstrap.servers": "broker:9092",
+        "security.protocol": "PLAINTEXT",
+    }
+    assert spark_source_options(kafka, SECRETS) == {
+        "kafka.bootstrap.servers": "broker:9092",
+        "kafka.security.protocol": "PLAINTEXT",
+    }
+
+
+def test_sasl_ssl_is_said_in_both_dialects(tmp_path):
+    ca = tmp_path / "ca.pem"
+    ca.write_text("certificate")
+    kafka = make_kafka(*SASL_SSL, f"kafka.ssl_ca_location={ca}")
+    assert publisher_config(kafka, SECRETS) == {
+        "bootstrap.servers": "broker:9093",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "clientele",
+        "sasl.password": 'pa"ss\\word',
+        "ssl.endpoint.identification.algorithm": "https",
+        "ssl.ca.location": str(ca),
+    }
+    assert spark_source_options(kafka, SECRETS) == {
+        "kafka.bootstrap.servers": "broker:9093",
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "SCRAM-SHA-512",
+        "kafka.sasl.jaas.config": (
+            "org.apache.kafka.common.security.scram.ScramLoginModule required "
+            'username="clientele" password="pa\\"ss\\\\word";'
+        ),
+        "kafka.ssl.endpoint.identification.algorithm": "https",
+        "kafka.ssl.truststore.type": "PEM",
+        "kafka.ssl.truststore.certificates": "certificate",
+    }
+
+
+def test_mutual_tls_is_said_in_both_dialects(tmp_path):
+    for name in ("ca", "chain", "key"):
+        (tmp_path / name).write_text(name)
+    kafka = make_kafka(
+        "kafka.security_protocol=SSL",
+        f"kafka.ssl_ca_location={tmp_path}/ca",
+        f"kafka.ssl_certificate_location={tmp_path}/chain",
+        f"kafka.ssl_key_location={tmp_path}/key",
+        "kafka.ssl_key_password=env:PASSWORD",
+        "kafka.ssl_endpoint_identification_algorithm=none",
+    )
+    publisher = publisher_config(kafka, SECRETS)
+    assert publisher["ssl.key.location"] == f"{tmp_path}/key"
+    assert publisher["ssl.key.password"] == SECRETS.environ["PASSWORD"]
+    assert publisher["ssl.endpoint.identification.algorithm"] == "none"
+    source = spark_source_options(kafka, SECRETS)
+    assert source["kafka.ssl.keystore.key"] == "key"
+    assert source["kafka.ssl.keystore.certificate.chain"] == "chain"
+    assert source["kafka.ssl.key.password"] == SECRETS.environ["PASSWORD"]
+    assert source["kafka.ssl.endpoint.identification.algorithm"] == ""
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key"),
+    [
+        ([*SASL_SSL, "kafka.sasl_password="], "kafka.sasl_password"),
+        ([*SASL_SSL, "kafka.sasl_mechanism="], "kafka.sasl_mechanism"),
+        ([*SASL_SSL, "kafka.ssl_ca_location=/none"], "kafka.ssl_ca_location"),
+    ],
+)
+def test_what_is_missing_is_named(overrides, key):
+    with pytest.raises(InvalidSetting, match=key):
+        spark_source_options(make_kafka(*overrides), SECRETS)
