@@ -7,6 +7,7 @@ and writes them: a job over a real Kafka, a merge, queries. Does nothing where t
 stands already.
 """
 
+import gc
 import os
 import shutil
 import sys
@@ -56,6 +57,8 @@ def record(path):
             work(spark, kafka.bootstrap_servers, folder)
             driver = spark.sparkContext._gateway.proc
             spark.stop()
+            # Errors that pyspark caught keep their callers' producer, in a cycle.
+            gc.collect()
         # The JVM ends with its standard input.
         driver.stdin.close()
         assert driver.wait(END_TIMEOUT_S) == 0
