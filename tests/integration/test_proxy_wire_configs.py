@@ -18,7 +18,8 @@ from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from tests.integration.bridge_support import running_bridge
 from tests.integration.config_job_support import read_table
 from tests.integration.config_support import read_topic
-from tests.integration.java_clients import RELEASES
+from tests.integration.java_clients import RELEASES, find_jars
+from tests.integration.java_programs import run_program
 from tests.integration.proxy_support import (
     PATIENCE_S,
     ProxiedClients,
@@ -28,7 +29,6 @@ from tests.integration.proxy_support import (
     write_all,
 )
 from tests.integration.test_configs_job import run_as_in_readme
-from tests.integration.test_proxy_java_clients import run_java
 
 VALUES = [b"v" * 1_000 for _ in range(50)]
 COMMON = {
@@ -194,7 +194,9 @@ def test_java_clients_show_what_they_are_configured_with(
     java, cluster, settings, server, clients, wait_until, release
 ):
     run, topic = f"java-{release}", clients.create_topic(1, 1)
-    run_java(java, release, "ShowConfigs", find_servers(server), topic, run)
+    run_program(
+        java, find_jars(release), "ShowConfigs", find_servers(server), topic, run
+    )
     expected = {
         f"{run}-plain": {
             "acks": "1",
