@@ -24,12 +24,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from pipelines.command_line import commands
 from pipelines.errors import InvalidSetting, PipelineError
-
-from .command_line import commands
-from .settings.loading import CONF_PATH, load_settings
-from .settings.records import Settings
-from .settings.secret_references import SecretReader
+from pipelines.settings.loading import CONF_PATH, load_settings
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
 
 if TYPE_CHECKING:
     # Importing pyspark takes half a second, which the bridge need not wait for.
@@ -62,7 +61,7 @@ def main(words: list[str]) -> int:
     command = commands.COMMANDS_BY_NAME.get(words[0] if words else "")
     spark_words: list[str] = []
     if command and command.takes_spark_options:
-        from .command_line.submit import split_arguments
+        from pipelines.command_line.submit import split_arguments
 
         own, spark_words = split_arguments(words[1:], command.own_options)
         words = [words[0], *own]
@@ -113,7 +112,7 @@ def make_secret_reader(spark: "SparkSession | None" = None) -> SecretReader:
 
 def spark_arguments(spark_words: list[str], *, is_short: bool = False) -> list[str]:
     """Return spark-submit's options: the product's own, then the user's."""
-    from .command_line.submit import Installation, build_arguments, is_local
+    from pipelines.command_line.submit import Installation, build_arguments, is_local
 
     if is_local(spark_words):
         # Otherwise Spark takes the address that the host's name resolves to.
@@ -131,7 +130,7 @@ def start_session(name: str) -> "SparkSession":
 
 def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
     """Start Spark from this process, which then owns it and ends it."""
-    from .command_line.submit import WORKER_PYTHON, find_conf, find_spark_home
+    from pipelines.command_line.submit import WORKER_PYTHON, find_conf, find_spark_home
 
     words = spark_arguments(spark_words, is_short=True)
     os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words, "pyspark-shell"])
@@ -172,7 +171,7 @@ def own_session(name: str, spark_words: list[str]) -> "Iterator[SparkSession]":
 
 def submit_job(arguments: Namespace, spark_words: list[str]) -> int:
     """Hand a job to spark-submit, which replaces this process."""
-    from .command_line.submit import find_spark_home
+    from pipelines.command_line.submit import find_spark_home
 
     read_settings(arguments)  # a wrong key fails now, not after Spark has started
     home = find_spark_home()
@@ -220,8 +219,7 @@ def run_configs_job(
 ) -> None:
     """Run client_configs_to_delta until it ends."""
     from pipelines.jobs import client_configs_to_delta
-
-    from .settings.loading import load_client_type_keys, load_config_catalogs
+    from pipelines.settings.loading import load_client_type_keys, load_config_catalogs
 
     query = client_configs_to_delta.run(
         spark,
@@ -239,8 +237,7 @@ def run_wire_configs_job(
 ) -> None:
     """Run client_wire_configs_to_delta until it ends."""
     from pipelines.jobs import client_wire_configs_to_delta
-
-    from .settings.loading import load_config_catalogs
+    from pipelines.settings.loading import load_config_catalogs
 
     query = client_wire_configs_to_delta.run(
         spark,
@@ -261,10 +258,9 @@ def submit_replay(arguments: Namespace, spark_words: list[str]) -> int:
 
 def run_replay(spark: "SparkSession", settings: Settings, arguments: Namespace) -> None:
     """Run replay_pushes and print what it found."""
+    from pipelines.command_line.replay_results import format_result
     from pipelines.jobs import replay_pushes
     from pipelines.time_ranges import TimeRange
-
-    from .command_line.replay_results import format_result
 
     span = TimeRange(arguments.start, arguments.end)
     result = replay_pushes.run(spark, settings, span, is_dry_run=arguments.dry_run)
@@ -387,10 +383,9 @@ def print_scram_credential(arguments: Namespace, _spark_words: list[str]) -> int
 
 def print_rule(arguments: Namespace, _spark_words: list[str]) -> int:
     """Explain what the rules for sensitive entries say of one."""
+    from pipelines.command_line.rule_explanations import explain_rule
     from pipelines.sensitive_rules import make_sensitive_key_rules
-
-    from .command_line.rule_explanations import explain_rule
-    from .settings.loading import load_config_catalogs
+    from pipelines.settings.loading import load_config_catalogs
 
     settings = read_settings(arguments)
     rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
@@ -426,7 +421,7 @@ def run_kafka(arguments: Namespace, _spark_words: list[str]) -> int:
 
 def run_demo(arguments: Namespace, _spark_words: list[str]) -> int:
     """Run the demo."""
-    from .demo.run import Demo
+    from pipelines.demo.run import Demo
 
     demo = Demo(
         duration_seconds=arguments.duration,
@@ -439,7 +434,7 @@ def run_demo(arguments: Namespace, _spark_words: list[str]) -> int:
 
 def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
     """Print the result of one query."""
-    from .command_line import asking
+    from pipelines.command_line import asking
 
     settings = read_settings(arguments)
     with own_session("sql", spark_words) as spark:
@@ -449,8 +444,8 @@ def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
 
 def run_configs(arguments: Namespace, spark_words: list[str]) -> int:
     """Print configurations of clients."""
-    from .command_line.client_config_command import ConfigCommand
-    from .command_line.client_config_questions import read_question
+    from pipelines.command_line.client_config_command import ConfigCommand
+    from pipelines.command_line.client_config_questions import read_question
 
     asked = read_question(arguments)
     settings = read_settings(arguments)
@@ -462,7 +457,7 @@ def run_configs(arguments: Namespace, spark_words: list[str]) -> int:
 
 def run_shell(arguments: Namespace, spark_words: list[str]) -> int:
     """Open a Python prompt with `spark` and the tables."""
-    from .command_line import asking
+    from pipelines.command_line import asking
 
     settings = read_settings(arguments)
     with own_session("shell", spark_words) as spark:
@@ -472,8 +467,8 @@ def run_shell(arguments: Namespace, spark_words: list[str]) -> int:
 
 def run_notebook(arguments: Namespace, spark_words: list[str]) -> int:
     """Run a notebook and write its page."""
-    from .command_line import notebook_page
-    from .command_line.notebook_cells import load_cells
+    from pipelines.command_line import notebook_page
+    from pipelines.command_line.notebook_cells import load_cells
 
     settings = read_settings(arguments)
     path = Path(arguments.path)
@@ -507,7 +502,7 @@ def run_client_metrics(arguments: Namespace, _spark_words: list[str]) -> int:
 
 def run_push_config(arguments: Namespace, _spark_words: list[str]) -> int:
     """Push the configuration that a file of properties is."""
-    from .command_line import push_config_command
+    from pipelines.command_line import push_config_command
 
     push_config_command.run(
         properties_path=arguments.properties,
@@ -521,7 +516,7 @@ def run_push_config(arguments: Namespace, _spark_words: list[str]) -> int:
 
 def print_settings(arguments: Namespace, _spark_words: list[str]) -> int:
     """Print the settings, or the page about them."""
-    from .settings import reference as settings_reference
+    from pipelines.settings import reference as settings_reference
 
     if arguments.reference:
         print(settings_reference.format_reference(load_settings("base")), end="")
