@@ -60,10 +60,10 @@ def find_rows(jvm: Any, snapshot: Any, wanted: pa.Table) -> pa.Table | None:  # 
             gone = read_rows(read_vector(jvm, snapshot, vector))
             is_gone = np.isin(rows.column(ROW_INDEX).to_numpy(), gone)
             rows = rows.filter(pa.array(~is_gone))
-        if rows is not None:
-            parts.append(
-                rows.append_column(FILE_PATH, pa.array([place.toString()] * len(rows)))
-            )
+        # Rows that were found may all be marked as gone.
+        if rows is not None and len(rows):
+            path = pa.repeat(place.toString(), len(rows))
+            parts.append(rows.append_column(FILE_PATH, path))
     return pa.concat_tables(parts) if parts else None
 
 

@@ -99,6 +99,14 @@ def test_rows_are_where_a_join_finds_them(spark, location):
     assert push_ids["0-0"] == ("new", "new")
 
 
+def test_a_file_whose_found_rows_are_all_gone_gives_none(spark, location):
+    changes = begin(spark, location, 9)
+    wanted = rows_of(spark, ("0-0", 100, "new"), ("1-39", 0, "p0"))
+    (found, joined), _ = compare(changes, wanted)
+    assert found == joined
+    assert found.keys() == {"0-0", "1-39"}
+
+
 def test_nothing_is_found_where_nothing_is(spark, location):
     changes = begin(spark, location, 9)
     assert changes.find(rows_of(spark, ("unknown", 1, "p"))).collect() == []

@@ -1,6 +1,7 @@
 """Files for tables: what Spark and Delta read of them is what was written."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pyarrow as pa
@@ -63,9 +64,8 @@ def test_no_rows_make_no_file():
 
 def test_a_full_file_is_handed_out_and_the_next_one_begun(monkeypatch):
     monkeypatch.setattr(table_files, "ROW_GROUP_ROWS", 2)
-    monkeypatch.setattr(table_files, "FILE_BYTES", 1)
     batch = pa.record_batch({"x": pa.array([1, 2])})
-    files = write(layout("x"), batch, batch, batch.slice(0, 1))
+    files = write(replace(layout("x"), file_bytes=1), batch, batch, batch.slice(0, 1))
     assert [file.row_count for file in files] == [2, 2, 1]
 
 
