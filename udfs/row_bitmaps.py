@@ -33,12 +33,12 @@ def write_rows(rows: Rows) -> bytes:
     """Return the bytes of a set of rows.
 
     Args:
-        rows: int64, from 0 on, in any order; each once.
+        rows: int64, from 0 on, in any order; one that is there twice counts once.
     Returns: The portable form, with Delta's head before it.
     """
     if len(rows) == 0:
         return _HEAD.pack(_MAGIC, 0)
-    ordered = np.sort(rows)
+    ordered = np.unique(rows)
     buckets, starts = np.unique(ordered >> _BUCKET_BITS, return_index=True)
     parts = [_HEAD.pack(_MAGIC, len(buckets))]
     for bucket, low in zip(

@@ -8,6 +8,8 @@ waits for Kafka is bounded in bytes; past the bound, and past publish_timeout_ms
 is refused at once. Kafka may take a refused record after all; that is counted.
 """
 
+# Longer than 250 lines: one producer, and what is known of each record that it has.
+
 import asyncio
 import itertools
 import logging
@@ -56,6 +58,8 @@ class Publisher:
         self._counters = counters
         self.held_bytes = 0
         """Bytes of records that Kafka has neither taken nor refused."""
+        self.aside_bytes = 0
+        """Of these, bytes of records that say nothing of the others."""
         self.acknowledged_s: float | None = None
         """Time of the loop at Kafka's last acknowledgement."""
         self.refused_s: float | None = None
@@ -92,7 +96,9 @@ class Publisher:
                 record.topic or self._topic,
                 record.value,
                 record.key,
-                on_delivery=partial(self._report, ticket, size_bytes, now_s),
+                on_delivery=partial(self._report_aside, size_bytes, acknowledge)
+                if record.is_aside
+                else partial(self._report, ticket, size_bytes, now_s),
                 timestamp=record.timestamp_ms,
                 headers=record.headers,
             )
@@ -101,11 +107,15 @@ class Publisher:
             acknowledge(False)
             return
         except KafkaException as error:
-            self._count_failure(error.args[0])
+            if not record.is_aside:
+                self._count_failure(error.args[0])
             acknowledge(False)
             return
         self.held_bytes += size_bytes
-        self._waiting[ticket] = acknowledge, now_s
+        if record.is_aside:
+            self.aside_bytes += size_bytes
+        else:
+            self._waiting[ticket] = acknowledge, now_s
         if self._timer is None:
             self._set_timer()
         if self._poll_pause_s > LONGEST_POLL_S:
@@ -184,6 +194,20 @@ class Publisher:
         elif waiting is not None:
             waiting[0](False)
             self._count_failure(error)
+
+    def _report_aside(
+        self,
+        size_bytes: int,
+        acknowledge: Acknowledge,
+        error: KafkaError | None,
+        _message: Message,
+    ) -> None:
+        """Answer a record whose fate says nothing of the others."""
+        self.held_bytes -= size_bytes
+        self.aside_bytes -= size_bytes
+        acknowledge(error is None)
+        if error is not None and error.fatal():
+            self._fail(error)
 
     def _set_timer(self) -> None:
         if self._timer is None and self._waiting:

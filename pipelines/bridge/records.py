@@ -49,6 +49,8 @@ class TelemetryRecord(NamedTuple):
     """Bytes that the record holds while it waits, nearly."""
     topic: str | None = None
     """None is the publisher's own, that of pushes."""
+    is_aside: bool = False
+    """Whether its fate says nothing of how Kafka takes pushes."""
 
 
 class ConnectionHeaders(NamedTuple):

@@ -79,5 +79,6 @@ def make_wire_config_record(
             ("redacted_keys", ",".join(hidden).encode()),
         ],
         timestamp_ms=received_at_ms,
+        is_aside=True,
         size_bytes=len(key) + len(value) + headers.size_bytes + OWN_HEADER_BYTES,
     )

@@ -1,8 +1,10 @@
 """The tables of a job as a micro-batch sees them: to be read, appended to, changed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,8 +14,28 @@ from pipelines.tables import TableContract
 
 from .batch_files import BatchFiles
 from .row_changes import RowChanges
+from .row_replacement import CONFLICTS
 from .table_files import append_files
 from .table_locations import identify_table, locate_table
+
+ATTEMPTS = 10
+_logger = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+
+def repeat_change(change: Callable[[], Result]) -> Result:
+    """Change a table, anew where somebody else has changed it meanwhile.
+
+    Args:
+        change: Takes the table as it is now, and commits.
+    Raises: Delta's exception where that happens again and again.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return change()
+        except CONFLICTS as conflict:
+            _logger.info("a table has changed meanwhile: %s", type(conflict).__name__)
+    return change()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

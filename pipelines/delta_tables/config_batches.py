@@ -35,7 +35,7 @@ from udfs.spark_configs import (
 )
 
 from .batch_files import read_batch_files, select_pushes, without_pushes
-from .batch_tables import BatchTables
+from .batch_tables import BatchTables, repeat_change
 from .row_changes import POSITION
 from .table_locations import has_table, identify_table
 
@@ -86,9 +86,16 @@ class BatchWriter:
         ledger = self.tables.read(pushes.sparkSession, CLIENT_CONFIG_PUSHES)
         usable = ledger.where(F.col("decode_status") == DECODED)
         known = usable.select(*client_configs.PUSH_COLUMNS)
-        changed = self._merge_defaults(pushes, known, transaction)
-        all_new = self._merge_configs(pushes, known, changed, transaction)
-        self._merge_history(pushes, known, transaction, all_new=all_new)
+        given = pushes, known
+        changed = repeat_change(
+            lambda: self._merge_defaults(*given, transaction),
+        )
+        all_new = repeat_change(
+            lambda: self._merge_configs(*given, changed, transaction),
+        )
+        repeat_change(
+            lambda: self._merge_history(*given, transaction, all_new=all_new),
+        )
 
     def _merge_defaults(
         self, pushes: DataFrame, ledger: DataFrame, transaction: sinks.Transaction
@@ -138,6 +145,8 @@ class BatchWriter:
                     client_configs.filter_concerned, keys, looked_at
                 )
                 again = ledger.transform(client_configs.filter_pushes, concerned)
+                # A record that was copied in Kafka stands twice in the ledger.
+                again = again.transform(client_configs.filter_newest)
                 same = same.unionByName(again)
             is_same = bool(changed) or counts["is_same"] > 0
             defaults = self._read_defaults(newer.drop(POSITION).unionByName(same))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pipelines.errors import IncompatibleTable
 from udfs.row_bitmaps import Rows, write_rows
 
 from .delta_transactions import companion, find_files
@@ -25,21 +26,33 @@ def mark_rows(jvm: Any, snapshot: Any, places: pa.Table) -> Iterator[Any]:  # no
     Args:
         jvm: As py4j has it.
         snapshot: The version of the table in which the places are.
-        places: FILE_PATH and ROW_INDEX, each row once; rows that are there.
+        places: FILE_PATH and ROW_INDEX of rows that are there.
+    Raises: IncompatibleTable where a file does not say how many rows it has.
     """
-    by_name = dict(_group_by_file(places))
+    by_name: dict[str, Rows] = {}
+    for name, rows in _group_by_file(places):
+        # Spark and Delta may spell the way to one file differently.
+        by_name[name] = np.union1d(by_name.get(name, rows), rows)
     if not by_name:
         return
     vectors = jvm.org.apache.spark.sql.delta.deletionvectors
     portable = companion(vectors, "RoaringBitmapArrayFormat").Portable()
     stored = []
-    for file in find_files(jvm, snapshot, by_name):
+    files = list(find_files(jvm, snapshot, by_name))
+    if len(files) != len(by_name):
+        raise RuntimeError("rows are to be marked in files that the table has not")
+    for file in files:
         rows = by_name[file.path().rpartition("/")[2]]
         marked = vectors.RoaringBitmapArray.readFrom(write_rows(rows))
         if file.deletionVector() is not None:
             marked.merge(_load(jvm, snapshot, file.deletionVector()))
         total = file.numPhysicalRecords()
-        if total.isDefined() and total.get() == marked.cardinality():
+        if total.isEmpty():
+            raise IncompatibleTable(
+                f"file {file.path()} has no statistics, and Delta marks no rows in "
+                f"such; rewrite it, by OPTIMIZE or UPDATE"
+            )
+        if total.get() == marked.cardinality():
             yield file.remove()
             continue
         marked.runOptimize()

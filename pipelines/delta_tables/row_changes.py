@@ -59,6 +59,8 @@ class RowChanges:
         self._location = location
         self._transaction = transaction
         self._jvm, self._started = start_transaction(spark, location)
+        # Rows are looked for in all of it: an insert of the same key is a conflict.
+        self._started.readWholeTable()
         self._snapshot = self._started.snapshot()
         self._app_id = transaction.merge_app_id(contract)
         self.is_committed = (

@@ -16,7 +16,7 @@ from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from udfs.spark_configs import WireTables, encode_wire_config_files
 
 from .batch_files import read_batch_files, select_pushes, without_pushes
-from .batch_tables import BatchTables
+from .batch_tables import BatchTables, repeat_change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,8 @@ class WireBatchWriter:
         with sinks.persisted(encoded):
             batch = read_batch_files(encoded.transform(without_pushes))
             self.tables.append(batch, QUARANTINE, transaction)
-            rows = self._merge(encoded.transform(select_pushes), transaction)
+            entries = encoded.transform(select_pushes)
+            rows = repeat_change(lambda: self._merge(entries, transaction))
             self.note_counts(
                 batch_id, rows=rows, quarantined=batch.count_rows(QUARANTINE.name)
             )

@@ -50,7 +50,7 @@ class Client:
 
     connection = None
 
-    def is_authenticated(self):
+    def is_named(self):
         return True
 
 

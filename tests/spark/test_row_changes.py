@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables.row_changes import POSITION, RowChanges
+from pipelines.delta_tables.row_replacement import CONFLICTS
 from pipelines.errors import IncompatibleTable
 from pipelines.sinks import Transaction
 from pipelines.table_columns import Column, required
@@ -102,3 +103,28 @@ def test_a_table_without_deletion_vectors_is_refused(spark, location):
     )
     with pytest.raises(IncompatibleTable, match=r"delta\.enableDeletionVectors"):
         change(spark, location, 0, (1, "a"))
+
+
+def test_of_two_that_add_one_key_at_once_the_later_fails(spark, location):
+    first, second = (
+        RowChanges(spark, CONTRACT, location, Transaction(query_id=name, batch_id=0))
+        for name in ("one", "other")
+    )
+    place = "STRUCT<file_path: STRING, row_index: BIGINT>"
+    row = spark.createDataFrame([(9, "x")], "id BIGINT, text STRING").withColumn(
+        POSITION, F.lit(None).cast(place)
+    )
+    first.commit(row.persist())
+    with pytest.raises(CONFLICTS):
+        second.commit(row.persist())
+    assert read(spark, location) == [(9, "x")]
+
+
+def test_a_row_that_is_named_twice_is_marked_once(spark, location):
+    change(spark, location, 0, (1, "a"), (2, "b"), (3, "c"))
+    transaction = Transaction(query_id="query", batch_id=1)
+    changes = RowChanges(spark, CONTRACT, location, transaction)
+    known = changes.read().where("id = 1").select("id", POSITION)
+    wanted = spark.createDataFrame([(1, "A", False), (1, None, True)], SCHEMA)
+    changes.commit(wanted.join(known, "id").persist(), is_gone="is_gone")
+    assert read(spark, location) == [(1, "A"), (2, "b"), (3, "c")]

@@ -39,6 +39,9 @@ _MS = 1_000
 _FIRST_FLEXIBLE_AUTHENTICATE = 2
 _FIRST_AUTHENTICATE_WITH_LIFETIME = 1
 
+MAX_HELD_REQUESTS = 2
+"""Of one client, while the owner of its token is asked for; it sends one at a time."""
+
 Fill = Callable[[OwnReply, bytes], None]
 """Takes a reply to its place in line; a second one is dropped."""
 
@@ -81,7 +84,7 @@ class ClientRequests:
         Raises: MalformedRequest, UnsupportedRequest.
         """
         if api_key in self._rules.own_keys:
-            if not self.is_authenticated():
+            if not (self.is_authenticated() or self._sasl.is_unread):
                 raise UnsupportedRequest(f"API key {api_key} before authentication")
             return OwnReply()
         request = parse_request(frame, self._rules.read_apis)
@@ -119,7 +122,9 @@ class ClientRequests:
         rules = self._rules
         request = parse_request(frame, rules.own_apis)
         is_push = request.api_key != GET_TELEMETRY_SUBSCRIPTIONS
-        if is_push and not rules.gate.is_open(rules.now_s()):
+        is_shut = is_push and not rules.gate.is_open(rules.now_s())
+        held = self._held or ()
+        if is_shut or self._sasl.is_unread or len(held) >= MAX_HELD_REQUESTS:
             self._fill(place, refuse(request))
             return
         if self._held is None:
@@ -141,6 +146,8 @@ class ClientRequests:
         if place.frame is None:
             self._rules.note_late()
             self._fill(place, refuse(request))
+            if self._held:
+                self._held = [one for one in self._held if one[1] is not place]
 
     def is_authenticated(self) -> bool:
         """Say whether the broker knows who it is, where it wants to know."""
@@ -149,6 +156,10 @@ class ClientRequests:
         end_s = self._lifetime_end_s
         is_over = end_s is not None and self._rules.now_s() >= end_s
         return self._sasl.stage is Stage.ACCEPTED and not is_over
+
+    def is_named(self) -> bool:
+        """Say whether it is known who that is: a token's owner may be asked for."""
+        return self._held is None and self.is_authenticated()
 
     def _ask_in_known_version(self, request: Request, body: ClientSoftware) -> Awaited:
         """Ask the broker what it would be asked, without what is the bridge's alone."""

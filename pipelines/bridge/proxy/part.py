@@ -34,12 +34,13 @@ from .rules import ProxyRules, choose_own_keys
 from .telemetry_gate import PublisherSigns, TelemetryGate
 from .token_owners import TokenOwners
 from .transport import ProxiedConnection
-from .wire_configs import WireConfigs, WireOutlet, watched_cares
+from .wire_configs import MOST_RECORDS, WireConfigs, WireOutlet, watched_cares
 
 logger = logging.getLogger(__name__)
 
 _MS = 1_000
 _LOOK_FOR_RESETS_S = 0.5
+_RECORDS_AT_ONCE = 20
 _PORT_KEYS = "proxy.listen_host, proxy.base_port or proxy.ports"
 _SERVE = "serve"
 
@@ -273,7 +274,11 @@ class ProxyPart:
         pause_s = self._settings.proxy.wire_configs_interval_ms / _MS
         while True:
             await asyncio.sleep(pause_s)
-            wire_configs.publish_new()
+            for _ in range(MOST_RECORDS // _RECORDS_AT_ONCE):
+                # Between two of these, data passes.
+                if wire_configs.publish_new(_RECORDS_AT_ONCE) < _RECORDS_AT_ONCE:
+                    break
+                await asyncio.sleep(0)
 
     async def _look_for_resets(self) -> None:
         """Find what is gone among those whose reading waits: nothing else tells."""
@@ -289,5 +294,5 @@ def _read_signs(publisher: Publisher) -> PublisherSigns:
         waits_since_s=publisher.waits_since_s,
         acknowledged_s=publisher.acknowledged_s,
         refused_s=publisher.refused_s,
-        holds_records=publisher.held_bytes > 0,
+        holds_records=publisher.held_bytes > publisher.aside_bytes,
     )

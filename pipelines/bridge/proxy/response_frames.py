@@ -178,16 +178,18 @@ class ResponseFrames:
         frame_end = self._find_end(data, at, size)
         if frame_end == _CUT_OFF:
             return _CUT_OFF
-        self._line.popleft()
         body = data[at + _HEAD.size : frame_end]
         if isinstance(first, tuple):
+            self._line.popleft()
             # Without a throttle time and node endpoints it ends like this, and no
             # other one does: a node endpoint has a port.
             if body.endswith(_NO_THROTTLE_NO_TAGS):
                 return frame_end
             read = rewrite_addresses(PRODUCE, first[1], body, self._find_address)
         else:
+            # In line until it is read: a reply that this sets free comes behind it.
             read = first.take(body)
+            self._line.popleft()
         if read is not body:
             self._pass(data, at)
             head = data[at + _SIZE_BYTES : at + _HEAD.size]
@@ -203,8 +205,8 @@ class ResponseFrames:
         size = _SIZE.unpack_from(data, at)[0]
         frame_end = self._find_end(data, at, size)
         if frame_end != _CUT_OFF:
-            self._line.popleft()
             first.take(data[at + _SIZE_BYTES : frame_end])
+            self._line.popleft()
         return frame_end
 
     def _find_end(self, data: bytes, at: int, size: int) -> int:

@@ -10,6 +10,8 @@ KIP-368; Kafka, SaslServerAuthenticator.java.
 import base64
 import binascii
 import json
+import re
+from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 
@@ -18,7 +20,9 @@ SCRAM_PREFIX = "SCRAM-"
 UNKNOWN_PRINCIPAL = "User:UNKNOWN"
 """Of a client that its broker has accepted and whose name cannot be seen here."""
 _SCRAM_FINAL = b"c="
-_BEARER = b"auth=Bearer "
+_AUTH = b"auth="
+_BEARER = re.compile(rb"bearer +([-\w.]+)", re.IGNORECASE)
+_FIELD_END = b"\x01"
 _PLAIN_PARTS = 3
 _JWT_PARTS = 3
 _API_KEY_HIGH_BYTE = 0
@@ -44,12 +48,22 @@ class Acceptance:
     """The delegation token that stands for the principal, which is unknown here."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """What a token says; its own answer decides, for a client need not wait for it."""
+
+    mechanism: str
+    name: str | None
+    token_id: str | None
+    is_last: bool
+
+
 class SaslWatch:
     """One connection's authentication, and those after it."""
 
     __slots__ = (
         "_claim_name",
-        "_is_last_token",
+        "_claims",
         "_mechanism",
         "_name",
         "_token_id",
@@ -67,7 +81,8 @@ class SaslWatch:
         self._mechanism = ""
         self._name: str | None = None
         self._token_id: str | None = None
-        self._is_last_token = False
+        self._claims: deque[_Claim] = deque()
+        """Of the tokens that wait for their answers, the oldest first."""
         self.stage = Stage.BEGUN
         self.expects_raw_token = False
         """Whether the client's next frame is a token without any header."""
@@ -76,7 +91,6 @@ class SaslWatch:
         """Take the mechanism that a client asks for."""
         self._mechanism = mechanism
         self._name = self._token_id = None
-        self._is_last_token = False
 
     def agree(self, *, error_code: int, api_version: int) -> None:
         """Take the broker's answer to that; version 0 is followed by raw tokens."""
@@ -96,20 +110,36 @@ class SaslWatch:
             self.stage = Stage.ACCEPTED
         return is_over
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether the exchange is by a mechanism whose end cannot be seen here."""
+        name = self._mechanism
+        is_known = name in (GSSAPI, OAUTHBEARER, PLAIN) or name.startswith(SCRAM_PREFIX)
+        return self.stage is Stage.TOKENS and not is_known
+
     def take_token(self, token: bytes) -> None:
         """Note what a client claims in one of its tokens."""
         mechanism = self._mechanism
+        is_last = mechanism in (GSSAPI, PLAIN)
         if mechanism == PLAIN:
-            self._is_last_token = True
             self._name = _read_plain(token)
         elif mechanism.startswith(SCRAM_PREFIX):
-            self._is_last_token = token.startswith(_SCRAM_FINAL)
-            if not self._is_last_token:
+            is_last = token.startswith(_SCRAM_FINAL)
+            if not is_last:
                 self._name, self._token_id = _read_scram(token)
         elif mechanism == OAUTHBEARER:
+            fields = [f for f in token.split(_FIELD_END) if f.startswith(_AUTH)]
             # A refusal is answered by one more token, which names nobody.
-            self._is_last_token = _BEARER in token
-            self._name = _read_bearer(token, self._claim_name)
+            is_last = bool(fields)
+            is_plain = len(fields) == 1
+            self._name = _read_bearer(fields[0], self._claim_name) if is_plain else None
+        claim = _Claim(
+            mechanism=mechanism,
+            name=self._name,
+            token_id=self._token_id,
+            is_last=is_last,
+        )
+        self._claims.append(claim)
 
     def take_answer(
         self, *, error_code: int, token: bytes, lifetime_ms: int = 0
@@ -118,20 +148,21 @@ class SaslWatch:
 
         Nulls: None as long as the client is not accepted.
         """
-        is_gssapi = self._mechanism == GSSAPI
-        if error_code or not (self._is_last_token or is_gssapi):
+        claim = self._claims.popleft()
+        is_gssapi = claim.mechanism == GSSAPI
+        if error_code or not claim.is_last:
             return None
         # The broker explains in a token why it does not like a bearer token; the
         # last answer of GSSAPI is empty.
-        if token and (is_gssapi or self._mechanism == OAUTHBEARER):
+        if token and (is_gssapi or claim.mechanism == OAUTHBEARER):
             return None
         if is_gssapi and self.expects_raw_token:
             return None
         self.expects_raw_token = False
         self.stage = Stage.ACCEPTED
-        principal = UNKNOWN_PRINCIPAL if self._name is None else f"User:{self._name}"
+        principal = UNKNOWN_PRINCIPAL if claim.name is None else f"User:{claim.name}"
         return Acceptance(
-            principal=principal, lifetime_ms=lifetime_ms, token_id=self._token_id
+            principal=principal, lifetime_ms=lifetime_ms, token_id=claim.token_id
         )
 
 
@@ -152,13 +183,18 @@ def _read_scram(token: bytes) -> tuple[str | None, str | None]:
         return None, None
     # The only two escapes of RFC 5802, in this order.
     name = _to_text(fields[0][2:].replace(b"=2C", b",").replace(b"=3D", b"="))
-    return (None, name) if b"tokenauth=true" in fields else (name, None)
+    is_token = b""
+    for field in fields[2:]:
+        key, _, value = field.partition(b"=")
+        # Kafka takes the last of several, and no heed of its case.
+        is_token = value.lower() if key == b"tokenauth" else is_token
+    return (None, name) if is_token == b"true" else (name, None)
 
 
-def _read_bearer(token: bytes, claim_name: str) -> str | None:
-    _, separator, rest = token.partition(_BEARER)
-    parts = rest.partition(b"\x01")[0].strip().split(b".")
-    if not separator or len(parts) != _JWT_PARTS:
+def _read_bearer(field: bytes, claim_name: str) -> str | None:
+    found = _BEARER.fullmatch(field.removeprefix(_AUTH))
+    parts = found[1].split(b".") if found else []
+    if len(parts) != _JWT_PARTS:
         return None
     try:
         padded = parts[1] + b"=" * (-len(parts[1]) % 4)
@@ -166,7 +202,9 @@ def _read_bearer(token: bytes, claim_name: str) -> str | None:
     except (ValueError, RecursionError, binascii.Error):
         return None
     name = claims.get(claim_name) if isinstance(claims, dict) else None
-    return name if isinstance(name, str) and name else None
+    # JSON can name half of a character, which no other text can hold.
+    is_text = isinstance(name, str) and not any("\ud800" <= c <= "\udfff" for c in name)
+    return name if is_text and name else None
 
 
 def _to_text(name: bytes) -> str | None:

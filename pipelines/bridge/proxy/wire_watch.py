@@ -33,8 +33,8 @@ class Client(Protocol):
 
     connection: Connection
 
-    def is_authenticated(self) -> bool:
-        """Say whether its broker knows who it is, where it wants to know."""
+    def is_named(self) -> bool:
+        """Say whether it is known who that is."""
 
 
 class WireWatch:
@@ -94,6 +94,8 @@ class WireWatch:
             at: Where it begins.
             head: Size, API key, version, correlation id, length of the client id.
         """
+        if not self._client.is_named():
+            return
         turn = self._turns.get(head[1])
         if turn is None:
             turn = self._turns[head[1]] = [0, 0]
@@ -111,6 +113,8 @@ class WireWatch:
             at: As there.
             head: As there.
         """
+        if not self._client.is_named():
+            return 0
         self._gap = self._widen(self._gap)
         self._read(data, at, head)
         return self._gap
@@ -120,9 +124,16 @@ class WireWatch:
         return min(2 * gap + 1, self._gap_limit)
 
     def _read(self, data: bytes, at: int, head: tuple[int, int, int, int, int]) -> None:
+        """Look, and let nothing that goes wrong reach the data."""
+        try:
+            self._show(data, at, head)
+        except Exception:  # noqa: BLE001 - the request passes whatever it holds
+            self._counters.unreadable_wire_requests += 1
+
+    def _show(self, data: bytes, at: int, head: tuple[int, int, int, int, int]) -> None:
         size, api_key, version, _, client_id_bytes = head
         request = WIRE_REQUESTS[api_key]
-        if version not in request.versions or not self._client.is_authenticated():
+        if version not in request.versions:
             return
         end = at + _SIZE_BYTES + size
         rest = data[at + _HEAD_BYTES : min(end, at + MAX_LOOK_BYTES)]

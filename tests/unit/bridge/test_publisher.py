@@ -150,3 +150,22 @@ def test_kafka_that_is_not_there_does_not_answer_and_refuses():
         assert publisher.acknowledged_s is None
 
     run_with_publisher(test)
+
+
+def test_a_record_aside_says_nothing_of_pushes_and_counts_in_the_bound():
+    async def test(publisher, counters):
+        answers = []
+        aside = RECORD._replace(is_aside=True, topic="others")
+        for _ in range(5):
+            publisher.publish(aside, answers.append)
+        # The bound is of all together; four of 1,201 bytes are below it.
+        assert answers == [False]
+        assert counters.publish_overflows == 1
+        assert publisher.held_bytes == publisher.aside_bytes == 4 * 1_201
+        assert publisher.waits_since_s is None
+        await publisher.close(0)
+        assert answers == 5 * [False]
+        assert publisher.held_bytes == publisher.aside_bytes == 0
+        assert publisher.refused_s is None
+
+    run_with_publisher(test)

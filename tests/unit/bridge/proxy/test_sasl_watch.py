@@ -6,9 +6,15 @@ import pytest
 from pipelines.bridge.proxy.sasl_watch import SaslWatch, Stage
 
 
-def bearer(claims):
+def bearer(claims, extension="", others=None):
+    """Return a token; the claims of others stand before it, in an extension."""
+    before = b"" if others is None else extension.encode() + auth(others) + b"\x01"
+    return b"n,,\x01" + before + auth(claims) + b"\x01\x01"
+
+
+def auth(claims):
     body = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
-    return b"n,,\x01auth=Bearer head." + body + b".signature\x01\x01"
+    return b"auth=Bearer head." + body + b".signature"
 
 
 def watch(mechanism, version=1):
@@ -27,6 +33,10 @@ ONE_STEP = [
     ("OAUTHBEARER", bearer({"iss": "alice"}), "User:UNKNOWN"),
     ("OAUTHBEARER", bearer({"sub": 7}), "User:UNKNOWN"),
     ("OAUTHBEARER", b"n,,\x01auth=Bearer a.b.c\x01\x01", "User:UNKNOWN"),
+    ("OAUTHBEARER", bearer({"sub": "\ud800"}), "User:UNKNOWN"),
+    ("OAUTHBEARER", bearer({"sub": "bob"}, "foo=", {"sub": "alice"}), "User:bob"),
+    ("OAUTHBEARER", bearer({"sub": "bob"}, "", {"sub": "alice"}), "User:UNKNOWN"),
+    ("OAUTHBEARER", bearer({"sub": "bob"}).replace(b"Bearer", b"bEARER "), "User:bob"),
 ]
 
 
@@ -54,6 +64,8 @@ def test_a_name_counts_once_the_broker_has_accepted_it(
         (b"n,,n=a=3Db=2Cc,r=abc", "User:a=b,c"),
         (b"n,,n=a=3D2C,r=abc", "User:a=2C"),
         (b"n,,n=TOKENID,r=abc,tokenauth=true", "User:UNKNOWN"),
+        (b"n,,n=TOKENID,r=abc,tokenauth=TRUE", "User:UNKNOWN"),
+        (b"n,,n=alice,r=abc,tokenauth=true,tokenauth=no", "User:alice"),
         (b"rubbish", "User:UNKNOWN"),
     ],
 )
@@ -116,3 +128,40 @@ def test_another_name_counts_after_the_next_authentication():
     one.agree(error_code=0, api_version=1)
     one.take_token(b"\0bob\0secret")
     assert one.take_answer(error_code=0, token=b"").principal == "User:bob"
+
+
+PLAIN_TWICE = (b"\0bob\0secret", b"\0alice\0guess")
+SCRAM_TWICE = (
+    b"n,,n=bob,r=abc",
+    b"c=biws,r=abcdef,p=proof",
+    b"n,,n=alice,r=abc",
+    b"c=x",
+)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "tokens", "answered"),
+    [
+        ("PLAIN", PLAIN_TWICE, 1),
+        ("SCRAM-SHA-256", SCRAM_TWICE, 2),
+        ("OAUTHBEARER", (bearer({"sub": "bob"}), bearer({"sub": "alice"})), 1),
+    ],
+)
+def test_a_token_that_is_sent_before_the_answer_changes_no_name(
+    mechanism, tokens, answered
+):
+    one = watch(mechanism)
+    for token in tokens:
+        one.take_token(token)
+    taken = [one.take_answer(error_code=0, token=b"") for _ in range(answered)]
+    assert taken[-1].principal == "User:bob"
+    refused = [one.take_answer(error_code=34, token=b"") for _ in tokens[answered:]]
+    assert not any(refused)
+
+
+def test_a_mechanism_whose_end_cannot_be_seen_is_known_as_such():
+    one = watch("X-OWN")
+    assert one.is_unread
+    one.take_token(b"anything")
+    assert one.take_answer(error_code=0, token=b"") is None
+    assert not watch("PLAIN").is_unread

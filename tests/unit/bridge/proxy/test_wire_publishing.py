@@ -1,6 +1,7 @@
 """From what connections show to records: in rounds, bounded, and never lost quietly."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -24,7 +25,7 @@ class Client:
         identity = make_identity("PROXY", "10.0.0.7", port)
         self.connection = Connection(connection_id=port, identity=identity)
 
-    def is_authenticated(self):
+    def is_named(self):
         return True
 
 
@@ -108,3 +109,16 @@ def test_the_topic_is_made_where_it_is_written(is_on):
     )
     part = ProxyPart(settings, SecretReader(environ={}), BridgeCounters())
     assert part.topics == (("clientele.wire_configs",) if is_on else ())
+
+
+def test_a_connection_whose_record_cannot_be_made_ends_nothing():
+    outlet = Outlet()
+    broken, other = outlet.connect(1), outlet.connect(2)
+    show(broken, 0)
+    show(other, 1)
+    broken._client.connection.change_identity(
+        replace(broken.connection.identity, principal="User:\ud800")
+    )
+    assert outlet.configs.publish_new() == 2
+    assert acks_of(outlet.records) == ["1"]
+    assert outlet.counters.lost_wire_configs == 1

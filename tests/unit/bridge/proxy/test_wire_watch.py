@@ -27,7 +27,7 @@ class Client:
         self.connection = Connection(connection_id=1, identity=identity)
         self.is_known = True
 
-    def is_authenticated(self):
+    def is_named(self):
         return self.is_known
 
 
