@@ -5,6 +5,8 @@ telemetry requests, and PushConfig, are answered here by the bridge's own handle
 within a time that data behind them can wait.
 """
 
+# Longer than 250 lines: who a client is decides what it is answered.
+
 import struct
 from collections.abc import Callable
 from dataclasses import replace
