@@ -159,7 +159,7 @@ def make_record(
     return tuple.__new__(
         # What a NamedTuple's own constructor does, in half of its time.
         TelemetryRecord,
-        (key, metrics, headers, received_at_ms, size_bytes, None),
+        (key, metrics, headers, received_at_ms, size_bytes, None, False),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 from pipelines.bridge.records import (
     ConnectionHeaders,
     PushIds,
+    TelemetryRecord,
     identity_headers,
     make_record,
     max_record_bytes,
@@ -54,6 +55,20 @@ def test_record_has_every_header_as_text(identity, instance, instance_id, push_r
         "terminating": b"true",
     }
     assert len(record.headers) == 15
+
+
+def test_record_has_each_field_also_where_its_constructor_is_left_out(
+    identity, instance, instance_id, push_request
+):
+    record = make_record(
+        push_request(instance_id, -9),
+        instance,
+        connection_headers=identity_headers(identity, "bridge-1"),
+        push_id=b"push-1",
+        received_at_ms=NOW,
+    )
+    assert record == TelemetryRecord(*record[:5])
+    assert len(record) == len(TelemetryRecord._fields)
 
 
 @pytest.mark.parametrize(
