@@ -10,14 +10,14 @@ _INSTANCE_ID = "client_instance_id"
 CLIENT_WIRE_CONFIGS = TableContract(
     name="client_wire_configs",
     comment="The value of one key that the proxy has seen last of clients with one "
-    "principal, client id and source address. The ledger of its job as well: each "
-    "record of the topic is as new as the newest row of its client.",
+    "principal, client id, type and source address. The ledger of its job as well: "
+    "each record of the topic is as new as the newest row of its client.",
     columns=(
         required(
             "wire_client",
             "STRING",
-            "Hash of principal, client_id and client_source_address: whom a row is "
-            "about, where client_id may be null.",
+            "Hash of principal, client_id, client_type and client_source_address: whom "
+            "a row is about, where client_id may be null.",
         ),
         *(column for column in CLIENT if column.name != _INSTANCE_ID),
         CONFIG_CLIENT_TYPE,

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from .config_pushes import NULL_VALUE, OK, TOO_LARGE
 from .daily_files import Columns, DailyFiles, Floors, WrittenPart
 from .envelopes import read_wire_envelopes
-from .logical_clients import hash_logical_clients
+from .logical_clients import hash_logical_clients, hash_texts
 from .rejected_records import write_rejected
 from .sensitive_key_columns import judge_entries
 from .sensitive_key_rules import ALLOW, REDACT
@@ -157,11 +157,11 @@ def _make_entries(
     }
     key_array, type_names = pa.array(keys, pa.string()), [_TYPES.get(k) for k in keys]
     client_types = pa.array(types, pa.string())
-    who = entries["principal"], entries["client_id"]
+    who = entries["principal"], entries["client_id"], client_types
     entries |= {
         "client_type": client_types,
-        "logical_client": hash_logical_clients(*who, client_types),
-        "wire_client": hash_logical_clients(*who, entries["client_source_address"]),
+        "logical_client": hash_logical_clients(*who),
+        "wire_client": hash_texts(*who, entries["client_source_address"]),
         "config_key": key_array,
         "config_type": pa.array(type_names, pa.string()),
         "is_exact": pa.array([key not in _INEXACT for key in keys], pa.bool_()),

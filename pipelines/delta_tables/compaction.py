@@ -8,8 +8,6 @@ done: of a date whose files are all older than its last clustering nothing is re
 """
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -23,6 +21,7 @@ from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 from pipelines.tables import TableContract
 
 from .delta_transactions import MILLISECOND_NS, as_scala, companion, parse_actions
+from .session_settings import session_settings
 from .table_files import EncodeRows, check_writable, store_files
 
 SORT_WITHIN_FILES = "spark.databricks.io.skipping.mdc.sortWithinFiles"
@@ -112,7 +111,7 @@ def compact_date(
     order = jvm.java.util.ArrayList()
     for name in contract.cluster_by:
         order.add(name)
-    with _set(spark, {SORT_WITHIN_FILES: "true"}):
+    with session_settings(spark, {SORT_WITHIN_FILES: "true"}):
         cluster = companion(delta.skipping, "MultiDimClustering").cluster
         ordered = JvmDataFrame(
             cluster(stored, count, as_scala(jvm, order), "zorder"), spark
@@ -129,17 +128,6 @@ def compact_date(
         predicates, as_scala(jvm, order), False, nothing, False
     )
     transaction.commit(as_scala(jvm, actions), operation)
-
-
-@contextmanager
-def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in settings:
-            spark.conf.unset(name)
 
 
 def _parse(spark: SparkSession, jvm: Any, predicate: str) -> JavaObject:  # noqa: ANN401 - objects of the JVM

@@ -6,8 +6,7 @@ deletes them without touching what somebody is writing now: files that commits h
 removed go at once, files that no commit names only when they are an hour old.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,6 +14,7 @@ from pipelines.errors import TooManyConflicts
 from pipelines.transforms.config_purges import IS_DELETED
 
 from .row_replacement import CONFLICTS
+from .session_settings import session_settings
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 IGNORED_RETENTION = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled"
@@ -92,7 +92,7 @@ def erase_old_files(spark: SparkSession, table: str) -> None:
         IGNORED_RETENTION: "false",
         LISTING_TASKS: str(tasks),
     }
-    with _set(spark, settings):
+    with session_settings(spark, settings):
         # In this order: LITE reads the log, and refuses where there was no VACUUM yet
         # and the log no longer begins with the table.
         spark.sql(f"VACUUM {table} FULL RETAIN {UNCOMMITTED_HOURS} HOURS").collect()
@@ -111,14 +111,3 @@ def _merge(rows: DataFrame, table: str, key: Sequence[str], clauses: str) -> Non
         f"MERGE INTO {table} AS target USING {_SOURCE} AS source "
         f"ON {condition}\n{clauses}"
     )
-
-
-@contextmanager
-def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in settings:
-            spark.conf.unset(name)

@@ -13,6 +13,7 @@ from pipelines.delta_tables.compaction import (
     read_partition_files,
 )
 from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
+from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.table_layouts import layout_of
 from pipelines.tables import create_statement
 from tests.spark.test_row_replacement import (
@@ -72,6 +73,15 @@ def test_rows_keep_every_bit_and_the_history_tells_of_it(spark, table):
     history = spark.sql(f"DESCRIBE HISTORY {table}")
     files = read_partition_files(spark, table)[DAY]
     assert read_clusterings(history, CLUSTERED)[DAY] >= files.newest_ms
+
+
+def test_the_session_has_its_own_settings_back(spark):
+    spark.conf.set("kafka_clientele.known", "mine")
+    given = {"kafka_clientele.known": "ours", "kafka_clientele.unknown": "ours"}
+    with session_settings(spark, given):
+        assert [spark.conf.get(name) for name in given] == ["ours", "ours"]
+    assert [spark.conf.get(name, None) for name in given] == ["mine", None]
+    spark.conf.unset("kafka_clientele.known")
 
 
 def test_no_reader_of_changes_sees_it_and_appends_stand_beside_it(spark, table):

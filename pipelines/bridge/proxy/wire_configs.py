@@ -1,6 +1,6 @@
 """What all clients of a proxy show of their configurations, on its way to Kafka.
 
-Strategy: a connection that has shown something new waits for the next round; so it is
+Strategy: a client that has shown something new waits for the next round; so it is
 one record for all that came meanwhile, and no more than one in each round. What Kafka
 does not take waits for another round. How many may wait is bounded.
 """
@@ -19,10 +19,10 @@ from pipelines.settings.records import Settings
 from udfs.sensitive_keys import SensitiveKeyRules
 
 from .line import Care
-from .wire_watch import Client, WireWatch
+from .wire_watch import Client, ShownConfigs, WireWatch
 
 MOST_WAITING = 20_000
-"""Connections that wait for a round; what others show is only counted."""
+"""Clients that wait for a round; what others show is only counted."""
 MOST_RECORDS = 1_000
 """Of one round: the pushes of clients share the way to Kafka."""
 
@@ -59,7 +59,7 @@ class WireConfigs:
         self._rules = rules
         self._outlet = outlet
         self._counters = counters
-        self._waiting: dict[WireWatch, None] = {}
+        self._waiting: dict[ShownConfigs, None] = {}
 
     def watch(self, client: Client) -> WireWatch:
         """Return what looks at the requests of one connection."""
@@ -75,23 +75,23 @@ class WireConfigs:
 
         Args:
             most: Records at once; making one takes some 50 µs.
-        Returns: How many connections had something.
+        Returns: How many clients had something.
         """
         chosen = list(islice(self._waiting, most))
-        for watch in chosen:
-            del self._waiting[watch]
+        for shown in chosen:
+            del self._waiting[shown]
             try:
-                self._publish(watch)
+                self._publish(shown)
             except Exception:  # noqa: BLE001 - what one shows must not end the others
                 self._counters.lost_wire_configs += 1
         return len(chosen)
 
-    def _publish(self, watch: WireWatch) -> None:
+    def _publish(self, shown: ShownConfigs) -> None:
         outlet, now_ms = self._outlet, self._outlet.now_ms()
-        identity = replace(watch.connection.identity, client_id=watch.client_id)
+        identity = replace(shown.connection.identity, client_id=shown.client_id)
         record = make_wire_config_record(
-            watch.configs,
-            client_type=watch.client_type,
+            shown.configs,
+            client_type=shown.client_type,
             identity=identity,
             rules=self._rules,
             topic=self._settings.topics.wire_configs,
@@ -99,22 +99,22 @@ class WireConfigs:
             push_id=outlet.push_ids.make(now_ms),
             received_at_ms=now_ms,
         )
-        outlet.publish(record, partial(self._finish, watch))
+        outlet.publish(record, partial(self._finish, shown))
 
     def _finish(
         self,
-        watch: WireWatch,
+        shown: ShownConfigs,
         is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
     ) -> None:
         if is_stored:
             self._counters.wire_config_records += 1
         else:
-            self._wait(watch)
+            self._wait(shown)
 
-    def _wait(self, watch: WireWatch) -> None:
+    def _wait(self, shown: ShownConfigs) -> None:
         if len(self._waiting) < MOST_WAITING:
-            self._waiting[watch] = None
-        elif watch not in self._waiting:
+            self._waiting[shown] = None
+        elif shown not in self._waiting:
             self._counters.lost_wire_configs += 1
 
 

@@ -22,6 +22,8 @@ MAX_LOOK_BYTES = 16_384
 """Of one request; a longer one is looked at so far."""
 MAX_VALUE_CHARACTERS = 1_024
 """Of one value; a longer one is none that a client is configured with."""
+MOST_SHOWN = 4
+"""Clients of one connection that are remembered; Kafka's own have one or two."""
 _HEAD_BYTES = 14
 """Size, API key, version, correlation id, length of the client id."""
 _SIZE_BYTES = 4
@@ -37,6 +39,28 @@ class Client(Protocol):
         """Say whether it is known who that is."""
 
 
+class ShownConfigs:
+    """What the requests of one client id and client type have shown."""
+
+    __slots__ = ("client_id", "client_type", "configs", "connection")
+
+    def __init__(
+        self, connection: Connection, client_id: str | None, client_type: str
+    ) -> None:
+        """Start with nothing.
+
+        Args:
+            connection: On which the requests come.
+            client_id: As the requests name it.
+            client_type: producer, consumer or share_consumer.
+        """
+        self.connection = connection
+        self.client_id = client_id
+        self.client_type = client_type
+        self.configs: dict[str, str] = {}
+        """Config key to value."""
+
+
 class WireWatch:
     """One client's connection, as its requests show it."""
 
@@ -45,11 +69,9 @@ class WireWatch:
         "_counters",
         "_gap",
         "_gap_limit",
+        "_shown",
         "_tell",
         "_turns",
-        "client_id",
-        "client_type",
-        "configs",
     )
 
     def __init__(
@@ -58,7 +80,7 @@ class WireWatch:
         *,
         gap_limit: int,
         counters: BridgeCounters,
-        tell: "Callable[[WireWatch], None]",
+        tell: Callable[[ShownConfigs], None],
     ) -> None:
         """Start with nothing.
 
@@ -76,15 +98,8 @@ class WireWatch:
         """Requests with data between the last two that were looked at."""
         self._turns: dict[int, list[int]] = {}
         """Of the others, API key to the requests to pass over now, and then."""
-        self.client_id: str | None = None
-        self.client_type = ""
-        self.configs: dict[str, str] = {}
-        """Config key to value."""
-
-    @property
-    def connection(self) -> Connection:
-        """Whose configuration it is."""
-        return self._client.connection
+        self._shown: dict[tuple[str | None, str], ShownConfigs] = {}
+        """By client id and client type: a connection may produce and fetch."""
 
     def see(self, data: bytes, at: int, head: tuple[int, int, int, int, int]) -> None:
         """Look at a request that is no data, if it is its turn.
@@ -138,7 +153,6 @@ class WireWatch:
         end = at + _SIZE_BYTES + size
         rest = data[at + _HEAD_BYTES : min(end, at + MAX_LOOK_BYTES)]
         seen: Seen = {}
-        client_id = self.client_id
         try:
             client_id = read_wire_configs(api_key, version, rest, client_id_bytes, seen)
         except WireError:
@@ -148,16 +162,19 @@ class WireWatch:
             # Cut off; what stands before the cut is good, and the client id does.
             if client_id_bytes > len(rest):
                 return
-            if client_id_bytes >= 0:
-                client_id = rest[:client_id_bytes].decode(errors="replace")
+            client_id = (
+                rest[:client_id_bytes].decode(errors="replace")
+                if client_id_bytes >= 0
+                else None
+            )
         if seen:
             self._note(client_id, request.client_type, seen)
 
     def _note(self, client_id: str | None, client_type: str, seen: Seen) -> None:
         """Take what is new, and tell of it."""
-        configs = self.configs
-        is_new = (client_id, client_type) != (self.client_id, self.client_type)
-        self.client_id, self.client_type = client_id, client_type
+        shown = self._find(client_id, client_type)
+        configs = shown.configs
+        is_new = False
         for key, value in seen.items():
             if not _is_news(key, configs.get(key), value):
                 continue
@@ -167,8 +184,18 @@ class WireWatch:
             # Thousands of connections have most values in common.
             configs[key] = sys.intern(value)
             is_new = True
-        if is_new and configs:
-            self._tell(self)
+        if is_new:
+            self._tell(shown)
+
+    def _find(self, client_id: str | None, client_type: str) -> ShownConfigs:
+        """Return what is known of a client; the one known longest makes room."""
+        shown = self._shown.get((client_id, client_type))
+        if shown is None:
+            if len(self._shown) == MOST_SHOWN:
+                del self._shown[next(iter(self._shown))]
+            shown = ShownConfigs(self._client.connection, client_id, client_type)
+            self._shown[client_id, client_type] = shown
+        return shown
 
 
 def _is_news(key: str, known: str | None, value: str) -> bool:

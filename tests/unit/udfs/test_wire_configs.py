@@ -145,6 +145,14 @@ def test_a_client_without_an_id_is_another_one():
     assert len({one["wire_client"] for one in entries}) == 2
 
 
+def test_a_producer_and_a_consumer_of_one_client_id_are_two():
+    record = make_record()
+    producer = record._replace(value=record.value.replace(b"consumer", b"producer"))
+    entries, rejected = decode(as_row(record), as_row(producer))
+    assert not rejected
+    assert len({one["wire_client"] for one in entries}) == 2
+
+
 @pytest.mark.parametrize("action", [REDACT, DROP])
 def test_a_stricter_rule_of_the_job_holds(action):
     entries, _ = decode(as_row(make_record()), rules=hiding(action))

@@ -72,9 +72,9 @@ def test_a_client_shows_what_it_was_configured_with(client_id, step):
     run = client_id.rpartition("-")[0]
     expected = {k: v.format(run=run) for k, v in EXPECTED[client_id].items()}
     if step is None:
-        assert watched.watch.configs == expected
-        assert watched.watch.client_id == client_id
-    assert watched.watch.configs.items() <= expected.items()
+        assert watched.shown.configs == expected
+        assert watched.shown.client_id == client_id
+    assert watched.shown.configs.items() <= expected.items()
     assert not watched.counters.unreadable_wire_requests
 
 
@@ -84,8 +84,8 @@ def test_a_share_consumer_shows_its_group():
     for client_id, api_key, _, text in ROWS:
         if client_id == "java-4.3.1-share" and api_key in ("76", "78"):
             watched.send(bytes.fromhex(text))
-    assert watched.watch.client_type == "share_consumer"
-    assert watched.watch.configs == {
+    assert watched.shown.client_type == "share_consumer"
+    assert watched.shown.configs == {
         "group.id": "java-4.3.1-shared",
         "fetch.max.bytes": "52428800",
         "fetch.max.wait.ms": "500",

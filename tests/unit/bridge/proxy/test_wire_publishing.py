@@ -117,7 +117,7 @@ def test_a_connection_whose_record_cannot_be_made_ends_nothing():
     show(broken, 0)
     show(other, 1)
     broken._client.connection.change_identity(
-        replace(broken.connection.identity, principal="User:\ud800")
+        replace(broken._client.connection.identity, principal="User:\ud800")
     )
     assert outlet.configs.publish_new() == 2
     assert acks_of(outlet.records) == ["1"]

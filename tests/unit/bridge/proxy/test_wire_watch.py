@@ -11,7 +11,12 @@ from pipelines.bridge.proxy.line import Care, Line
 from pipelines.bridge.proxy.request_frames import RequestFrames
 from pipelines.bridge.proxy.versions import METADATA
 from pipelines.bridge.proxy.wire_configs import watched_cares
-from pipelines.bridge.proxy.wire_watch import MAX_LOOK_BYTES, WireWatch
+from pipelines.bridge.proxy.wire_watch import (
+    MAX_LOOK_BYTES,
+    MOST_SHOWN,
+    ShownConfigs,
+    WireWatch,
+)
 from tests.unit.bridge.proxy.test_wire_configs import EVERY, make_body
 
 GAP = 8
@@ -40,8 +45,9 @@ class Watched:
             self.client,
             gap_limit=GAP,
             counters=self.counters,
-            tell=lambda one: self.told.append(dict(one.configs)),
+            tell=self.tell,
         )
+        self.shown = ShownConfigs(self.client.connection, None, "")
         self.passed, self.line = bytearray(), Line()
         self.frames = RequestFrames(
             self.line,
@@ -52,6 +58,10 @@ class Watched:
             max_read_bytes=1_000,
             watch=self.watch,
         )
+
+    def tell(self, shown):
+        self.shown = shown
+        self.told.append(dict(shown.configs))
 
     def send(self, data, step=None):
         before = len(self.passed)
@@ -80,7 +90,7 @@ def test_requests_pass_as_they_are_however_they_come(api_key, version, step):
     assert len(watched.line) == 3
     if step is None or api_key not in (FETCH, PRODUCE, SHARE_FETCH):
         assert watched.told
-        assert watched.watch.client_id == "app"
+        assert watched.shown.client_id == "app"
     assert not watched.counters.unreadable_wire_requests
 
 
@@ -101,7 +111,24 @@ def test_what_is_known_is_not_told_again():
     assert watched.told == [{"acks": "1", "request.timeout.ms": "30000"}]
     watched.send(make_produce(1, b"another") * (GAP + 1))
     assert len(watched.told) == 2
-    assert watched.watch.client_id == "another"
+    assert watched.shown.client_id == "another"
+
+
+def test_one_connection_that_produces_and_fetches_is_told_of_once_for_each():
+    watched = Watched()
+    fetch = make_frame(FETCH, NEWEST_FETCH, make_body(FETCH, NEWEST_FETCH))
+    for _ in range(3 * GAP):
+        watched.send(make_produce(1) + fetch)
+    assert [min(one) for one in watched.told] == ["acks", "client.rack"]
+    assert watched.shown.client_type == "consumer"
+    assert "acks" not in watched.shown.configs
+
+
+def test_what_many_clients_of_one_connection_show_is_bounded():
+    watched = Watched()
+    for number in range(20 * GAP):
+        watched.send(make_produce(1, b"%03d" % number))
+    assert len(watched.watch._shown) == MOST_SHOWN
 
 
 def make_batch(size, codec):
@@ -116,7 +143,7 @@ def test_a_batch_that_was_not_compressed_is_no_change_and_a_smaller_one_neither(
     shown = []
     for size, codec in ((500, 0), (100, 4), (2_000, 0), (1_000, 4), (10, 3)):
         watched.send(make_batch(size, codec) * (GAP + 1))
-        configs = watched.watch.configs
+        configs = watched.shown.configs
         shown.append((configs["batch.size"], configs["compression.type"]))
     assert shown == [
         ("512", "none"), ("512", "zstd"), ("1024", "zstd"), ("1024", "zstd"),
@@ -149,8 +176,8 @@ def test_a_value_that_is_too_long_is_counted_and_left_out():
     body = b"app" + struct.pack(">h", len(name)) + name + struct.pack(">i", 9)
     body += b"\0\1m\0\x08consumer" + bytes(4)
     watched = Watched().send(make_frame(JOIN_GROUP, 0, body))
-    assert watched.watch.configs["session.timeout.ms"] == "9"
-    assert "group.id" not in watched.watch.configs
+    assert watched.shown.configs["session.timeout.ms"] == "9"
+    assert "group.id" not in watched.shown.configs
     assert watched.counters.unreadable_wire_requests == 1
 
 
@@ -160,7 +187,7 @@ def test_a_long_request_is_not_held():
     watched = Watched()
     watched.frames.receive(frame[:1_000])
     assert bytes(watched.passed) == frame[:1_000]
-    assert watched.watch.configs["group.id"] == "g"
+    assert watched.shown.configs["group.id"] == "g"
     watched.frames.receive(frame[1_000:])
     assert bytes(watched.passed) == frame
 
