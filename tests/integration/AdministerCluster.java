@@ -45,6 +45,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
  */
 public class AdministerCluster {
     static final int MOVES = 4;
+    static final int PARTITIONS = 3;
     static String servers;
     static String run;
 
@@ -81,7 +82,7 @@ public class AdministerCluster {
     }
 
     static String createTopic(Admin admin, String name) throws Exception {
-        NewTopic topic = new NewTopic(run + "-" + name, 3, (short) 2);
+        NewTopic topic = new NewTopic(run + "-" + name, PARTITIONS, (short) 2);
         admin.createTopics(List.of(topic.configs(Map.of("min.insync.replicas", "1")))).all().get();
         return topic.name();
     }
@@ -213,6 +214,7 @@ public class AdministerCluster {
 
         Writer(String topic) {
             this.topic = topic;
+            setDaemon(true);
             start();
         }
 
@@ -222,8 +224,9 @@ public class AdministerCluster {
                     common("writer"), new StringSerializer(), new StringSerializer())) {
                 while (!isOver) {
                     List<Future<?>> sent = new ArrayList<>();
-                    for (int part = 0; part < 10; part++)
-                        sent.add(producer.send(new ProducerRecord<>(topic, "" + (written + part))));
+                    for (int part = 0; part < PARTITIONS; part++)
+                        sent.add(producer.send(new ProducerRecord<>(
+                            topic, part, null, "" + (written + part))));
                     for (Future<?> one : sent) one.get();
                     written += sent.size();
                 }
@@ -248,6 +251,7 @@ public class AdministerCluster {
 
         Reader(String topic) {
             this.topic = topic;
+            setDaemon(true);
             start();
         }
 

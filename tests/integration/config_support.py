@@ -9,7 +9,7 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.integration.topics import find_partitions
+from tests.integration.topics import find_end, find_partitions
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 180
@@ -23,6 +23,7 @@ def start_bridge(kafka, log_path, *overrides):
     words = [
         f"kafka.bootstrap_servers={kafka.bootstrap_servers}",
         "bridge.listen_port=0",
+        "bridge.http_port=0",
         "client_config.enabled=true",
         "client_config.min_push_interval_ms=0",
         *overrides,
@@ -71,7 +72,7 @@ def read_topic(kafka, topic):
     try:
         for number in find_partitions(consumer, topic):
             partition = TopicPartition(topic, number, 0)
-            _, end = consumer.get_watermark_offsets(partition)
+            end = find_end(consumer, partition)
             consumer.assign([partition])
             records += [consumer.poll(DEADLINE_S) for _ in range(end)]
     finally:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
+from tests.integration.topics import find_end
 from udfs.compression import COMPRESSION_NAMES
 from udfs.otlp_metrics import decode_pushes
 
@@ -79,7 +80,7 @@ class PushReader:
         )
 
     def read_to_end(self):
-        _, end = self._consumer.get_watermark_offsets(self._partition, PATIENCE_S)
+        end = find_end(self._consumer, self._partition)
         self.read_until(lambda: self._read >= end)
 
     def _read_some(self):

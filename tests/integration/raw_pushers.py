@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.integration.topics import find_partitions
+from tests.integration.topics import find_end, find_partitions
 
 NONE, THROTTLED, UNKNOWN_SUBSCRIPTION = 0, 89, 117
 UNANSWERED = None
@@ -154,7 +154,7 @@ def count_stored(servers, topic):
     try:
         for number in find_partitions(reader, topic):
             partition = TopicPartition(topic, number, 0)
-            _, end = reader.get_watermark_offsets(partition, PATIENCE_S)
+            end = find_end(reader, partition)
             reader.assign([partition])
             read = 0
             while read < end:

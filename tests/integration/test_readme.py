@@ -55,7 +55,7 @@ def list_commands():
 
 COMMANDS = list_commands()
 RUN_ELSEWHERE |= {
-    command: "tests/unit/test_rule_explanations.py"
+    command: "tests/unit/command_line/test_rule_explanations.py"
     for command in COMMANDS
     if " explain-rule " in command
 }

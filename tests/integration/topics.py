@@ -7,8 +7,15 @@ that the first answer about a new topic may be that there is none.
 import threading
 import time
 
+from confluent_kafka import KafkaError, KafkaException
+
 PATIENCE_S = 180
 PAUSE_S = 0.02
+NOT_YET = (
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
 
 
 def wait_for(ask, is_right):
@@ -35,6 +42,21 @@ def find_partitions(client, topic):
         return partitions and all(one.leader >= 0 for one in partitions)
 
     return wait_for(ask, has_leaders).partitions
+
+
+def find_end(consumer, partition):
+    """Return the offset behind a partition's last record."""
+
+    def ask():
+        try:
+            return consumer.get_watermark_offsets(partition, PATIENCE_S)[1]
+        except KafkaException as error:
+            # The leader that was just chosen may not know it yet.
+            if error.args[0].code() not in NOT_YET:
+                raise
+            return error
+
+    return wait_for(ask, lambda found: isinstance(found, int))
 
 
 def make_topic(admin, new_topic):
