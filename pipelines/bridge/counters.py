@@ -102,7 +102,9 @@ class BridgeCounters:
     unreadable_wire_requests: int = 0
     """Passed on, though their configurations could not be read."""
     lost_wire_configs: int = 0
-    """Not published, since too many connections wait for that."""
+    """Not published: too many clients wait for that, or no record can hold them."""
+    aside_record_failures: int = 0
+    """Attempts at records that are no pushes, which Kafka did not take; tried again."""
     unexpected_errors: int = 0
     """Faults of the bridge itself; the log names their places."""
     received_bytes: int = 0

@@ -67,13 +67,13 @@ class Publisher:
         self._latency = counters.publish_latency
         self._last_ticket = 0
         self._waiting: dict[int, tuple[Acknowledge, float]] = {}
-        """Whom to tell of each record, by its ticket, and when it was sent. The oldest
-        is the first."""
+        """Whom to tell of each record that is not aside, by its ticket, and when it was
+        sent. The oldest is the first."""
         self._timer: asyncio.TimerHandle | None = None
         self._poll_pause_s = IDLE_POLL_S
         self._poll_timer: asyncio.TimerHandle | None = None
         self._polled_s = self._loop.time()
-        self._last_failure = ""
+        self._last_failure = self._last_aside_failure = ""
         try:
             self._producer = Producer(
                 {**config, "error_cb": self._note_error}, logger=logger
@@ -86,8 +86,7 @@ class Publisher:
         """Write one record; acknowledge is called once with whether Kafka has it."""
         size_bytes = record.size_bytes
         if self.held_bytes + size_bytes > self._max_bytes:
-            self._counters.publish_overflows += 1
-            acknowledge(False)
+            self._refuse_overflow(record, acknowledge)
             return
         now_s = self._loop.time()
         ticket = self._last_ticket = self._last_ticket + 1
@@ -96,18 +95,19 @@ class Publisher:
                 record.topic or self._topic,
                 record.value,
                 record.key,
-                on_delivery=partial(self._report_aside, size_bytes, acknowledge)
+                on_delivery=partial(self._report_aside, record, acknowledge)
                 if record.is_aside
                 else partial(self._report, ticket, size_bytes, now_s),
                 timestamp=record.timestamp_ms,
                 headers=record.headers,
             )
         except BufferError:
-            self._counters.publish_overflows += 1
-            acknowledge(False)
+            self._refuse_overflow(record, acknowledge)
             return
         except KafkaException as error:
-            if not record.is_aside:
+            if record.is_aside:
+                self._count_aside_failure(record.topic, error.args[0])
+            else:
                 self._count_failure(error.args[0])
             acknowledge(False)
             return
@@ -129,7 +129,7 @@ class Publisher:
         return next(iter(self._waiting.values()))[1]
 
     def refuse_waiting(self) -> None:
-        """Answer everything that still waits for Kafka as refused."""
+        """Answer all that still waits for Kafka as refused, but for records aside."""
         waiting, self._waiting = self._waiting, {}
         self._counters.publish_timeouts += len(waiting)
         for acknowledge, _ in waiting.values():
@@ -195,19 +195,28 @@ class Publisher:
             waiting[0](False)
             self._count_failure(error)
 
+    def _refuse_overflow(
+        self, record: TelemetryRecord, acknowledge: Acknowledge
+    ) -> None:
+        if record.is_aside:
+            self._counters.aside_record_failures += 1
+        else:
+            self._counters.publish_overflows += 1
+        acknowledge(False)
+
     def _report_aside(
         self,
-        size_bytes: int,
+        record: TelemetryRecord,
         acknowledge: Acknowledge,
         error: KafkaError | None,
         _message: Message,
     ) -> None:
         """Answer a record whose fate says nothing of the others."""
-        self.held_bytes -= size_bytes
-        self.aside_bytes -= size_bytes
+        self.held_bytes -= record.size_bytes
+        self.aside_bytes -= record.size_bytes
         acknowledge(error is None)
-        if error is not None and error.fatal():
-            self._fail(error)
+        if error is not None:
+            self._count_aside_failure(record.topic, error)
 
     def _set_timer(self) -> None:
         if self._timer is None and self._waiting:
@@ -254,6 +263,14 @@ class Publisher:
         if error.name() != self._last_failure:
             self._last_failure = error.name()
             logger.warning("pushes are refused: Kafka says %s", error.name())
+        if error.fatal():
+            self._fail(error)
+
+    def _count_aside_failure(self, topic: str | None, error: KafkaError) -> None:
+        self._counters.aside_record_failures += 1
+        if error.name() != self._last_aside_failure:
+            self._last_aside_failure = error.name()
+            logger.warning("topic %s: Kafka says %s", topic, error.name())
         if error.fatal():
             self._fail(error)
 

@@ -50,7 +50,7 @@ def make_wire_config_record(
     push_id: bytes,
     received_at_ms: int,
 ) -> TelemetryRecord:
-    """Make the record of what one connection has shown up to now.
+    """Make the record of what one client has shown on a connection up to now.
 
     Args:
         configs: Keys of WIRE_KEYS to values.

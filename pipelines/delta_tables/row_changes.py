@@ -116,7 +116,7 @@ class RowChanges:
             rows: The contract's columns and POSITION, that of the row with their merge
                 key in read(), if there is one; kept, for they are read twice.
             is_gone: Name of a column of rows: whether nothing comes in its place.
-        Raises: Delta's exceptions where others have changed the same files meanwhile.
+        Raises: Delta's exceptions where others have changed the table's data meanwhile.
         """
         if self.is_committed:
             return

@@ -61,7 +61,7 @@ class ProxySettings:
         "Whether what clients' requests show of their configuration is published."
     )
     wire_configs_interval_ms: int = key(
-        "Shortest time between two records of one connection.",
+        "Shortest time between two records of one client's connection.",
         unit="ms",
         low=10,
         high=3_600_000,

@@ -224,7 +224,11 @@ def make_wire_configs(counters):
         push_ids=PushIds(lambda _bits: 0),
         now_ms=lambda: 0,
     )
-    return WireConfigs(settings, rules, outlet, counters)
+    return WireConfigs(settings, rules, outlet, counters, note_failure=_raise)
+
+
+def _raise(error):
+    raise error
 
 
 class Proxy:

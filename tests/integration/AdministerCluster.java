@@ -75,9 +75,12 @@ public class AdministerCluster {
         if (!holds) throw new IllegalStateException(what);
     }
 
-    /** Any broker may answer, and learns of a change a moment after its controller did. */
+    /**
+     * Any broker may answer, and learns of a change a moment after its controller did; a
+     * replica that lags is waited for by writers, for 30 s and more where a machine is busy.
+     */
     static void await(String what, Callable<Boolean> holds) throws Exception {
-        long end = System.nanoTime() + 60_000_000_000L;
+        long end = System.nanoTime() + 120_000_000_000L;
         while (!holds.call()) check(System.nanoTime() < end, what);
     }
 
@@ -144,7 +147,7 @@ public class AdministerCluster {
         }
         writer.stopAndCheck();
         reader.wanted = writer.written;
-        reader.join(60_000);
+        reader.join(120_000);
         check(!reader.isAlive() && reader.failure == null, "reader: " + reader.failure);
         check(reader.seen.size() == writer.written, reader.seen.size() + " of " + writer.written);
     }
@@ -237,7 +240,7 @@ public class AdministerCluster {
 
         void stopAndCheck() throws Exception {
             isOver = true;
-            join(60_000);
+            join(120_000);
             check(!isAlive() && failure == null, "writer: " + failure);
         }
     }

@@ -8,7 +8,7 @@ from tests.client_jars import PYSPARK_JARS_PATH, find_jar
 from tests.integration.java_clients import find_jars
 from tests.integration.kafka_commands import SHORT_LIVED
 
-PATIENCE_S = 180
+PATIENCE_S = 400
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",

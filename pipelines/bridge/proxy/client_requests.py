@@ -110,7 +110,12 @@ class ClientRequests:
     def read_token(self, token: bytes) -> Awaited | None:
         """Read a token; None where the frame is a request after all."""
         if self._sasl.is_request(token):
-            self._line.expects_token = False
+            line = self._line
+            line.expects_token = False
+            last = line[-1] if line else None
+            if isinstance(last, Awaited) and last.correlation_id is None:
+                # The broker is content with the last token, and says nothing to it.
+                line.pop()
             self._accept(Acceptance(principal=UNKNOWN_PRINCIPAL, lifetime_ms=0))
             return None
         self._sasl.take_token(token)

@@ -34,13 +34,12 @@ from .rules import ProxyRules, choose_own_keys
 from .telemetry_gate import PublisherSigns, TelemetryGate
 from .token_owners import TokenOwners
 from .transport import ProxiedConnection
-from .wire_configs import MOST_RECORDS, WireConfigs, WireOutlet, watched_cares
+from .wire_configs import WireConfigs, WireOutlet, watched_cares
 
 logger = logging.getLogger(__name__)
 
 _MS = 1_000
 _LOOK_FOR_RESETS_S = 0.5
-_RECORDS_AT_ONCE = 20
 _PORT_KEYS = "proxy.listen_host, proxy.base_port or proxy.ports"
 _SERVE = "serve"
 
@@ -105,7 +104,11 @@ class ProxyPart:
         if self._sensitive_key_rules is not None:
             self._cares = watched_cares(self._cares)
             self._wire_configs = WireConfigs(
-                self._settings, self._sensitive_key_rules, outlet, self._counters
+                self._settings,
+                self._sensitive_key_rules,
+                outlet,
+                self._counters,
+                note_failure=self._note_failure,
             )
         self._clients = clients
         self._security.start()
@@ -274,11 +277,7 @@ class ProxyPart:
         pause_s = self._settings.proxy.wire_configs_interval_ms / _MS
         while True:
             await asyncio.sleep(pause_s)
-            for _ in range(MOST_RECORDS // _RECORDS_AT_ONCE):
-                # Between two of these, data passes.
-                if wire_configs.publish_new(_RECORDS_AT_ONCE) < _RECORDS_AT_ONCE:
-                    break
-                await asyncio.sleep(0)
+            await wire_configs.publish_round()
 
     async def _look_for_resets(self) -> None:
         """Find what is gone among those whose reading waits: nothing else tells."""

@@ -2,7 +2,8 @@
 
 Strategy: what the client claims is noted from its tokens, and believed once the broker
 has accepted them. Nothing is checked here, no token is kept, and what cannot be read
-makes the principal unknown, never the exchange fail.
+makes the principal unknown, never the exchange fail. Of a mechanism that is not known
+here the end cannot be seen: data passes, and telemetry is refused.
 Source: RFC 4616 (PLAIN); RFC 5802 (SCRAM); RFC 7628 (OAUTHBEARER); KIP-43, KIP-152,
 KIP-368; Kafka, SaslServerAuthenticator.java.
 """
@@ -64,6 +65,7 @@ class SaslWatch:
     __slots__ = (
         "_claim_name",
         "_claims",
+        "_is_ticket_good",
         "_mechanism",
         "_name",
         "_token_id",
@@ -83,6 +85,8 @@ class SaslWatch:
         self._token_id: str | None = None
         self._claims: deque[_Claim] = deque()
         """Of the tokens that wait for their answers, the oldest first."""
+        self._is_ticket_good = False
+        """Whether the broker goes on with GSSAPI; it does after a good ticket only."""
         self.stage = Stage.BEGUN
         self.expects_raw_token = False
         """Whether the client's next frame is a token without any header."""
@@ -91,6 +95,7 @@ class SaslWatch:
         """Take the mechanism that a client asks for."""
         self._mechanism = mechanism
         self._name = self._token_id = None
+        self._is_ticket_good = False
 
     def agree(self, *, error_code: int, api_version: int) -> None:
         """Take the broker's answer to that; version 0 is followed by raw tokens."""
@@ -99,13 +104,19 @@ class SaslWatch:
             self.expects_raw_token = api_version == 0
 
     def is_request(self, frame: bytes) -> bool:
-        """Say whether a frame is no token: GSSAPI has as many of them as it likes."""
+        """Say whether a frame is no token: GSSAPI has as many of them as it likes.
+
+        The last of them has no answer where tokens have no headers, and is forgotten.
+        """
         is_over = (
             self._mechanism == GSSAPI
+            and self._is_ticket_good
+            and len(self._claims) <= 1
             and len(frame) > 1
             and frame[0] == _API_KEY_HIGH_BYTE
         )
         if is_over:
+            self._claims.clear()
             self.expects_raw_token = False
             self.stage = Stage.ACCEPTED
         return is_over
@@ -152,11 +163,13 @@ class SaslWatch:
         is_gssapi = claim.mechanism == GSSAPI
         if error_code or not claim.is_last:
             return None
-        # The broker explains in a token why it does not like a bearer token; the
-        # last answer of GSSAPI is empty.
-        if token and (is_gssapi or claim.mechanism == OAUTHBEARER):
+        # The broker explains in a token why it does not like a bearer token; only the
+        # last answer of SCRAM is not empty.
+        if token and not claim.mechanism.startswith(SCRAM_PREFIX):
+            self._is_ticket_good = is_gssapi
             return None
         if is_gssapi and self.expects_raw_token:
+            self._is_ticket_good = True
             return None
         self.expects_raw_token = False
         self.stage = Stage.ACCEPTED

@@ -5,6 +5,7 @@ one record for all that came meanwhile, and no more than one in each round. What
 does not take waits for another round. How many may wait is bounded.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +24,7 @@ from .wire_watch import Client, ShownConfigs, WireWatch
 
 MOST_WAITING = 20_000
 """Clients that wait for a round; what others show is only counted."""
+RECORDS_AT_ONCE = 20
 MOST_RECORDS = 1_000
 """Of one round: the pushes of clients share the way to Kafka."""
 
@@ -46,6 +48,8 @@ class WireConfigs:
         rules: SensitiveKeyRules,
         outlet: WireOutlet,
         counters: BridgeCounters,
+        *,
+        note_failure: Callable[[Exception], None],
     ) -> None:
         """Start with nothing.
 
@@ -54,11 +58,13 @@ class WireConfigs:
             rules: For sensitive keys.
             outlet: Where records go.
             counters: Those of the bridge.
+            note_failure: Takes a fault of the bridge itself.
         """
         self._settings = settings
         self._rules = rules
         self._outlet = outlet
         self._counters = counters
+        self._note_failure = note_failure
         self._waiting: dict[ShownConfigs, None] = {}
 
     def watch(self, client: Client) -> WireWatch:
@@ -69,6 +75,14 @@ class WireConfigs:
             counters=self._counters,
             tell=self._wait,
         )
+
+    async def publish_round(self) -> None:
+        """Publish what is new now; what Kafka refuses waits for the next round."""
+        left = min(MOST_RECORDS, len(self._waiting))
+        while left > 0:
+            left -= self.publish_new(min(left, RECORDS_AT_ONCE)) or left
+            # Between two of these, data passes.
+            await asyncio.sleep(0)
 
     def publish_new(self, most: int = MOST_RECORDS) -> int:
         """Publish what connections have shown since their last record.
@@ -82,8 +96,9 @@ class WireConfigs:
             del self._waiting[shown]
             try:
                 self._publish(shown)
-            except Exception:  # noqa: BLE001 - what one shows must not end the others
+            except Exception as error:  # noqa: BLE001 - what one shows must not end the others
                 self._counters.lost_wire_configs += 1
+                self._note_failure(error)
         return len(chosen)
 
     def _publish(self, shown: ShownConfigs) -> None:

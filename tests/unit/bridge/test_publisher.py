@@ -160,12 +160,13 @@ def test_a_record_aside_says_nothing_of_pushes_and_counts_in_the_bound():
             publisher.publish(aside, answers.append)
         # The bound is of all together; four of 1,201 bytes are below it.
         assert answers == [False]
-        assert counters.publish_overflows == 1
+        assert (counters.publish_overflows, counters.aside_record_failures) == (0, 1)
         assert publisher.held_bytes == publisher.aside_bytes == 4 * 1_201
         assert publisher.waits_since_s is None
         await publisher.close(0)
         assert answers == 5 * [False]
         assert publisher.held_bytes == publisher.aside_bytes == 0
+        assert counters.aside_record_failures == 5
         assert publisher.refused_s is None
 
     run_with_publisher(test)

@@ -167,6 +167,28 @@ def test_the_handshake_of_old_clients_is_followed_by_tokens_without_headers():
     assert not client.line.expects_token
 
 
+def test_gssapi_without_headers_ends_with_a_token_that_is_not_answered():
+    client = Client(answer_at_once, has_sasl=True)
+    client.pass_on(17, 0, b"\0\x06GSSAPI", b"\0\0" + bytes(4))
+    for token in (b"\x60ticket", b""):
+        client.requests.read_token(token).take(b"answer")
+    client.line.append(client.requests.read_token(b"\x05\x04wrapped"))
+    assert client.line.expects_token
+    assert client.requests.read_token(PUSH_FRAME) is None
+    assert not client.line
+    assert not client.line.expects_token
+    assert client.connection.identity.principal == "User:UNKNOWN"
+    assert client.ask(PUSH, PUSH_FRAME).frame == b"answer"
+
+
+def test_a_push_in_the_place_of_a_ticket_is_a_token():
+    client = Client(answer_at_once, has_sasl=True)
+    client.pass_on(17, 0, b"\0\x06GSSAPI", b"\0\0" + bytes(4))
+    assert client.requests.read_token(PUSH_FRAME) is not None
+    with pytest.raises(UnsupportedRequest):
+        client.requests.read_request(PUSH, 0, PUSH_FRAME)
+
+
 def test_software_is_noted_and_the_answer_limited():
     client = Client(answer_at_once)
     body = b"\0\x05java\x064.3.1\0"

@@ -103,13 +103,39 @@ def test_a_mechanism_that_the_broker_lacks_begins_nothing():
 
 def test_gssapi_ends_with_the_first_request_of_kafka():
     one = watch("GSSAPI", version=0)
-    for token in (b"\x60ticket", b"", b"\x05\x04wrapped"):
+    for token in (b"\x60ticket", b""):
         assert not one.is_request(token)
         one.take_token(token)
         assert one.take_answer(error_code=0, token=b"x") is None
+    # The broker has nothing to say to the last one, and without a header it does not.
+    one.take_token(b"\x05\x04wrapped")
     assert one.is_request(b"\x00\x03\x00\x09")
     assert one.stage is Stage.ACCEPTED
     assert not one.expects_raw_token
+
+
+@pytest.mark.parametrize("tokens", [(), (b"\x60ticket",)])
+def test_gssapi_does_not_end_before_the_broker_has_gone_on(tokens):
+    one = watch("GSSAPI", version=0)
+    for token in tokens:
+        one.take_token(token)
+    assert not one.is_request(b"\x00\x47\x00\x00")
+    assert one.stage is Stage.TOKENS
+
+
+def test_gssapi_that_begins_again_needs_another_ticket():
+    one = watch("GSSAPI", version=0)
+    one.take_token(b"\x60ticket")
+    one.take_answer(error_code=0, token=b"x")
+    one.begin("GSSAPI")
+    one.agree(error_code=0, api_version=0)
+    assert not one.is_request(b"\x00\x47\x00\x00")
+
+
+def test_plain_is_accepted_in_an_empty_answer_only():
+    one = watch("PLAIN", version=0)
+    one.take_token(b"\0bob\0secret")
+    assert one.take_answer(error_code=0, token=b"any other answer") is None
 
 
 def test_gssapi_in_requests_ends_with_an_empty_answer():

@@ -1,5 +1,6 @@
 """From what connections show to records: in rounds, bounded, and never lost quietly."""
 
+import asyncio
 import json
 from dataclasses import replace
 
@@ -33,14 +34,18 @@ class Outlet:
     """A Kafka that takes records or refuses them."""
 
     def __init__(self):
-        self.records, self.takes = [], True
+        self.records, self.takes, self.failures = [], True, []
+        self.asked = 0
         self.counters = BridgeCounters()
         outlet = WireOutlet(
             publish=self.publish, push_ids=PushIds(lambda _: 7), now_ms=lambda: 5
         )
-        self.configs = WireConfigs(SETTINGS, RULES, outlet, self.counters)
+        self.configs = WireConfigs(
+            SETTINGS, RULES, outlet, self.counters, note_failure=self.failures.append
+        )
 
     def publish(self, record, acknowledge):
+        self.asked += 1
         if self.takes:
             self.records.append(record)
         acknowledge(self.takes)
@@ -93,6 +98,19 @@ def test_what_kafka_does_not_take_is_in_the_next_round():
     assert acks_of(outlet.records) == ["1"]
 
 
+def test_what_kafka_refuses_at_once_is_tried_once_a_round():
+    outlet = Outlet()
+    for number in range(45):
+        show(outlet.connect(number), 1)
+    outlet.takes = False
+    asyncio.run(outlet.configs.publish_round())
+    assert outlet.asked == 45
+    outlet.takes = True
+    asyncio.run(outlet.configs.publish_round())
+    asyncio.run(outlet.configs.publish_round())
+    assert len(outlet.records) == 45
+
+
 def test_a_round_is_bounded_and_so_is_what_waits():
     outlet = Outlet()
     for number in range(wire_configs.MOST_WAITING + 3):
@@ -122,3 +140,4 @@ def test_a_connection_whose_record_cannot_be_made_ends_nothing():
     assert outlet.configs.publish_new() == 2
     assert acks_of(outlet.records) == ["1"]
     assert outlet.counters.lost_wire_configs == 1
+    assert [type(one) for one in outlet.failures] == [UnicodeEncodeError]
