@@ -13,6 +13,7 @@ is refused at once. Kafka may take a refused record after all; that is counted.
 import asyncio
 import itertools
 import logging
+import threading
 from collections.abc import Mapping
 from functools import partial
 
@@ -31,6 +32,10 @@ POLL_S = 0.002
 """Between two looks for reports while Kafka answers."""
 LONGEST_POLL_S = 0.05
 """Between two looks while Kafka answers nothing."""
+REVIVE_S = 5.0
+"""Between a producer that Kafka has refused for good and the next one."""
+_PURGE_S = 0.1
+"""The loop waits so long for what librdkafka says of records that it gives up."""
 IDLE_POLL_S = 0.5
 """Between two looks while nothing waits: librdkafka may still tell of an error."""
 _MS = 1_000
@@ -47,14 +52,27 @@ class Publisher:
         publish_timeout_ms: int,
         max_unacknowledged_bytes: int,
         counters: BridgeCounters,
+        is_revived: bool = False,
     ) -> None:
+        """Connect, as soon as Kafka is there.
+
+        Args:
+            config: librdkafka's properties; the values hold secrets.
+            topic: Where records without a topic go.
+            publish_timeout_ms: A record without an answer is refused then.
+            max_unacknowledged_bytes: Of all records that wait.
+            counters: Those of the bridge.
+            is_revived: Whether another producer follows one that Kafka has refused for
+                good; otherwise has_failed is set then.
+        Raises: InvalidSetting.
+        """
         self._loop = asyncio.get_running_loop()
         self.has_failed = asyncio.Event()
         self.failure: MissingService | None = None
         """Why the producer can never publish again."""
         self._topic = topic
         self._publish_timeout_s = publish_timeout_ms / _MS
-        self._max_bytes = max_unacknowledged_bytes
+        self._max_bytes = self._own_max_bytes = max_unacknowledged_bytes
         self._counters = counters
         self.held_bytes = 0
         """Bytes of records that Kafka has neither taken nor refused."""
@@ -74,10 +92,11 @@ class Publisher:
         self._poll_timer: asyncio.TimerHandle | None = None
         self._polled_s = self._loop.time()
         self._last_failure = self._last_aside_failure = ""
+        self._is_revived = is_revived
+        self._revival: asyncio.TimerHandle | None = None
+        self._config = {**config, "error_cb": self._note_error}
         try:
-            self._producer = Producer(
-                {**config, "error_cb": self._note_error}, logger=logger
-            )
+            self._producer = Producer(self._config, logger=logger)
         except KafkaException as error:
             raise unusable_settings(error) from None
         self._poll_later(IDLE_POLL_S)
@@ -121,6 +140,14 @@ class Publisher:
         if self._poll_pause_s > LONGEST_POLL_S:
             self._poll_later(POLL_S)
 
+    def shut(self) -> None:
+        """Refuse every record, until open is called."""
+        self._max_bytes = -1
+
+    def open(self) -> None:
+        """Take records again."""
+        self._max_bytes = self._own_max_bytes
+
     @property
     def waits_since_s(self) -> float | None:
         """Time of the loop when the oldest record was sent that has no answer."""
@@ -147,7 +174,7 @@ class Publisher:
             # without this, librdkafka waits for it.
             self._producer.purge()
             self._producer.poll(0)
-            for timer in (self._timer, self._poll_timer):
+            for timer in (self._timer, self._poll_timer, self._revival):
                 if timer is not None:
                     timer.cancel()
 
@@ -280,8 +307,25 @@ class Publisher:
             self._fail(error)
 
     def _fail(self, error: KafkaError) -> None:
+        self.refused_s = self._loop.time()
+        if self._is_revived:
+            if self._revival is None:
+                self._revival = self._loop.call_later(REVIVE_S, self._revive)
+            return
         self.failure = MissingService(
             f"Kafka refuses this producer for good ({error.name()}): check its "
             f"permissions on topic {self._topic} and start again"
         )
         self.has_failed.set()
+
+    def _revive(self) -> None:
+        """Go on with another producer; what the old one still holds is refused."""
+        old = [self._producer]
+        old[0].purge()
+        old[0].flush(_PURGE_S)
+        self.refuse_waiting()
+        self.held_bytes = self.aside_bytes = 0
+        self._producer = Producer(self._config, logger=logger)
+        self._revival = None
+        # Its threads are waited for where nobody else waits.
+        threading.Thread(target=old.clear, daemon=True).start()

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from types import MappingProxyType
 
 from pipelines.settings.records import Settings
@@ -36,6 +37,7 @@ from .security_files import SecurityFiles
 from .stopping import is_done_before
 from .telemetry import COMPRESSION_TYPES
 from .telemetry_handlers import Publish, TelemetryHandlers
+from .telemetry_kafka import TelemetryKafka
 from .topics import ensure_topics
 from .watch import BridgeWatch
 
@@ -116,20 +118,18 @@ class BridgeServer:
             record_bytes = max_record_bytes(
                 max(bridge.telemetry_max_bytes, self.push_config.max_value_bytes)
             )
-            found_topics = ensure_topics(
-                self._kafka,
-                self._find_topics(),
-                self._settings.topics,
-                bridge_id=bridge.bridge_id,
-                max_record_bytes=record_bytes,
+            kafka = TelemetryKafka(
+                partial(self._prepare_kafka, record_bytes), is_needed=not self._is_apart
             )
-            if not await is_done_before(stop, found_topics):
-                return
-            if not await is_done_before(stop, self.cluster.start()):
+            if not await is_done_before(stop, kafka.find()):
                 return
             publisher = self._open_publisher(record_bytes)
+            if not kafka.is_found:
+                publisher.shut()
             try:
-                await self._listen(sockets, nodes, publisher, stop, on_ready)
+                await self._listen(
+                    sockets, nodes, publisher, stop, on_ready, kafka=kafka
+                )
             finally:
                 await self.push_config.close()
                 await self.cluster.close()
@@ -145,6 +145,8 @@ class BridgeServer:
         publisher: Publisher,
         stop: asyncio.Event,
         on_ready: OnReady,
+        *,
+        kafka: TelemetryKafka,
     ) -> None:
         first = next(iter(nodes.values()))
         handlers = self.make_handlers(first, publisher.publish, by_listener=nodes)
@@ -164,6 +166,7 @@ class BridgeServer:
                 group.create_task(publisher.has_failed.wait()),
             }
             others = [self.watch.follow(publisher), self.cluster.follow()]
+            others.append(kafka.find_later(publisher))
             others.append(clients.keep_watch())
             if self.proxy is not None:
                 others.append(self.proxy.follow())
@@ -182,6 +185,26 @@ class BridgeServer:
                 await clients.drain(
                     self._bridge.drain_timeout_ms / _MS, publisher.refuse_waiting
                 )
+
+    @property
+    def _is_apart(self) -> bool:
+        """Whether data passes to another Kafka than the one that takes telemetry."""
+        upstream = self._settings.upstream.bootstrap_servers
+        return self.proxy is not None and bool(upstream)
+
+    async def _prepare_kafka(self, record_bytes: int) -> None:
+        """Find or make the topics, and read the subscriptions.
+
+        Raises: MissingService.
+        """
+        await ensure_topics(
+            self._kafka,
+            self._find_topics(),
+            self._settings.topics,
+            bridge_id=self._bridge.bridge_id,
+            max_record_bytes=record_bytes,
+        )
+        await self.cluster.start()
 
     def _find_topics(self) -> list[str]:
         """Return the topics that are written."""
@@ -220,6 +243,7 @@ class BridgeServer:
             publish_timeout_ms=bridge.publish_timeout_ms,
             max_unacknowledged_bytes=bridge.max_unacknowledged_bytes,
             counters=self.counters,
+            is_revived=self._is_apart,
         )
 
     def make_handlers(

@@ -25,6 +25,10 @@ public class AuthenticateAgain {
         DelegationToken token;
         try (Admin admin = Admin.create(owner)) {
             token = admin.createDelegationToken().delegationToken().get();
+            // The broker learns of it a moment after the controller did.
+            long end = System.nanoTime() + 120_000_000_000L;
+            while (!admin.describeDelegationToken().delegationTokens().get().contains(token))
+                if (System.nanoTime() > end) throw new IllegalStateException("no token");
         }
         List<KafkaProducer<String, String>> producers = new ArrayList<>();
         String scram = "scram.ScramLoginModule";

@@ -1,5 +1,8 @@
 """The Kafka that takes telemetry hangs; data must not notice."""
 
+import socket
+import threading
+
 import pytest
 
 from pipelines.embedded import EmbeddedKafka
@@ -10,6 +13,8 @@ from tests.integration.proxy_support import (
     ProxiedClients,
     find_servers,
     proxy_settings,
+    read_all,
+    write_all,
 )
 
 PHASE_S = 3
@@ -54,3 +59,29 @@ def test_records_are_written_while_the_telemetry_kafka_hangs(
     assert not after.errors
     wait_until(lambda: server.counters.accepted_pushes > accepted)
     assert not server.counters.unexpected_errors
+
+
+def test_data_passes_and_ports_come_back_without_the_telemetry_kafka(
+    kafka, java, wait_until
+):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    settings = proxy_settings(
+        kafka,
+        f"kafka.bootstrap_servers=127.0.0.1:{port}",
+        f"upstream.bootstrap_servers={kafka.bootstrap_servers}",
+    )
+    with running_bridge(settings) as (server, _endpoint):
+        clients = ProxiedClients(find_servers(server))
+        topic = clients.create_topic(1, 1)
+        write_all(clients.producer("first"), topic, [b"1", b"2"])
+        assert read_all(clients.consumer("second"), topic, 2) == [b"1", b"2"]
+        assert not server.counters.accepted_pushes
+        threads = {one.name for one in threading.enumerate()}
+        assert "security-files" not in threads
+        with EmbeddedKafka(java=java, port=port):
+            producer = clients.producer("third")
+            write_all(producer, topic, [b"3"])
+            wait_until(lambda: server.counters.accepted_pushes > 0)
+            assert server.counters.unexpected_errors == 0

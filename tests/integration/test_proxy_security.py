@@ -2,6 +2,7 @@
 
 import socket
 import struct
+import threading
 import time
 import uuid
 from collections import defaultdict
@@ -205,6 +206,9 @@ def test_tls_ends_at_the_proxy(kafka, sasl_kafka, tmp_path):
         servers = find_servers(server).replace("127.0.0.1", "localhost")
         for headers in exchange(kafka, settings, servers, config):
             assert headers["principal"] == "User:alice"
+        # One thread looks at files, however often the brokers are asked for.
+        names = [one.name for one in threading.enumerate()]
+        assert names.count("security-files") == 1
 
 
 def test_tls_begins_again_towards_the_brokers_and_certificates_name_clients(

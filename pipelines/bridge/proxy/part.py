@@ -80,6 +80,8 @@ class ProxyPart:
         self._cares: Mapping[int, Care]
         self._clients: Clients
         self._last_fault = ""
+        self._without_port: set[int] = set()
+        """Node ids whose port could not be had; it is tried again."""
         self._port_fault: MissingService | None = None
 
     @property
@@ -214,9 +216,11 @@ class ProxyPart:
         for node_id in self.brokers.update(told):
             logger.info("broker %d has left", node_id)
             self._close_port(node_id)
+        # Whoever had the port may be gone.
+        for node_id in self._without_port & self.brokers.known.keys():
+            self._open_port(node_id)
 
     async def _try_read(self) -> None:
-        self._security.start()
         try:
             await self._read()
         except ClusterFault as error:
@@ -234,6 +238,7 @@ class ProxyPart:
         # A broker that comes back has the port that clients know.
         wanted = self._ports.get(node_id) or self._plan.port_of(node_id)
         try:
+            self._plan.check_port(node_id, wanted, self.brokers.known)
             bound = bind_listener(
                 settings.proxy.listen_host,
                 wanted,
@@ -242,9 +247,12 @@ class ProxyPart:
             )
         except MissingService as error:
             # The others must go on; this one's clients find nobody there.
-            logger.error("broker %d has no port: %s", node_id, error)  # noqa: TRY400 - its text is for operators
+            if node_id not in self._without_port:
+                logger.error("broker %d has no port: %s", node_id, error)  # noqa: TRY400 - its text is for operators
+            self._without_port.add(node_id)
             self._port_fault = error
             return wanted
+        self._without_port.discard(node_id)
         bound.listen(BACKLOG)
         port: int = bound.getsockname()[1]
         self._ports[node_id] = port
@@ -277,7 +285,8 @@ class ProxyPart:
         pause_s = self._settings.proxy.wire_configs_interval_ms / _MS
         while True:
             await asyncio.sleep(pause_s)
-            await wire_configs.publish_round()
+            for _ in wire_configs.publish_round():
+                await asyncio.sleep(0)
 
     async def _look_for_resets(self) -> None:
         """Find what is gone among those whose reading waits: nothing else tells."""

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.bridge.principal_rules import InvalidRule, PrincipalRules
-from pipelines.errors import InvalidSetting
+from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings.keys import MAX_INT32, MAX_PORT
 from pipelines.settings.listener_records import ListenerSettings
 from pipelines.settings.proxy_settings import ProxySettings
 from pipelines.settings.records import KafkaSettings, Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.kafka_connection import publisher_config
+
+from .brokers import KnownBroker
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - refused, not bound
@@ -51,6 +53,24 @@ class ProxyPlan:
         if node_id in self.ports:
             return self.ports[node_id]
         return self.base_port + node_id if self.base_port else 0
+
+    def check_port(
+        self, node_id: int, port: int, known: Mapping[int, KnownBroker]
+    ) -> None:
+        """See that a broker's port can be one, and is no other broker's.
+
+        Raises: MissingService.
+        """
+        if port > MAX_PORT:
+            raise MissingService(
+                f"port {port} is above {MAX_PORT}: name another one in proxy.ports, or "
+                f"lower proxy.base_port"
+            )
+        for other, broker in known.items():
+            if port and other != node_id and broker.port == port:
+                raise MissingService(
+                    f"port {port} is that of broker {other}: correct proxy.ports"
+                )
 
     def connection(self, secrets: SecretReader) -> Mapping[str, str]:
         """Return librdkafka's properties of the cluster; the values hold secrets.

@@ -25,7 +25,12 @@ from pipelines.bridge.protocol.errors import (
 from .addresses import FindAddress, rewrite_addresses
 from .line import Awaited, Care, Line, OwnReply, RequestReader, Write
 from .produce import has_answer
-from .versions import FIRST_PRODUCE_WITH_ENDPOINTS, KNOWN_VERSIONS, SHARE_FETCH
+from .versions import (
+    FETCH,
+    FIRST_PRODUCE_WITH_ENDPOINTS,
+    KNOWN_VERSIONS,
+    SHARE_FETCH,
+)
 from .wire_watch import MAX_LOOK_BYTES, WireWatch
 
 _SIZE_BYTES = 4
@@ -34,6 +39,8 @@ _HEAD = struct.Struct(">ihhih")
 """Size, API key, version, correlation id, length of the client id."""
 _SMALLEST_REQUEST = _HEAD.size - _SIZE_BYTES
 _CUT_OFF = -1
+_FETCH_END = KNOWN_VERSIONS[FETCH].stop
+"""The first version whose answers name brokers."""
 
 Head = tuple[int, int, int, int, int]
 
@@ -129,7 +136,7 @@ class RequestFrames:
                 if care is Care.PRODUCE and self._enter_produce(data, 0, head):
                     self._to_broker(data)
                     return
-                if care is Care.FETCH:
+                if care is Care.FETCH and head[2] < _FETCH_END:
                     self._pass_data(data, 0, head)
                     line.append(head[3])
                     self._to_broker(data)
@@ -206,7 +213,9 @@ class RequestFrames:
 
     def _pass_seen(self, data: bytes, at: int, head: Head, *, is_held: bool) -> int:
         """Look at one request; held is one that is small until it is whole."""
-        size, correlation_id = head[0], head[3]
+        size, api_key, version, correlation_id, _ = head
+        if api_key == FETCH:
+            _check_version(api_key, version)
         frame_end: int = at + _SIZE_BYTES + size
         if is_held and frame_end > len(data) and size <= MAX_LOOK_BYTES:
             self._needed = size + _SIZE_BYTES

@@ -70,7 +70,8 @@ class ProxyRules:
     def cares(self) -> Mapping[int, Care]:
         """Return what requests need, by API key."""
         rewritten = dict.fromkeys(KNOWN_VERSIONS, Care.REWRITE)
-        del rewritten[FETCH]
+        # The versions that are known hold no addresses.
+        rewritten[FETCH] = Care.FETCH
         read = dict.fromkeys((*self.read_apis, *self.own_keys), Care.READ)
         return {**rewritten, PRODUCE: Care.PRODUCE, **read}
 

@@ -147,6 +147,8 @@ class ProxiedConnection(asyncio.Protocol):
             self._is_client_over = True
             return self._connecting is not None
         self._broker.finish()
+        # A broker that owes an answer and never gives it must not keep this for ever.
+        self._endpoint.connections.watch_reading(self)
         return True
 
     def pause_writing(self) -> None:
@@ -268,7 +270,8 @@ class ProxiedConnection(asyncio.Protocol):
         """Take what comes before the broker is there."""
         greeting = self._greeting
         if greeting is None:
-            # uvloop reads once although it was told not to.
+            # uvloop begins to read behind connection_made, though told not to there.
+            self._transport.pause_reading()
             if self._early is not None:
                 self._early += data
             return

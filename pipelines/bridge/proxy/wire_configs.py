@@ -5,8 +5,7 @@ one record for all that came meanwhile, and no more than one in each round. What
 does not take waits for another round. How many may wait is bounded.
 """
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -76,13 +75,15 @@ class WireConfigs:
             tell=self._wait,
         )
 
-    async def publish_round(self) -> None:
-        """Publish what is new now; what Kafka refuses waits for the next round."""
+    def publish_round(self) -> Iterator[None]:
+        """Publish what is new now; what Kafka refuses waits for the next round.
+
+        Yields: Nothing, after some records, so that data may pass meanwhile.
+        """
         left = min(MOST_RECORDS, len(self._waiting))
         while left > 0:
             left -= self.publish_new(min(left, RECORDS_AT_ONCE)) or left
-            # Between two of these, data passes.
-            await asyncio.sleep(0)
+            yield
 
     def publish_new(self, most: int = MOST_RECORDS) -> int:
         """Publish what connections have shown since their last record.

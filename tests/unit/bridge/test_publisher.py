@@ -3,6 +3,8 @@
 import asyncio
 import socket
 
+from confluent_kafka import KafkaError
+
 from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.producer_config import producer_config
 from pipelines.bridge.publisher import Publisher
@@ -27,7 +29,7 @@ def make_config(port, **changes):
     )
 
 
-def run_with_publisher(test):
+def run_with_publisher(test, **options):
     """Give the test a publisher whose Kafka is a port that nobody listens on."""
 
     async def run():
@@ -40,6 +42,7 @@ def run_with_publisher(test):
                 publish_timeout_ms=TIMEOUT_MS,
                 max_unacknowledged_bytes=5_000,
                 counters=counters,
+                **options,
             )
             try:
                 async with asyncio.timeout(20):
@@ -168,5 +171,43 @@ def test_a_record_aside_says_nothing_of_pushes_and_counts_in_the_bound():
         assert publisher.held_bytes == publisher.aside_bytes == 0
         assert counters.aside_record_failures == 5
         assert publisher.refused_s is None
+
+    run_with_publisher(test)
+
+
+def test_a_producer_that_kafka_refuses_for_good_is_followed_by_another(monkeypatch):
+    monkeypatch.setattr("pipelines.bridge.publisher.REVIVE_S", 0.01)
+    fatal = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no", True)
+
+    async def test(publisher, _counters):
+        answers = []
+        publisher.publish(RECORD, answers.append)
+        first = publisher._producer
+        publisher._note_error(fatal)
+        publisher._note_error(fatal)
+        # Behind the revival, which was set before.
+        revived = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.02, revived.set_result, None)
+        await revived
+        assert publisher._producer is not first
+        assert answers == [False]
+        assert publisher.held_bytes == 0
+        assert publisher.refused_s is not None
+        assert not publisher.has_failed.is_set()
+        publisher.publish(RECORD, answers.append)
+        assert publisher.held_bytes == RECORD.size_bytes
+
+    run_with_publisher(test, is_revived=True)
+
+
+def test_nothing_is_taken_while_it_is_shut():
+    async def test(publisher, _counters):
+        answers = []
+        publisher.shut()
+        publisher.publish(RECORD, answers.append)
+        assert answers == [False]
+        publisher.open()
+        publisher.publish(RECORD, answers.append)
+        assert answers == [False]
 
     run_with_publisher(test)

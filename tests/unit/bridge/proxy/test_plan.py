@@ -1,7 +1,8 @@
 import pytest
 
+from pipelines.bridge.proxy.brokers import KnownBroker
 from pipelines.bridge.proxy.plan import plan_proxy
-from pipelines.errors import InvalidSetting
+from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings import load_settings
 
 
@@ -70,3 +71,14 @@ def test_a_shared_identity_must_be_wanted():
         "proxy.upstream_identity=shared",
     )
     assert made.has_tls
+
+
+def test_a_port_that_cannot_be_or_is_taken_by_another_broker_is_refused():
+    made = plan("proxy.base_port=60000", 'proxy.ports={ "7" = "60001" }')
+    known = {1: KnownBroker(address=("b", 9092), port=60_001)}
+    made.check_port(1, 60_001, known)
+    made.check_port(2, 0, {3: KnownBroker(address=("b", 9092), port=0)})
+    with pytest.raises(MissingService, match="broker 1"):
+        made.check_port(7, made.port_of(7), known)
+    with pytest.raises(MissingService, match="66000"):
+        made.check_port(6_000, made.port_of(6_000), known)

@@ -1,6 +1,5 @@
 """From what connections show to records: in rounds, bounded, and never lost quietly."""
 
-import asyncio
 import json
 from dataclasses import replace
 
@@ -103,11 +102,11 @@ def test_what_kafka_refuses_at_once_is_tried_once_a_round():
     for number in range(45):
         show(outlet.connect(number), 1)
     outlet.takes = False
-    asyncio.run(outlet.configs.publish_round())
+    list(outlet.configs.publish_round())
     assert outlet.asked == 45
     outlet.takes = True
-    asyncio.run(outlet.configs.publish_round())
-    asyncio.run(outlet.configs.publish_round())
+    list(outlet.configs.publish_round())
+    list(outlet.configs.publish_round())
     assert len(outlet.records) == 45
 
 

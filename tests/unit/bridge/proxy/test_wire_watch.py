@@ -7,6 +7,7 @@ import pytest
 
 from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.handlers import Connection, make_identity
+from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.proxy.line import Care, Line
 from pipelines.bridge.proxy.request_frames import RequestFrames
 from pipelines.bridge.proxy.versions import METADATA
@@ -213,3 +214,10 @@ def test_mutilated_requests_pass_in_any_pieces():
         unreadable += watched.counters.unreadable_wire_requests
     assert told > 290
     assert unreadable > 0
+
+
+@pytest.mark.parametrize("step", [1, None])
+def test_a_fetch_whose_answer_would_name_brokers_is_refused(step):
+    watched = Watched()
+    with pytest.raises(UnsupportedRequest):
+        watched.send(make_frame(FETCH, 16, make_body(FETCH, NEWEST_FETCH)), step)
