@@ -160,6 +160,7 @@ class BridgeServer:
                 publish=publisher.publish, push_ids=push_ids, now_ms=_read_clock_ms
             )
             await self.proxy.start(handlers, clients, publisher, outlet)
+            self.watch.carries_data = self._is_apart
         async with asyncio.TaskGroup() as group:
             endings = {
                 group.create_task(stop.wait()),

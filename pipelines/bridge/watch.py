@@ -55,6 +55,9 @@ class BridgeWatch:
         self._counters = counters
         self.is_stopping = False
         """Set it when no more clients are wanted; /readyz says so."""
+        self.carries_data = False
+        """Set it when clients reach another Kafka through this bridge: they need it
+        whether the one that takes telemetry is there or not."""
         self.count_instances: Callable[[], int] = lambda: 0
         """Returns how many client instances are remembered."""
         self.http_port: int | None = None
@@ -156,6 +159,9 @@ class BridgeWatch:
         reason = self.why_not_ready()
         if reason is None:
             return Page(status=HTTPStatus.OK, body=b"ready\n")
+        if self.carries_data and not self.is_stopping:
+            text = f"data passes, telemetry is refused: {reason}\n"
+            return Page(status=HTTPStatus.OK, body=text.encode())
         return Page(status=HTTPStatus.SERVICE_UNAVAILABLE, body=f"{reason}\n".encode())
 
     def _refresh(self) -> BridgeState:

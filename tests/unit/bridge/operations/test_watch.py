@@ -89,6 +89,21 @@ def test_bridge_that_stops_is_not_ready():
     asyncio.run(test())
 
 
+def test_proxy_is_ready_for_data_whatever_the_telemetry_kafka_says():
+    async def test():
+        async with waiting_bridge() as server:
+            port = server.watch.http_port
+            server.watch.carries_data = True
+            assert await fetch(port, "/readyz") == (
+                200,
+                "data passes, telemetry is refused: Kafka has not answered yet\n",
+            )
+            server.watch.is_stopping = True
+            assert (await fetch(port, "/readyz"))[0] == 503
+
+    asyncio.run(test())
+
+
 def test_port_of_minus_one_serves_no_pages():
     async def test():
         async with waiting_bridge("bridge.http_port=-1") as server:
