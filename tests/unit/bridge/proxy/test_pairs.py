@@ -156,6 +156,26 @@ def test_a_client_that_only_stops_sending_still_gets_its_answers(run):
 
 
 @on_both_loops
+def test_a_client_that_stops_sending_does_not_wait_for_ever(run):
+    async def check():
+        async with paired() as (proxy, client, broker):
+            client[1].write(request(1))
+            client[1].write_eof()
+            await read_frame(broker[0])
+            assert await broker[0].read() == b""
+            connections = proxy.connections
+            connections.sweep()
+            assert proxy.counters.open_connections == 1
+            later_s = asyncio.get_running_loop().time() + 10
+            connections._now_s = lambda: later_s
+            connections.sweep()
+            await wait_until(lambda: not proxy.counters.open_connections)
+            assert proxy.counters.write_timeouts == 1
+
+    run(check())
+
+
+@on_both_loops
 def test_a_client_that_resets_while_nobody_reads_it_is_found(run):
     async def check():
         async with paired() as (proxy, client, broker):
