@@ -7,8 +7,11 @@ from pyspark.sql import SparkSession
 from pipelines.command_line.asking import format_rows
 from pipelines.transforms import overview
 
+from .clients import CONSUMER, PRODUCER
+
 MAX_CLIENTS = 200
-_BUSIEST = 10
+_BUSIEST = 6
+_PREFIX = "org.apache.kafka."
 JOINED_SQL = """
 SELECT
   configs.client_id,
@@ -39,9 +42,12 @@ def print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
     clients = overview.select_clients(spark.table("clients"), metrics)
     print(f"\nClients after {seconds:.0f} s\n")
     print(format_rows(clients.drop("last_push", "state"), limit=MAX_CLIENTS))
-    print("\nBusiest metrics\n")
-    busiest = overview.select_busiest_metrics(metrics).limit(_BUSIEST)
-    print(format_rows(busiest, limit=_BUSIEST))
+    for client_type in (PRODUCER, CONSUMER):
+        # Apart: those who have pushed once more would take every place.
+        print(f"\nBusiest metrics of {client_type}s\n")
+        own = metrics.where(metrics["metric"].startswith(_PREFIX + client_type + "."))
+        busiest = overview.select_busiest_metrics(own).limit(_BUSIEST)
+        print(format_rows(busiest, limit=_BUSIEST))
     print("\nConfiguration beside telemetry, by client instance\n")
     print(format_rows(spark.sql(JOINED_SQL), limit=MAX_CLIENTS))
     tables = f"--set tables.root_path={folder}/tables"
