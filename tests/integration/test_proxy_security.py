@@ -250,7 +250,11 @@ def test_tls_begins_again_towards_the_brokers_and_certificates_name_clients(
 
 def test_a_load_balancer_says_where_a_client_is(kafka):
     settings = proxy_settings(
-        kafka, 'proxy.proxy_protocol_networks=["127.0.0.0/8"]', "bridge.listener=L"
+        kafka,
+        'proxy.proxy_protocol_networks=["127.0.0.0/8"]',
+        "bridge.listener=L",
+        # The first record waits for the producer's id, which a new Kafka gives late.
+        "proxy.telemetry_answer_ms=10000",
     )
     header = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c" + bytes([10, 0, 0, 7, 10, 0, 0, 1])
     header += struct.pack(">HH", 5_000, 9_092)
