@@ -287,11 +287,15 @@ class Publisher:
             self._counters.publish_timeouts += 1
             return
         self._counters.publish_failures += 1
+        self._warn_once(error)
+        if error.fatal():
+            self._fail(error)
+
+    def _warn_once(self, error: KafkaError) -> None:
+        """Say why pushes are refused, each time that it is another reason."""
         if error.name() != self._last_failure:
             self._last_failure = error.name()
             logger.warning("pushes are refused: Kafka says %s", error.name())
-        if error.fatal():
-            self._fail(error)
 
     def _count_aside_failure(self, topic: str | None, error: KafkaError) -> None:
         self._counters.aside_record_failures += 1
@@ -309,6 +313,7 @@ class Publisher:
     def _fail(self, error: KafkaError) -> None:
         self.refused_s = self._loop.time()
         if self._is_revived:
+            self._warn_once(error)
             if self._revival is None:
                 self._revival = self._loop.call_later(REVIVE_S, self._revive)
             return

@@ -190,8 +190,7 @@ class BridgeServer:
     @property
     def _is_apart(self) -> bool:
         """Whether data passes to another Kafka than the one that takes telemetry."""
-        upstream = self._settings.upstream.bootstrap_servers
-        return self.proxy is not None and bool(upstream)
+        return self.proxy is not None and self.proxy.is_apart
 
     async def _prepare_kafka(self, record_bytes: int) -> None:
         """Find or make the topics, and read the subscriptions.

@@ -270,7 +270,7 @@ class Proxy:
             now_s=loop.time,
             answer_later=lambda answer: loop.call_later(5, answer),
             note_late=lambda: None,
-            note_failure=self._fail,
+            note_failure=_raise,
             find_owner=lambda _token_id, tell: tell(None),
         )
         self.broker_address = None
@@ -293,10 +293,6 @@ class Proxy:
             wire_configs=make_wire_configs(self.counters) if is_watched else None,
         )
         self.ids = 0
-
-    @staticmethod
-    def _fail(error):
-        raise error
 
     def connect(self):
         self.ids += 1

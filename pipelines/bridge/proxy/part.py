@@ -64,7 +64,7 @@ class ProxyPart:
         self._counters = counters
         self._plan = plan = plan_proxy(settings)
         connection = plan.connection(secrets)
-        key_name = upstream_key if plan.section == "upstream" else settings_key
+        key_name = upstream_key if self.is_apart else settings_key
         self._access = make_access(connection, key_name=key_name)
         self.brokers = Brokers(plan.advertised_host, self._open_port)
         """Who stands behind which port."""
@@ -83,6 +83,11 @@ class ProxyPart:
         self._without_port: set[int] = set()
         """Node ids whose port could not be had; it is tried again."""
         self._port_fault: MissingService | None = None
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the brokers are another cluster than the one of [kafka]."""
+        return self._plan.section == "upstream"
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -214,8 +214,6 @@ class RequestFrames:
     def _pass_seen(self, data: bytes, at: int, head: Head, *, is_held: bool) -> int:
         """Look at one request; held is one that is small until it is whole."""
         size, api_key, version, correlation_id, _ = head
-        if api_key == FETCH:
-            _check_version(api_key, version)
         frame_end: int = at + _SIZE_BYTES + size
         if is_held and frame_end > len(data) and size <= MAX_LOOK_BYTES:
             self._needed = size + _SIZE_BYTES
@@ -223,6 +221,7 @@ class RequestFrames:
         if is_held:
             self._see(data, at, head)
         else:
+            _check_version(api_key, version)
             self._pass_data(data, at, head)
         self._line.append(correlation_id)
         return frame_end

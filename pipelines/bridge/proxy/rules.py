@@ -70,10 +70,10 @@ class ProxyRules:
     def cares(self) -> Mapping[int, Care]:
         """Return what requests need, by API key."""
         rewritten = dict.fromkeys(KNOWN_VERSIONS, Care.REWRITE)
-        # The versions that are known hold no addresses.
-        rewritten[FETCH] = Care.FETCH
+        # The known answers to Fetch hold no addresses, as most of those to Produce.
+        data = {FETCH: Care.FETCH, PRODUCE: Care.PRODUCE}
         read = dict.fromkeys((*self.read_apis, *self.own_keys), Care.READ)
-        return {**rewritten, PRODUCE: Care.PRODUCE, **read}
+        return {**rewritten, **data, **read}
 
     def own_versions(self) -> tuple[tuple[int, Versions], ...]:
         """Return the API keys that the bridge answers, with their versions.

@@ -161,15 +161,15 @@ class SaslWatch:
         """
         claim = self._claims.popleft()
         is_gssapi = claim.mechanism == GSSAPI
+        if is_gssapi and not error_code:
+            self._is_ticket_good = True
         if error_code or not claim.is_last:
             return None
         # The broker explains in a token why it does not like a bearer token; only the
         # last answer of SCRAM is not empty.
         if token and not claim.mechanism.startswith(SCRAM_PREFIX):
-            self._is_ticket_good = is_gssapi
             return None
         if is_gssapi and self.expects_raw_token:
-            self._is_ticket_good = True
             return None
         self.expects_raw_token = False
         self.stage = Stage.ACCEPTED

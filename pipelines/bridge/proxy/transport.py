@@ -146,9 +146,7 @@ class ProxiedConnection(asyncio.Protocol):
         if self._broker is None:
             self._is_client_over = True
             return self._connecting is not None
-        self._broker.finish()
-        # A broker that owes an answer and never gives it must not keep this for ever.
-        self._endpoint.connections.watch_reading(self)
+        self._finish_requests(self._broker)
         return True
 
     def pause_writing(self) -> None:
@@ -227,7 +225,7 @@ class ProxiedConnection(asyncio.Protocol):
             self.data_received(early)
             self._tls = tls
         if self._is_client_over:
-            broker.finish()
+            self._finish_requests(broker)
         self._settle()
 
     def broker_received(self, data: bytes) -> None:
@@ -265,6 +263,12 @@ class ProxiedConnection(asyncio.Protocol):
             side is not None and side.is_reset()
             for side in (self._client, self._broker)
         )
+
+    def _finish_requests(self, broker: Side) -> None:
+        """Tell a broker that no more requests come."""
+        broker.finish()
+        # One that owes an answer and never gives it must not keep this for ever.
+        self._endpoint.connections.watch_reading(self)
 
     def _greet(self, data: bytes) -> None:
         """Take what comes before the broker is there."""

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 
 from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.protocol.wire_configs import FETCH, PRODUCE, WIRE_REQUESTS
+from pipelines.bridge.protocol.wire_configs import WIRE_REQUESTS
 from pipelines.bridge.records import PushIds
 from pipelines.bridge.telemetry_handlers import Publish
 from pipelines.bridge.wire_config_records import make_wire_config_record
@@ -137,4 +137,4 @@ class WireConfigs:
 def watched_cares(cares: Mapping[int, Care]) -> dict[int, Care]:
     """Return what requests need where they are looked at as well."""
     looked_at = dict.fromkeys(WIRE_REQUESTS, Care.SEEN)
-    return {**looked_at, **cares, FETCH: Care.FETCH, PRODUCE: Care.PRODUCE}
+    return {**looked_at, **cares}

@@ -141,14 +141,19 @@ def test_a_broker_that_is_gone_amid_a_frame_is_gone_for_its_client(run):
     run(check())
 
 
+async def half_close(client, broker):
+    """Ask once, and say that no more comes; the broker hears both."""
+    client[1].write(request(1))
+    client[1].write_eof()
+    await read_frame(broker[0])
+    assert await broker[0].read() == b""
+
+
 @on_both_loops
 def test_a_client_that_only_stops_sending_still_gets_its_answers(run):
     async def check():
         async with paired() as (_proxy, client, broker):
-            client[1].write(request(1))
-            client[1].write_eof()
-            await read_frame(broker[0])
-            assert await broker[0].read() == b""
+            await half_close(client, broker)
             broker[1].write(response(1, b"answer"))
             assert await read_frame(client[0]) == struct.pack(">i", 1) + b"answer"
 
@@ -159,10 +164,7 @@ def test_a_client_that_only_stops_sending_still_gets_its_answers(run):
 def test_a_client_that_stops_sending_does_not_wait_for_ever(run):
     async def check():
         async with paired() as (proxy, client, broker):
-            client[1].write(request(1))
-            client[1].write_eof()
-            await read_frame(broker[0])
-            assert await broker[0].read() == b""
+            await half_close(client, broker)
             connections = proxy.connections
             connections.sweep()
             assert proxy.counters.open_connections == 1

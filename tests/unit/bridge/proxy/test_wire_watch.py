@@ -24,7 +24,9 @@ GAP = 8
 JOIN_GROUP, PRODUCE, FETCH, SHARE_FETCH = 11, 0, 1, 78
 NEWEST_FETCH = 15
 OFFERED = [one for one in EVERY if one[0] != FETCH or one[1] <= NEWEST_FETCH]
-CARES = watched_cares({METADATA: Care.REWRITE, PRODUCE: Care.PRODUCE})
+CARES = watched_cares(
+    {METADATA: Care.REWRITE, FETCH: Care.FETCH, PRODUCE: Care.PRODUCE}
+)
 
 
 class Client:
