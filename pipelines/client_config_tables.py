@@ -21,7 +21,8 @@ CONFIG_CLIENT_TYPE = Column(
     "client_type",
     "STRING",
     "producer, consumer, share_consumer, admin or streams, by the keys that were "
-    "pushed; null when they do not say.",
+    "pushed; null when they do not say. Of all that a client instance pushed in "
+    "client_configs and client_config_history, of one push elsewhere.",
 )
 LOGICAL_CLIENT = required(
     "logical_client",
