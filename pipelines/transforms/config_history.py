@@ -1,8 +1,10 @@
 """From the pushes of logical clients to how long each of them was so, and back.
 
 A push says what its client instance has until the instance pushes again, or ends. Its
-end is known from telemetry, where it sends any. What ended after the newest push of its
-logical client is left open here, and is for those to say who know what time it is.
+end is known from telemetry, where it sends any; silence is one where telemetry of
+others is there to tell it from telemetry that has not been read yet. What ended after
+the newest push of its logical client is left open here, and is for those to say who
+know what time it is.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -102,10 +104,13 @@ def select_ends(
     """
     keys = F.broadcast(replaced.select(INSTANCE))
     oldest = F.timestamp_micros(F.lit(oldest_us))
+    since = pushes.where(F.col("event_date") >= F.to_date(oldest)).where(
+        F.col("received_at") >= oldest
+    )
+    # Telemetry may be read later than configurations are.
+    known_to = since.agg(F.max("received_at").alias("known_to"))
     last = (
-        pushes.where(F.col("event_date") >= F.to_date(oldest))
-        .where(F.col("received_at") >= oldest)
-        .select(INSTANCE, "received_at", "push_interval_ms")
+        since.select(INSTANCE, "received_at", "push_interval_ms")
         .join(keys, INSTANCE, "left_semi")
         .groupBy(INSTANCE)
         .agg(F.max(F.struct("received_at", "push_interval_ms")).alias("last"))
@@ -114,11 +119,16 @@ def select_ends(
         SILENT_INTERVALS * _MICROS_PER_MS
     ).cast("bigint")
     silent_at = F.timestamp_micros(F.unix_micros("last.received_at") + silence_us)
+    silent = (
+        last.select(INSTANCE, silent_at.alias("silent_at"))
+        .crossJoin(F.broadcast(known_to))
+        .where("silent_at <= known_to")
+    )
     known = instances.select(INSTANCE, "terminated_at").join(
         keys, INSTANCE, "left_semi"
     )
-    told = known.join(last, INSTANCE, "full").select(
-        INSTANCE, F.coalesce("terminated_at", silent_at).alias("ended_at")
+    told = known.join(silent, INSTANCE, "full").select(
+        INSTANCE, F.coalesce("terminated_at", "silent_at").alias("ended_at")
     )
     # One that pushed its configuration later has not ended then.
     is_end = "ended_at >= received_at AND ended_at < newest_at"
