@@ -125,7 +125,10 @@ def read_everything(job):
 
 
 def find_faults(job, pushes, ends):
-    """Compare tables with what a replay of the pushes says; return their names."""
+    """Compare tables with what a replay of the pushes says; return their names.
+
+    The number of a push is its offset.
+    """
     history = job.read(CLIENT_CONFIG_HISTORY).select(
         "client_id",
         "client_type",
@@ -136,7 +139,7 @@ def find_faults(job, pushes, ends):
         "client_instance_ids",
     )
     found = [(*row[:6], tuple(row[6])) for row in history.collect()]
-    columns = ("client_instance_id", "push_id", "client_type")
+    columns = ("client_instance_id", "push_id", "client_type", "offset")
     newest = job.read(CLIENT_CONFIGS).select(*columns).collect()
     defaults = {
         (row["client_software_version"], row["client_type"], row["config_key"]): (

@@ -163,10 +163,12 @@ def find_spans(pushes, ends):
 
 
 def expect_newest(pushes):
-    """Return {client instance: (push_id, type)} of client_configs."""
+    """Return {client instance: (push_id, type, number)} of client_configs."""
     usable = sorted((one for one in pushes if not one.is_cut), key=lambda p: p.order)
     types = find_types(pushes)
-    return {push.instance: (push.push_id, types[push.who]) for push in usable}
+    return {
+        push.instance: (push.push_id, types[push.who], push.number) for push in usable
+    }
 
 
 def expect_defaults(pushes):
