@@ -15,6 +15,8 @@ import unicodedata
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
+from .refusals import LoginRefused
+
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
 MAX_ITERATIONS = 1_000_000
@@ -27,10 +29,6 @@ Frames = Generator[bytes, bytes, None]
 """Yields frames to the server, is sent those of the server."""
 OauthCallback = Callable[[str], Any]
 """confluent-kafka's oauth_cb: config to (token, ends at, principal, extensions)."""
-
-
-class LoginRefused(Exception):
-    """Raised when the client cannot log in; names and reasons only."""
 
 
 def log_in_by_plain(username: str, password: str) -> Frames:

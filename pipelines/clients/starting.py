@@ -19,7 +19,7 @@ import confluent_kafka
 from .catalogs import load_rules
 from .configs_in_force import LibrdkafkaConfigs
 from .connection import Software
-from .handshake import Handshake, PushPlan
+from .handshake import Handshake
 from .instance_ids import make_instance_id
 from .key_lists import DEFAULT_KEYS
 from .own_configs import (
@@ -29,6 +29,7 @@ from .own_configs import (
     leave_out_own_configs,
     read_own_configs,
 )
+from .push_plan import PushPlan
 from .pushed_entries import ChosenEntries, choose_entries
 from .security import UnusableConfig, make_access
 

@@ -13,7 +13,7 @@ from pipelines.admin.java_properties import parse_properties
 from pipelines.clients.catalogs import JAVA_VERSION, load_java_catalog, load_rules
 from pipelines.clients.configs_in_force import ConfigInForce, LibrdkafkaConfigs
 from pipelines.clients.connection import Software
-from pipelines.clients.handshake import Handshake, PushPlan
+from pipelines.clients.handshake import Handshake
 from pipelines.clients.instance_ids import instance_id_text, make_instance_id
 from pipelines.clients.key_lists import ADMIN, DEFAULT_KEYS
 from pipelines.clients.own_configs import (
@@ -23,6 +23,7 @@ from pipelines.clients.own_configs import (
     OwnConfigs,
     read_own_configs,
 )
+from pipelines.clients.push_plan import PushPlan
 from pipelines.clients.pushed_entries import choose_entries
 from pipelines.clients.security import UnusableConfig, make_access
 from pipelines.clients.wire import ConfigEntry
