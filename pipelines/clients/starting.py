@@ -32,9 +32,8 @@ from .own_configs import (
 from .push_plan import PushPlan
 from .pushed_entries import ChosenEntries, choose_entries
 from .security import UnusableConfig, make_access
+from .software_names import DEFAULT_SOFTWARE_NAME, SOFTWARE_VERSION, name_software
 
-SOFTWARE_NAME, SOFTWARE_VERSION = "client.software.name", "client.software.version"
-DEFAULT_SOFTWARE_NAME = "confluent-kafka-python"
 _MS = 1_000
 _SHARE_OF_THREAD = 0.98
 """The thread ends by itself a little before the application stops waiting for it."""
@@ -90,7 +89,7 @@ def _push(
     """Push; return who the client is where a node serves PushConfig."""
     configs = LibrdkafkaConfigs(client_type, conf, OWN_CONFIGS)
     software = _name_software(configs, conf)
-    chosen = _choose(client_type, own, configs, software)
+    chosen = _choose(client_type, own, configs)
     for warning in chosen.warnings:
         log.warning("configuration push: %s", warning)
     if not chosen.entries:
@@ -136,20 +135,17 @@ def _read_own(conf: Mapping[str, Any]) -> OwnConfigs:
 
 
 def _name_software(configs: LibrdkafkaConfigs, conf: Mapping[str, Any]) -> Software:
-    real = f"{confluent_kafka.version()}-rdkafka-{confluent_kafka.libversion()[0]}"
+    name, version = name_software(conf)
     return Software(
         client_id=configs.find("client.id"),
-        name=str(conf.get(SOFTWARE_NAME) or DEFAULT_SOFTWARE_NAME),
-        version=str(conf.get(SOFTWARE_VERSION) or real),
+        name=name,
+        version=version,
         client_instance_id=make_instance_id(),
     )
 
 
 def _choose(
-    client_type: str,
-    own: OwnConfigs,
-    configs: LibrdkafkaConfigs,
-    software: Software,
+    client_type: str, own: OwnConfigs, configs: LibrdkafkaConfigs
 ) -> ChosenEntries:
     is_default_list = own.allowed_keys is None
     keys = DEFAULT_KEYS[client_type] if own.allowed_keys is None else own.allowed_keys
@@ -157,7 +153,7 @@ def _choose(
         keys,
         configs.find_config,
         rules=load_rules(),
-        software_name=software.name,
+        software_name=DEFAULT_SOFTWARE_NAME,
         is_default_list=is_default_list,
     )
 
