@@ -1,8 +1,9 @@
 """What happens to a configuration before a handle is made of it.
 
-Strategy: the handshake runs in a thread of its own, and the application waits for it no
-longer than `default.api.timeout.ms`, whatever the network, a resolver or a callback
-does. Where a node served PushConfig, the handle says which client instance it is.
+Strategy: what confluent_kafka would refuse is not pushed. The handshake runs in a
+thread of its own, and the application waits for it no longer than
+`default.api.timeout.ms`, whatever the network, a resolver or a callback does. Where a
+node served PushConfig, the handle says which client instance it is.
 Nothing here outlives the call, so a process may be forked at any time.
 """
 
@@ -33,6 +34,7 @@ from .push_plan import PushPlan
 from .pushed_entries import ChosenEntries, choose_entries
 from .security import UnusableConfig, make_access
 from .software_names import DEFAULT_SOFTWARE_NAME, SOFTWARE_VERSION, name_software
+from .trial_handles import is_taken
 
 _MS = 1_000
 _SHARE_OF_THREAD = 0.98
@@ -103,6 +105,8 @@ def _push(
         retry_backoff_ms=_read_int(configs, "retry.backoff.ms"),
         retry_backoff_max_ms=_read_int(configs, "retry.backoff.max.ms"),
     )
+    if not is_taken(client_type, leave_out_own_configs(conf)):
+        raise UnusableConfig("confluent_kafka does not take the configuration")
     handshake = run_bounded(plan, own.timeout_ms)
     _report(handshake, log)
     return software if handshake.is_advertised else None
