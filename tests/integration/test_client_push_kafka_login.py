@@ -13,7 +13,11 @@ from pipelines.clients.security import make_access
 from pipelines.embedded import EmbeddedKafka
 
 PATIENCE_S = 180
-USERS = {"alice": 'hunter2, the [quoted] "secret"', "bob": "pässwörd-of-bob"}
+USERS = {
+    "alice": 'hunter2, the [quoted] "secret"',
+    "bob": "pässwörd-of-bob",
+    "eve": "p²ﬁ",
+}
 
 
 @pytest.fixture(scope="module")
