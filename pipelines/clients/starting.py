@@ -7,13 +7,14 @@ node served PushConfig, the handle says which client instance it is.
 Nothing here outlives the call, so a process may be forked at any time.
 """
 
+import contextlib
 import dataclasses
 import logging
 import threading
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import confluent_kafka
 
@@ -43,11 +44,19 @@ _SHARE_OF_THREAD = 0.98
 logger = logging.getLogger("kafka_clientele")
 
 
+class Log(Protocol):
+    """What confluent_kafka asks of a logger, and no more."""
+
+    def log(self, level: int, text: str, *words: object) -> object:
+        """Write a line."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """What a handle is made of."""
 
-    conf: dict[str, Any]
+    conf: dict[str, Any] = field(repr=False)
+    """Secrets among it."""
     client_instance_id: uuid.UUID | None
     """None where the cluster does not know it."""
 
@@ -74,9 +83,9 @@ def prepare(client_type: str, *given: Any, **more: Any) -> Prepared:  # noqa: AN
     try:
         known = _push(client_type, own, conf, log)
     except UnusableConfig as error:
-        log.warning("configuration push: not done, since %s", error)
+        _tell(log, logging.WARNING, f"not done, since {error}")
     except Exception as error:  # noqa: BLE001 - whatever it is, the client is made
-        log.warning("configuration push: failed: %s", type(error).__name__)
+        _tell(log, logging.WARNING, f"failed: {type(error).__name__}")
     if known is None:
         return Prepared(conf=handle_conf, client_instance_id=None)
     named = {SOFTWARE_VERSION: known.naming_version}
@@ -86,14 +95,14 @@ def prepare(client_type: str, *given: Any, **more: Any) -> Prepared:  # noqa: AN
 
 
 def _push(
-    client_type: str, own: OwnConfigs, conf: dict[str, Any], log: logging.Logger
+    client_type: str, own: OwnConfigs, conf: dict[str, Any], log: Log
 ) -> Software | None:
     """Push; return who the client is where a node serves PushConfig."""
     configs = LibrdkafkaConfigs(client_type, conf, OWN_CONFIGS)
     software = _name_software(configs, conf)
     chosen = _choose(client_type, own, configs)
     for warning in chosen.warnings:
-        log.warning("configuration push: %s", warning)
+        _tell(log, logging.WARNING, warning)
     if not chosen.entries:
         return None
     plan = PushPlan(
@@ -159,6 +168,7 @@ def _choose(
         rules=load_rules(),
         software_name=DEFAULT_SOFTWARE_NAME,
         is_default_list=is_default_list,
+        first_config_type_id=own.first_config_type_id,
     )
 
 
@@ -170,11 +180,17 @@ def _read_int(configs: LibrdkafkaConfigs, name: str) -> int:
     return int(text)
 
 
-def _report(handshake: Handshake, log: logging.Logger) -> None:
+def _report(handshake: Handshake, log: Log) -> None:
     if handshake.is_pushed:
         words = f" ({handshake.message})" if handshake.message else ""
-        log.debug("configuration push: done%s", words)
+        _tell(log, logging.DEBUG, f"done{words}")
     elif handshake.fault:
-        log.warning("configuration push: failed: %s", handshake.fault)
+        _tell(log, logging.WARNING, f"failed: {handshake.fault}")
     else:
-        log.debug("configuration push: the cluster does not serve it")
+        _tell(log, logging.DEBUG, "the cluster does not serve it")
+
+
+def _tell(log: Log, level: int, text: str) -> None:
+    # A logger that fails is the application's; its client is made all the same.
+    with contextlib.suppress(Exception):
+        log.log(level, "configuration push: %s", text)

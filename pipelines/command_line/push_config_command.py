@@ -72,7 +72,7 @@ def run(
     plan = _plan(place, connection, properties, own=own, entries=entries)
     handshake = Handshake(plan)
     handshake.run()
-    _report(handshake, client_type, say)
+    _report(handshake, client_type, own.first_config_type_id, say)
 
 
 def _choose(
@@ -100,6 +100,7 @@ def _choose(
         rules=load_rules(),
         software_name=SOFTWARE_NAME,
         is_default_list=keys is None,
+        first_config_type_id=own.first_config_type_id,
     )
     for warning in chosen.warnings:
         warn(warning)
@@ -145,7 +146,12 @@ def _read_int(properties: Properties, name: str) -> int:
     return int(text)
 
 
-def _report(handshake: Handshake, client_type: str, say: Callable[[str], None]) -> None:
+def _report(
+    handshake: Handshake,
+    client_type: str,
+    first_config_type_id: int,
+    say: Callable[[str], None],
+) -> None:
     software = handshake.plan.software
     instance = instance_id_text(software.client_instance_id)
     if not handshake.is_pushed:
@@ -157,7 +163,7 @@ def _report(handshake: Handshake, client_type: str, say: Callable[[str], None]) 
     width = max(len(one.config_key) for one in entries)
     for one in entries:
         origin = "default" if one.is_default else "set"
-        type_name = CONFIG_TYPE_NAMES[one.config_type]
+        type_name = CONFIG_TYPE_NAMES[one.config_type - first_config_type_id]
         value = one.config_value
         say(f"  {one.config_key:{width}}  {type_name:8} {origin:8} {value}".rstrip())
     if handshake.message:
