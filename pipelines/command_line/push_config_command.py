@@ -25,13 +25,16 @@ from pipelines.clients.own_configs import (
 )
 from pipelines.clients.push_plan import PushPlan
 from pipelines.clients.pushed_entries import choose_entries
-from pipelines.clients.security import UnusableConfig, make_access
+from pipelines.clients.security import Access, UnusableConfig, make_access
 from pipelines.clients.wire import ConfigEntry
 from pipelines.errors import InvalidSetting, PushNotTaken
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
+from .java_configs_in_force import derive
+
 SOFTWARE_NAME = "apache-kafka-java"
 _SERVERS = "bootstrap.servers"
+_CREDENTIALS = ("sasl.username", "sasl.password")
 _INTEGER_DEFAULTS = {"retry.backoff.ms": 100, "retry.backoff.max.ms": 1_000}
 
 Properties = Mapping[str, str]
@@ -82,15 +85,17 @@ def _choose(
     warn: Callable[[str], None],
 ) -> list[ConfigEntry]:
     catalog = load_java_catalog(client_type)
+    changed = derive(client_type, properties)
 
     def find(key: str) -> ConfigInForce | None:
         known = catalog.get(key, OWN_CONFIGS.get(key))
         if known is None:
             return None
+        own = changed.get(key, properties.get(key))
         return ConfigInForce(
-            config_value=properties.get(key, known.default).strip(),
+            config_value=(known.default if own is None else own).strip(),
             type_name=known.type_name,
-            is_default=key not in properties,
+            is_default=own is None,
         )
 
     keys = own.allowed_keys
@@ -125,9 +130,8 @@ def _plan(
         client_instance_id=make_instance_id(),
     )
     try:
-        found = LibrdkafkaConfigs(ADMIN, read_connection(servers, connection), {})
         return PushPlan(
-            access=make_access(found.find, {}),
+            access=_read_access(servers, connection),
             software=software,
             entries=entries,
             api_key=own.api_key,
@@ -137,6 +141,17 @@ def _plan(
         )
     except (CommandFault, UnusableConfig) as error:
         raise InvalidSetting(f"{place}: {error}") from None
+
+
+def _read_access(servers: str, connection: Properties) -> Access:
+    given = read_connection(servers, connection)
+    found = LibrdkafkaConfigs(ADMIN, given, {})
+
+    def find(name: str) -> str:
+        # librdkafka takes white space away that a Java client sends.
+        return given.get(name, "") if name in _CREDENTIALS else found.find(name)
+
+    return make_access(find, {})
 
 
 def _read_int(properties: Properties, name: str) -> int:

@@ -45,6 +45,8 @@ class ScriptedNode:
         self.seen = []
         """API keys, in the order in which they came."""
         self.client_ids = set()
+        self.frames = []
+        """What came, whole."""
         self.connections = 0
         self._answers = {
             API_VERSIONS: answers.get("versions", [versions()]),
@@ -104,6 +106,7 @@ class ScriptedNode:
                 frame = stream.read(struct.unpack(">i", size)[0])
                 api_key, _, correlation_id, length = struct.unpack_from(">hhih", frame)
                 self.seen.append(api_key)
+                self.frames.append(frame)
                 self.client_ids.add(frame[10 : 10 + length].decode())
                 answers = self._answers[api_key]
                 answer = answers.pop(0) if len(answers) > 1 else answers[0]
