@@ -6,6 +6,7 @@ Source: the value stands in README.md, "Topics".
 import json
 from collections.abc import Mapping
 
+from udfs.redacted_keys import DROPPED, REDACTED, Violation, write_redacted_keys
 from udfs.sensitive_key_rules import ALLOW, REDACT
 from udfs.sensitive_keys import SensitiveKeyRules
 from udfs.wire_keys import KEYS_SOFTWARE, WIRE_KEYS
@@ -16,13 +17,13 @@ from .records import OWN_HEADER_BYTES, TelemetryRecord, identity_headers
 
 def judge_wire_configs(
     configs: Mapping[str, str], rules: SensitiveKeyRules
-) -> tuple[dict[str, str | None], list[str]]:
+) -> tuple[dict[str, str | None], list[Violation]]:
     """Decide every value that was seen.
 
     Args:
         configs: Keys of WIRE_KEYS to values.
         rules: For sensitive keys.
-    Returns: The values that may be written, and the keys that may not show theirs.
+    Returns: The values that may be written, and what may not be.
     Nulls: A redacted value is null; a dropped key is not there.
     """
     stored: dict[str, str | None] = {}
@@ -33,8 +34,10 @@ def judge_wire_configs(
         if verdict.action == ALLOW:
             stored[key] = value
             continue
-        hidden.append(key)
-        if verdict.action == REDACT:
+        is_redacted = verdict.action == REDACT
+        action = REDACTED if is_redacted else DROPPED
+        hidden.append(Violation(key, verdict.rule, action))
+        if is_redacted:
             stored[key] = None
     return stored, hidden
 
@@ -76,7 +79,7 @@ def make_wire_config_record(
             *headers.headers,
             ("received_at_ms", b"%d" % received_at_ms),
             ("push_id", push_id),
-            ("redacted_keys", ",".join(hidden).encode()),
+            ("redacted_keys", write_redacted_keys(hidden)),
         ],
         timestamp_ms=received_at_ms,
         is_aside=True,

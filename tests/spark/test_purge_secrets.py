@@ -87,6 +87,8 @@ def plant(spark, settings):
     append(spark, settings, CLIENT_CONFIG_PUSHES, *pushes)
     said = {"offset": 1, "entry_index": 0, "config_key": "ssl.key.password"}
     append(spark, settings, CONFIG_VIOLATIONS, said | {"rule": "password-type"})
+    counted = {"offset": 2, "entry_index": 0, "config_key": "(and 50 more)"}
+    append(spark, settings, CONFIG_VIOLATIONS, counted)
     append(spark, settings, CLIENT_CONFIGS, instance("one", CONFIGS))
     append(spark, settings, CLIENT_CONFIGS, instance("two", {"acks": held("1")}))
     append(
@@ -198,6 +200,7 @@ def test_each_entry_is_a_violation_once(purged, spark, settings):
         "entry_index", "config_key", "rule", "action", "found_by",
     )  # fmt: skip
     assert sorted(tuple(row)[:4] for row in rows) == [
+        (0, "(and 50 more)", None, "x"),
         (0, "ssl.key.password", "password-type", "x"),
         (1, "acks", "c", "redacted"),
         (2, "client.rack", "a", "redacted"),

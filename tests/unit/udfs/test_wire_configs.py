@@ -116,7 +116,9 @@ def test_what_a_rule_hides_is_in_no_record_and_named(action):
     if action == REDACT:
         expected["group.id"] = None
     assert json.loads(record.value)["configs"] == expected
-    assert dict(record.headers)["redacted_keys"] == b"group.id"
+    done = b"redacted" if action == REDACT else b"dropped"
+    expected = b'{"v":1,"%s":{"ours":["group.id"]}}' % done
+    assert dict(record.headers)["redacted_keys"] == expected
 
 
 def test_a_value_that_looks_like_a_secret_is_hidden():
