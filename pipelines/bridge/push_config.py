@@ -9,7 +9,7 @@ Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from udfs.config_key_names import NO_NAME
 from udfs.redacted_keys import DROPPED, REDACTED, Violation
@@ -91,6 +91,15 @@ def judge_configs(
     return JudgedConfigs(
         stored=tuple(stored), allowed=tuple(allowed), violations=tuple(violations)
     )
+
+
+def add_violations(
+    judged: JudgedConfigs, violations: Collection[Violation]
+) -> JudgedConfigs:
+    """Add what was found beside the entries, unless an entry of that key was, too."""
+    known = {one.key for one in judged.violations}
+    new = [one for one in violations if one.key not in known]
+    return replace(judged, violations=(*new, *judged.violations))
 
 
 def describe_violations(violations: Iterable[Violation], outcome: str) -> str:

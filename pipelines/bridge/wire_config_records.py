@@ -59,7 +59,8 @@ def make_wire_config_record(
         configs: Keys of WIRE_KEYS to values.
         client_type: producer, consumer or share_consumer.
         identity: Who it is.
-        rules: For sensitive keys; what they hide is not in the record.
+        rules: For sensitive keys; what they hide is not in the record, nor is a client
+            id that they hide as a value.
         topic: Where it goes.
         bridge_id: Name of this bridge.
         push_id: Unique.
@@ -67,10 +68,10 @@ def make_wire_config_record(
     """
     stored, hidden = judge_wire_configs(configs, rules)
     value = json.dumps({"client_type": client_type, "configs": stored}).encode()
+    headers = identity_headers(identity, bridge_id, rules)
     key = "/".join(
-        (identity.principal, identity.client_id or "", identity.client_source_address)
+        (identity.principal, headers.client_id or "", identity.client_source_address)
     ).encode()
-    headers = identity_headers(identity, bridge_id)
     return TelemetryRecord(
         topic=topic,
         key=key,
@@ -79,7 +80,7 @@ def make_wire_config_record(
             *headers.headers,
             ("received_at_ms", b"%d" % received_at_ms),
             ("push_id", push_id),
-            ("redacted_keys", write_redacted_keys(hidden)),
+            ("redacted_keys", write_redacted_keys([*headers.violations, *hidden])),
         ],
         timestamp_ms=received_at_ms,
         is_aside=True,
