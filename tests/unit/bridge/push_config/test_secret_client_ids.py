@@ -1,7 +1,10 @@
 """A client id that is a secret: in no record, and still what selectors match."""
 
+import logging
+from dataclasses import replace
+
 from tests.unit.bridge.push_config.policies import Recording
-from tests.unit.bridge.push_config.raw_client import entry
+from tests.unit.bridge.push_config.raw_client import PUSH_CONFIG, entry
 
 ACKS = entry("acks", "all")
 NAMED = "svc;password=hunter2"
@@ -59,3 +62,31 @@ def test_subscriptions_match_the_client_id_that_is_not_written(run, serving):
             assert "hunter2" not in repr(bridge.records)
 
     run(test)
+
+
+def test_a_secret_client_id_is_in_no_log_and_no_metric(run, serving, caplog):
+    caplog.set_level(logging.DEBUG)
+
+    async def test():
+        async with serving() as (bridge, connect):
+            client = await connect(NAMED)
+            await client.say_versions()
+            assert (await client.push(ACKS)).error_code == 0
+            given = await client.subscribe()
+            assert await client.push_telemetry(given) == 0
+            # Too early, of a subscription that is none, malformed, and of no API.
+            assert await client.push_telemetry(given) != 0
+            assert (await client.subscribe(given.instance_id)).error_code != 0
+            unknown = replace(given, subscription_id=given.subscription_id + 1)
+            assert await client.push_telemetry(unknown) != 0
+            page = await bridge.server.watch.make_metrics_page()
+            assert b"client_instance_id" in page.body
+            assert b"hunter2" not in page.body
+            for api_key, body in ((PUSH_CONFIG, b"\x05cut"), (72, b"cut"), (999, b"")):
+                broken = await connect(NAMED)
+                broken.send(api_key, 0, body)
+                assert await broken.is_closed()
+
+    run(test)
+    assert [one.name for one in caplog.records if "pipelines" in one.name]
+    assert "hunter2" not in caplog.text
