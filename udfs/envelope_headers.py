@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .redacted_keys import read_redacted_keys
+
 DECIMAL = r"\A-?[0-9]{1,19}\z"
 UUID_TEXT = r"\A[A-Za-z0-9_-]{22}\z"
 """128 bits in base64url without padding, as Kafka prints a Uuid."""
@@ -70,6 +72,15 @@ def _as_time(texts: pa.StringArray) -> pa.Array:
     return pc.multiply(millis, MICROS_PER_MS).cast(TIME)
 
 
+def _as_redacted_keys(texts: pa.StringArray) -> pa.Array:
+    """Keep headers that can be read; nobody knows what another one hides."""
+    coded = texts.dictionary_encode()
+    is_read = [
+        read_redacted_keys(one) is not None for one in coded.dictionary.to_pylist()
+    ]
+    return _where(pa.array(is_read, pa.bool_()).take(coded.indices), texts)
+
+
 def _where(condition: pa.BooleanArray, values: pa.Array) -> pa.Array:
     """Keep the values whose condition is true; the others become null."""
     return pc.if_else(condition, values, pa.scalar(None, values.type))
@@ -117,7 +128,7 @@ HEADERS = (
 )
 """Every header of a telemetry record, in the order in which faults name them."""
 
-REDACTED_KEYS = Header("redacted_keys", "redacted_keys", _as_text)
+REDACTED_KEYS = Header("redacted_keys", "redacted_keys", _as_redacted_keys)
 CONFIG_HEADERS = (*IDENTITY_HEADERS, REDACTED_KEYS)
 """Every header of a record of a pushed configuration, in the same order."""
 

@@ -152,6 +152,22 @@ class SensitiveKeyRules:
         verdict = self.judge(key, type_name, software_name)
         if verdict.action != ALLOW or not self.may_hide((value,)):
             return verdict
+        found = self.judge_value(key, value, type_name, software_name)
+        return verdict if found is ORDINARY else found
+
+    def judge_value(
+        self, key: str, value: str, type_name: str, software_name: str
+    ) -> Verdict:
+        """Decide one entry by what its value looks like alone.
+
+        Args:
+            key: As it was sent.
+            value: As it was sent.
+            type_name: As in judge.
+            software_name: As in judge.
+        Returns: The verdict of the first rule that finds something in the value, or
+            ORDINARY. Where may_hide is false of the value, no verdict hides it.
+        """
         catalogued = self.catalogued_types(key, software_name)
         plain_key, types = plain_form(key), {type_name.upper(), *(catalogued or ())}
         plain = plain_value(value)
@@ -161,7 +177,7 @@ class SensitiveKeyRules:
             )
             if is_for_key and rule.finds_in(value, plain):
                 return rule.verdict
-        return verdict
+        return ORDINARY
 
     def explain(
         self, key: str, value: str, type_name: str, software_name: str

@@ -8,6 +8,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, StructField, StructType
 
+from .client_id_columns import find_client_id_rules
 from .config_client_types import make_client_type_keys
 from .config_defaults import DEFAULT_SCHEMA, KnownDefaults, make_known_defaults
 from .config_entries import ENTRY_TYPE
@@ -22,6 +23,7 @@ from .config_push_files import CONFIG_PUSH_TYPES, ConfigTables, write_config_pus
 from .daily_files import WrittenPart
 from .described_configs import PLACE_COLUMNS, describe_configs
 from .envelopes import RECORD_SCHEMA, read_config_envelopes, read_wire_envelopes
+from .logical_clients import hash_texts
 from .sensitive_keys import SensitiveKeyRules
 from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
 from .wire_configs import WIRE_ENTRY_SCHEMA, WireTables, write_wire_configs
@@ -37,8 +39,10 @@ __all__ = [
     "make_client_type_keys",
     "make_known_defaults",
     "select_histories",
+    "with_client_id_rules",
     "with_purge_verdicts",
     "with_statuses",
+    "with_text_hash",
 ]
 
 
@@ -208,3 +212,36 @@ def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
     # The stubs lack the hint-only form; naming functionType would warn at run time.
     judge_udf = arrow_udf(judge, purge_type)  # type: ignore[call-overload]
     return rows.withColumn("purge", judge_udf("client_software_name", "entries"))
+
+
+def with_client_id_rules(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
+    """Say which rule hides the client id of each row; use with transform.
+
+    Args:
+        rows: Has client_id.
+        rules: Those in force.
+    Returns: The rows with `hiding_rule`, null where the client id may be written.
+    """
+
+    def find(client_ids: pa.Array) -> pa.Array:
+        return find_client_id_rules(client_ids.cast(pa.string()), rules)
+
+    find_udf = arrow_udf(find, "string")  # type: ignore[call-overload]
+    return rows.withColumn("hiding_rule", find_udf("client_id"))
+
+
+def with_text_hash(rows: DataFrame, name: str, columns: Sequence[str]) -> DataFrame:
+    """Hash what several columns say together; use with transform.
+
+    Args:
+        rows: Has the columns, strings.
+        name: Of the column that is made.
+        columns: In the order in which they are hashed.
+    Returns: The rows with that column, as logical_clients.hash_texts makes it.
+    """
+
+    def make(*texts: pa.Array) -> pa.Array:
+        return hash_texts(*texts)
+
+    hash_udf = arrow_udf(make, "string")  # type: ignore[call-overload]
+    return rows.withColumn(name, hash_udf(*columns))

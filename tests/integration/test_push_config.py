@@ -60,7 +60,9 @@ def test_a_pushed_configuration_is_in_the_topic_when_it_is_answered(
     assert record.key().decode() == uuid_text(instance_id)
     assert record.value() == push_body(ACKS, entry("sasl.jaas.config", "", "PASSWORD"))
     headers = {name: value.decode() for name, value in record.headers()}
-    assert headers["redacted_keys"] == "sasl.jaas.config"
+    assert headers["redacted_keys"] == (
+        '{"v":1,"redacted":{"password-type":["sasl.jaas.config"]}}'
+    )
     assert int(headers["received_at_ms"]) == record.timestamp()[1]
     assert sorted(headers) == [
         "bridge_id", "client_id", "client_instance_id", "client_software_name",
