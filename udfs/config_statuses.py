@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from .config_defaults import KnownDefaults, compare_with_defaults
 from .config_pushes import DecodedConfigs
-from .redacted_keys import read_redacted_keys
+from .redacted_keys import read_redactions
 from .sensitive_keys import SensitiveKeyRules
 from .text_codes import CodedTexts, Codes, Mask, combine_codes, texts_at
 
@@ -58,7 +58,7 @@ def find_redacted(entries: PushedEntries) -> Mask:
 
 
 def _names_key(header: str, key: str) -> bool:
-    read = read_redacted_keys(header)
+    read = read_redactions(header)
     return read is not None and (read.more > 0 or key in read.redacted)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .config_key_names import NO_NAME
-from .redacted_keys import DROPPED, REDACTED, RedactedKeys, read_redacted_keys
+from .redacted_keys import DROPPED, REDACTED, RedactedKeys, read_redactions
 from .sensitive_key_rules import REDACT
 from .sensitive_keys import SensitiveKeyRules
 from .text_codes import code_texts
@@ -88,7 +88,7 @@ def _read_headers(
 ) -> tuple[pa.StructArray, Numbers]:
     """Return what headers name, as it may be shown, and whose it is."""
     coded = code_texts(headers)
-    read = [read_redacted_keys(one) or _NOTHING for one in coded.texts.to_pylist()]
+    read = [read_redactions(one) or _NOTHING for one in coded.texts.to_pylist()]
     # Anybody may have written a header, its rules as well.
     texts = {text for one in read for entry in one.violations for text in entry[:2]}
     shown = {text: text and rules.show_key(text) for text in texts}

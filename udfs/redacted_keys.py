@@ -1,21 +1,22 @@
-"""The header `redacted_keys` of records: what a bridge hid before it wrote them.
+"""Headers of records that say what a bridge hid before it wrote them, never its values.
 
-Form: JSON of version 1, keys by action and rule, never with values:
+`redacted_keys` names keys, by commas, each once; older bridges named the first 20, then
+`and N more`. It is empty where nothing was hidden.
+`redactions` is there where something was: JSON of version 1, keys by action and rule:
 `{"v":1,"redacted":{"password-type":["ssl.key.password"]},"dropped":{"gone":["x",""]}}`.
-A key that may not be shown is the empty text, once for each entry. The header is empty
-where nothing was hidden.
-Older bridges wrote keys alone, by commas: the first 20, then `and N more`.
+A key that may not be shown is the empty text in it, once for each entry.
 Source: README.md, "Topics".
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from .config_key_names import NO_NAME
 
+KEYS_HEADER, REDACTIONS_HEADER = "redacted_keys", "redactions"
 REDACTED, DROPPED = "redacted", "dropped"
 """What became of an entry: it lost its value, or is gone."""
 _VERSION, _FIRST_VERSION = "v", 1
@@ -47,8 +48,23 @@ class RedactedKeys(NamedTuple):
     """How many keys an older bridge has only counted."""
 
 
-def write_redacted_keys(violations: Iterable[Violation]) -> bytes:
-    """Return the header; empty for no violations.
+def make_redaction_headers(
+    violations: Collection[Violation],
+) -> list[tuple[str, bytes]]:
+    """Return the headers of a record.
+
+    Args:
+        violations: With rules, and with keys that may be shown.
+    """
+    names = dict.fromkeys(violation.key for violation in violations)
+    headers = [(KEYS_HEADER, _SEPARATOR.join(names).encode())]
+    if violations:
+        headers.append((REDACTIONS_HEADER, write_redactions(violations)))
+    return headers
+
+
+def write_redactions(violations: Iterable[Violation]) -> bytes:
+    """Return the header `redactions`; empty for no violations.
 
     Args:
         violations: With rules, and with keys that may be shown.
@@ -70,11 +86,11 @@ def write_redacted_keys(violations: Iterable[Violation]) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def read_redacted_keys(header: str) -> RedactedKeys | None:
-    """Read a header.
+def read_redactions(header: str) -> RedactedKeys | None:
+    """Read either header.
 
     Args:
-        header: Of this form or of the older one.
+        header: `redactions`, or `redacted_keys` where a record has no such.
     Nulls: None for JSON that is not of this version.
     """
     if not header.startswith(_JSON_START):

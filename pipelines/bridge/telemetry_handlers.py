@@ -170,6 +170,7 @@ class TelemetryHandlers:
             connection.headers = identity_headers(
                 identity, self._bridge_id, self._rules
             )
+        if connection.seat is None:
             self._top.seat(connection, uuid.UUID(bytes=client_instance_id))
         return connection.headers
 

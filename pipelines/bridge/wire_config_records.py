@@ -6,7 +6,7 @@ Source: the value stands in README.md, "Topics".
 import json
 from collections.abc import Mapping
 
-from udfs.redacted_keys import DROPPED, REDACTED, Violation, write_redacted_keys
+from udfs.redacted_keys import DROPPED, REDACTED, Violation, make_redaction_headers
 from udfs.sensitive_key_rules import ALLOW, REDACT
 from udfs.sensitive_keys import SensitiveKeyRules
 from udfs.wire_keys import KEYS_SOFTWARE, WIRE_KEYS
@@ -80,7 +80,7 @@ def make_wire_config_record(
             *headers.headers,
             ("received_at_ms", b"%d" % received_at_ms),
             ("push_id", push_id),
-            ("redacted_keys", write_redacted_keys([*headers.violations, *hidden])),
+            *make_redaction_headers([*headers.violations, *hidden]),
         ],
         timestamp_ms=received_at_ms,
         is_aside=True,

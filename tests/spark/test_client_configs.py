@@ -68,7 +68,8 @@ def test_a_push_stands_in_every_table(job):
             entry("ssl.key.password", SECRET, "PASSWORD"),
             entry("com.acme.token", ""),
             entry("client.id", ""),
-            redacted_keys='{"v":1,"redacted":{"custom-key":["com.acme.token"]},'
+            redacted_keys="com.acme.token,com.acme.gone,(no name)",
+            redactions='{"v":1,"redacted":{"custom-key":["com.acme.token"]},'
             '"dropped":{"gone":["com.acme.gone",""]}}',
         ),
         make_record(1, body=b"\x05cut"),

@@ -18,7 +18,7 @@ from tests.config_canaries import (
 from tests.unit.udfs.secrets_in_values import SECRETS
 from udfs.config_defaults import DEFAULT_SCHEMA, make_known_defaults
 from udfs.config_entries import CONTEXT_COLUMNS, decode_configs
-from udfs.redacted_keys import write_redacted_keys
+from udfs.redacted_keys import write_redactions
 
 CANARIES = 10_000
 SEED = 20_261_121
@@ -56,7 +56,7 @@ def test_no_canary_passes_the_bridge(software_name):
         out += [
             write_push_config(judged.stored),
             write_push_config(judged.allowed),
-            write_redacted_keys(judged.violations),
+            write_redactions(judged.violations),
             describe_violations(judged.violations, "was not stored").encode(),
             repr(judged).encode(),
         ]

@@ -11,7 +11,7 @@ from udfs.config_defaults import KnownDefaults
 from udfs.config_entries import CONTEXT_COLUMNS, VIOLATION_TYPE, decode_configs
 from udfs.config_key_names import NO_NAME
 from udfs.config_violations import list_violations
-from udfs.redacted_keys import write_redacted_keys
+from udfs.redacted_keys import write_redactions
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 JAVA = "apache-kafka-java"
@@ -29,7 +29,7 @@ def through_bridge_and_job(*entries):
     judged = judge_configs(
         entries, software_name=JAVA, rules=RULES, first_config_type_id=0
     )
-    header = write_redacted_keys(judged.violations).decode()
+    header = write_redactions(judged.violations).decode()
     context = [pa.array([one]) for one in (JAVA, "4.3.1", "producer", header)]
     decoded = decode_configs(
         pa.array([write_push_config(judged.stored)], pa.binary()),

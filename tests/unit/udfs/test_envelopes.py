@@ -195,14 +195,15 @@ def test_a_record_reads_the_same_alone(envelopes, case):
     ],
 )
 def test_what_a_bridge_hid_must_be_known(header, fault):
-    headers = [*make_headers(), ("redacted_keys", header.encode())]
+    names = ("redacted_keys", b"acks")
+    headers = [*make_headers(), names, ("redactions", header.encode())]
     pairs = [{"key": name, "value": value} for name, value in headers]
     row = {"value": BODY, "timestamp": SENT_AT, "headers": pairs}
     records = pa.RecordBatch.from_pylist([row], schema=RECORD_SCHEMA)
     (read,) = read_config_envelopes(records).to_pylist()
     assert read["envelope_fault"] == fault
-    assert read["redacted_keys"] == (None if fault else header)
-    assert read["envelope_detail"] == ("redacted_keys" if fault else None)
+    assert read["redacted_keys"] == ("acks" if fault else header)
+    assert read["envelope_detail"] == ("redactions" if fault else None)
 
 
 def test_no_records_are_no_envelopes():

@@ -11,8 +11,9 @@ from udfs.redacted_keys import (
     DROPPED,
     REDACTED,
     Violation,
-    read_redacted_keys,
-    write_redacted_keys,
+    make_redaction_headers,
+    read_redactions,
+    write_redactions,
 )
 
 KEY = Violation("ssl.key.password", "password-type", REDACTED)
@@ -22,29 +23,38 @@ NAMELESS = Violation(NO_NAME, "custom-key", DROPPED)
 
 
 def test_nothing_hidden_is_an_empty_header():
-    assert write_redacted_keys([]) == b""
-    assert read_redacted_keys("") == ((), frozenset(), 0)
+    assert write_redactions([]) == b""
+    assert read_redactions("") == ((), frozenset(), 0)
 
 
 def test_every_hit_has_its_rule_and_its_action():
-    header = write_redacted_keys([KEY, GONE, NAMELESS, VALUE, KEY, NAMELESS])
+    header = write_redactions([KEY, GONE, NAMELESS, VALUE, KEY, NAMELESS])
     assert header == (
         b'{"v":1,"redacted":{"password-type":["ssl.key.password"],'
         b'"named-secret-value":["acks"]},'
         b'"dropped":{"gone":["a.b"],"custom-key":["",""]}}'
     )
-    read = read_redacted_keys(header.decode())
+    read = read_redactions(header.decode())
     assert read.violations == (KEY, VALUE, GONE, NAMELESS, NAMELESS)
     assert read.redacted == {"ssl.key.password", "acks"}
     assert read.more == 0
 
 
+def test_a_record_names_keys_and_says_more_beside_them():
+    assert make_redaction_headers([]) == [("redacted_keys", b"")]
+    headers = make_redaction_headers([KEY, GONE, NAMELESS, KEY, NAMELESS])
+    assert headers == [
+        ("redacted_keys", b"ssl.key.password,a.b,(no name)"),
+        ("redactions", write_redactions([KEY, GONE, NAMELESS, NAMELESS])),
+    ]
+
+
 def test_names_of_an_older_bridge_have_no_rule():
-    read = read_redacted_keys("acks,(no name),and 3 more")
+    read = read_redactions("acks,(no name),and 3 more")
     keys = [(one.key, one.rule, one.action) for one in read.violations]
     assert keys == [("acks", None, REDACTED), (NO_NAME, None, REDACTED)]
     assert (read.redacted, read.more) == ({"acks", NO_NAME}, 3)
-    assert read_redacted_keys("a,and more").redacted == {"a", "and more"}
+    assert read_redactions("a,and more").redacted == {"a", "and more"}
 
 
 @pytest.mark.parametrize(
@@ -58,13 +68,13 @@ def test_names_of_an_older_bridge_have_no_rule():
     ],
 )  # fmt: skip
 def test_json_of_another_form_is_not_read(header):
-    assert read_redacted_keys(header) is None
+    assert read_redactions(header) is None
 
 
 @given(st.text())
 def test_any_text_is_read_or_not(text):
     for header in (text, "{" + text, json.dumps({"v": 1, "redacted": {"r": [text]}})):
-        read = read_redacted_keys(header)
+        read = read_redactions(header)
         assert read is None or all(isinstance(one.key, str) for one in read.violations)
 
 
@@ -78,9 +88,9 @@ violations = st.builds(
 
 @given(st.lists(violations, max_size=60))
 def test_a_header_says_all_and_is_shorter_than_the_request(hits):
-    header = write_redacted_keys(hits)
+    header = write_redactions(hits)
     named = {hit for hit in hits if hit.key != NO_NAME}
-    read = read_redacted_keys(header.decode()).violations
+    read = read_redactions(header.decode()).violations
     assert sorted(read) == sorted([*named, *(h for h in hits if h.key == NO_NAME)])
     request = sum(5 + (0 if hit.key == NO_NAME else len(hit.key)) for hit in hits)
     assert len(header) <= request + 100

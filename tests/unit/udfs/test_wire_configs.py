@@ -119,7 +119,8 @@ def test_what_a_rule_hides_is_in_no_record_and_named(action):
     assert json.loads(record.value)["configs"] == expected
     done = b"redacted" if action == REDACT else b"dropped"
     expected = b'{"v":1,"%s":{"ours":["group.id"]}}' % done
-    assert dict(record.headers)["redacted_keys"] == expected
+    assert dict(record.headers)["redactions"] == expected
+    assert dict(record.headers)["redacted_keys"] == b"group.id"
 
 
 def test_a_value_that_looks_like_a_secret_is_hidden():
@@ -133,7 +134,7 @@ def test_a_client_id_that_looks_like_a_secret_is_not_written():
     assert record.key == b"User:alice/(redacted)/10.0.0.7"
     assert dict(record.headers)["client_id"] == b"(redacted)"
     named = b'{"v":1,"redacted":{"named-secret-value":["client.id"]}}'
-    assert dict(record.headers)["redacted_keys"] == named
+    assert dict(record.headers)["redactions"] == named
     assert "hunter2" not in repr(record)
 
 

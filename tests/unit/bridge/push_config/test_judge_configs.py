@@ -9,7 +9,7 @@ from pipelines.bridge.push_config import (
     judge_configs,
     type_name,
 )
-from udfs.redacted_keys import DROPPED, REDACTED, Violation, write_redacted_keys
+from udfs.redacted_keys import DROPPED, REDACTED, Violation, write_redactions
 from udfs.sensitive_key_rules import SensitiveKeyRule
 from udfs.sensitive_keys import compile_rules
 
@@ -79,7 +79,7 @@ def test_an_entry_whose_key_does_not_look_like_one_leaves_nothing(key):
     assert judged.stored == judged.allowed == ()
     assert judged.violations == (Violation("(no name)", "new", DROPPED),)
     assert "canary" not in describe_violations(judged.violations, "was not stored")
-    assert b"canary" not in write_redacted_keys(judged.violations)
+    assert b"canary" not in write_redactions(judged.violations)
 
 
 def test_no_entries_are_judged_well():
@@ -123,5 +123,5 @@ def test_an_answer_is_bounded_and_a_header_names_all():
     answer = describe_violations(violations, "was not stored")
     assert len(answer) < 5_000
     assert answer.endswith(f"{keys[MAX_NAMED_KEYS - 1]} (new), and 980 more")
-    header = write_redacted_keys(violations).decode()
+    header = write_redactions(violations).decode()
     assert [key for key in keys if f'"{key}"' not in header] == []

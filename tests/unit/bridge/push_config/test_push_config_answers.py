@@ -108,6 +108,9 @@ def test_sensitive_values_are_gone_and_their_keys_and_rules_are_told(run, servin
             ("com.acme.token", "", 1, False),
         ]
         assert bridge.headers()["redacted_keys"] == (
+            "ssl.keystore.password,com.acme.token"
+        )
+        assert bridge.headers()["redactions"] == (
             '{"v":1,"redacted":{"password-type":["ssl.keystore.password"],'
             '"custom-key":["com.acme.token"]}}'
         )

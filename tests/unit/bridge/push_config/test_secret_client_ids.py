@@ -27,7 +27,8 @@ def test_a_secret_in_the_client_id_is_in_no_record_and_told(run, serving):
             assert bridge.numbers()["violation-count"] == 2
             for place, record in enumerate(bridge.records):
                 assert bridge.headers(place)["client_id"] == "(redacted)"
-                assert bridge.headers(place)["redacted_keys"] == (
+                assert bridge.headers(place)["redacted_keys"] == "client.id"
+                assert bridge.headers(place)["redactions"] == (
                     '{"v":1,"redacted":{"named-secret-value":["client.id"]}}'
                 )
                 assert b"hunter2" not in repr(record).encode()
