@@ -14,6 +14,7 @@ from .table_columns import (
     Column,
     names,
     required,
+    without_requirements,
 )
 from .tables import STATISTICS_PROPERTY, TableContract
 
@@ -21,7 +22,8 @@ CONFIG_CLIENT_TYPE = Column(
     "client_type",
     "STRING",
     "producer, consumer, share_consumer, admin or streams, by the keys that were "
-    "pushed; null when they do not say.",
+    "pushed; null when they do not say. Of all that a client instance pushed in "
+    "client_configs and client_config_history, of one push elsewhere.",
 )
 LOGICAL_CLIENT = required(
     "logical_client",
@@ -95,10 +97,12 @@ CLIENT_CONFIGS = TableContract(
             "its type; config_value is null where it was redacted.",
         ),
         _CONTENT_HASH,
+        # Since version 2; null in rows that were written before.
+        *without_requirements(COORDINATES),
     ),
     merge_key=("client_instance_id",),
     newest_by=("received_at", "push_id"),
-    contract_version=1,
+    contract_version=2,
     properties={
         # MERGE then marks the rows that it replaces and copies no others.
         "delta.enableDeletionVectors": "true",
@@ -164,7 +168,12 @@ CONFIG_DEFAULTS = TableContract(
         ),
         required("first_seen", "TIMESTAMP", "received_at of that push (UTC)."),
         required("first_push_id", "STRING", "push_id of that push."),
-        required("evidence_count", "BIGINT", "Pushes that flag a value as default."),
+        required(
+            "evidence_count",
+            "BIGINT",
+            "Records of pushes that flag a value as default; one that Kafka holds "
+            "twice counts twice.",
+        ),
         required(
             "conflicting_values",
             "ARRAY<STRING>",

@@ -9,6 +9,10 @@ import hashlib
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .config_client_types import name_client_types
+
+CLIENT_TYPE = pa.struct([("client_type", pa.string()), ("logical_client", pa.string())])
+"""What all pushes of a client instance say of it together."""
 _HASH_BYTES = 16
 _COLON, _NULL = ":", "-"
 _NOTHING = pa.scalar("", pa.large_string())
@@ -30,6 +34,24 @@ def hash_logical_clients(
     Nulls: A null is not the empty text.
     """
     return hash_texts(principals, client_ids, client_types)
+
+
+def name_logical_clients(
+    principals: pa.StringArray, client_ids: pa.StringArray, possible: pa.Int64Array
+) -> pa.StructArray:
+    """Say who clients are, by the types that are possible.
+
+    Args:
+        principals: string.
+        client_ids: string, same length.
+        possible: Bits, from config_client_types.find_possible_types; same length.
+    Returns: CLIENT_TYPE.
+    Shape: n rows in, n rows out, same order.
+    Nulls: As in name_client_types, and in hash_logical_clients.
+    """
+    types = name_client_types(possible)
+    hashes = hash_logical_clients(principals, client_ids, types)
+    return pa.StructArray.from_arrays([types, hashes], fields=list(CLIENT_TYPE))
 
 
 def hash_texts(*columns: pa.StringArray) -> pa.StringArray:

@@ -1,15 +1,21 @@
+# Longer than 250 lines: the one door of all kernels for configurations to Spark.
 """Kernels of client configurations as DataFrame steps; their meaning stands there."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import ArrayType, StructField, StructType
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from .client_id_columns import find_client_id_rules
-from .config_client_types import make_client_type_keys
+from .config_client_types import (
+    ClientTypeKeys,
+    find_possible_types,
+    make_client_type_keys,
+)
 from .config_defaults import DEFAULT_SCHEMA, KnownDefaults, make_known_defaults
 from .config_entries import ENTRY_TYPE
 from .config_histories import (
@@ -23,7 +29,7 @@ from .config_push_files import CONFIG_PUSH_TYPES, ConfigTables, write_config_pus
 from .daily_files import WrittenPart
 from .described_configs import PLACE_COLUMNS, describe_configs
 from .envelopes import RECORD_SCHEMA, read_config_envelopes, read_wire_envelopes
-from .logical_clients import hash_texts
+from .logical_clients import CLIENT_TYPE, hash_texts, name_logical_clients
 from .sensitive_keys import SensitiveKeyRules
 from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
 from .wire_configs import WIRE_ENTRY_SCHEMA, WireTables, write_wire_configs
@@ -40,10 +46,14 @@ __all__ = [
     "make_known_defaults",
     "select_histories",
     "with_client_id_rules",
+    "with_logical_clients",
+    "with_possible_types",
     "with_purge_verdicts",
     "with_statuses",
     "with_text_hash",
 ]
+# The stubs lack the hint-only form; naming functionType would warn at run time.
+_make_udf: Any = arrow_udf
 
 
 def encode_config_files(
@@ -169,6 +179,40 @@ def with_statuses(
     return pushes.mapInArrow(describe, output)
 
 
+def with_possible_types(pushes: DataFrame, type_keys: ClientTypeKeys) -> DataFrame:
+    """Say what types of client pushes may be of; use with transform.
+
+    Args:
+        pushes: Has config_keys, an array of texts.
+        type_keys: As find_possible_types takes them.
+    Returns: The rows with `possible_types`, bits.
+    """
+
+    def find(config_keys: pa.Array) -> pa.Array:
+        return find_possible_types(config_keys, type_keys)
+
+    return pushes.withColumn(
+        "possible_types", _make_udf(find, LongType())("config_keys")
+    )
+
+
+def with_logical_clients(pushes: DataFrame) -> DataFrame:
+    """Put client_type and logical_client of pushes anew; use with transform.
+
+    Args:
+        pushes: Has principal, client_id and possible_types.
+    Returns: The rows with what name_logical_clients says of them.
+    """
+
+    def name(principal: pa.Array, client_id: pa.Array, types: pa.Array) -> pa.Array:
+        return name_logical_clients(principal, client_id, types)
+
+    name_udf = _make_udf(name, StructType(spark_fields(CLIENT_TYPE)))
+    who = name_udf("principal", "client_id", "possible_types")
+    others = pushes.drop(*(field.name for field in CLIENT_TYPE))
+    return others.select("*", who.alias("who")).select("*", "who.*").drop("who")
+
+
 def select_histories(holdings: DataFrame) -> DataFrame:
     """Make the history of logical clients; use with transform.
 
@@ -181,7 +225,7 @@ def select_histories(holdings: DataFrame) -> DataFrame:
     schema = to_arrow_schema(output, timezone="UTC")
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [_as_holdings(batch) for batch in batches]
+        parts = [b.select(HOLDING_SCHEMA.names).cast(HOLDING_SCHEMA) for b in batches]
         if not parts:
             return
         whole = pa.Table.from_batches(parts).combine_chunks().to_batches()
@@ -189,10 +233,6 @@ def select_histories(holdings: DataFrame) -> DataFrame:
             yield make_histories(whole[0]).cast(schema)
 
     return holdings.select(*HOLDING_SCHEMA.names).mapInArrow(make, output)
-
-
-def _as_holdings(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch.select(HOLDING_SCHEMA.names).cast(HOLDING_SCHEMA)
 
 
 def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
@@ -208,9 +248,7 @@ def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
     def judge(software_names: pa.Array, entries: pa.Array) -> pa.Array:
         return judge_stored_entries(software_names, entries, rules)
 
-    purge_type = StructType(spark_fields(PURGE_TYPE))
-    # The stubs lack the hint-only form; naming functionType would warn at run time.
-    judge_udf = arrow_udf(judge, purge_type)  # type: ignore[call-overload]
+    judge_udf = _make_udf(judge, StructType(spark_fields(PURGE_TYPE)))
     return rows.withColumn("purge", judge_udf("client_software_name", "entries"))
 
 
@@ -226,7 +264,7 @@ def with_client_id_rules(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame
     def find(client_ids: pa.Array) -> pa.Array:
         return find_client_id_rules(client_ids.cast(pa.string()), rules)
 
-    find_udf = arrow_udf(find, "string")  # type: ignore[call-overload]
+    find_udf = _make_udf(find, "string")
     return rows.withColumn("hiding_rule", find_udf("client_id"))
 
 
@@ -243,5 +281,5 @@ def with_text_hash(rows: DataFrame, name: str, columns: Sequence[str]) -> DataFr
     def make(*texts: pa.Array) -> pa.Array:
         return hash_texts(*texts)
 
-    hash_udf = arrow_udf(make, "string")  # type: ignore[call-overload]
+    hash_udf = _make_udf(make, "string")
     return rows.withColumn(name, hash_udf(*columns))

@@ -5,9 +5,11 @@ Words and lines are those of kafka-configs.sh where it has them; a hidden value 
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines import views
@@ -16,12 +18,14 @@ from pipelines.settings.records import Settings
 from pipelines.transforms.client_config_diffs import (
     LOGICAL_CLIENT,
     client_config_diff,
+    collect_instances,
     select_configs_at,
     select_instance_configs_at,
 )
 from pipelines.views.client_config_views import ENTRIES, TIMELINE
 
 from . import client_config_lines as lines
+from .client_config_filters import INSTANCE, filter_asked
 from .client_config_questions import DESCRIBE, DIFF, HISTORY, ClientName, ConfigQuestion
 
 Say = Callable[[str], None]
@@ -129,7 +133,16 @@ class ConfigCommand:
             self._say(line)
 
     def _describe_at(self, asked: ConfigQuestion, at: datetime) -> None:
-        found = select_configs_at(self._find(TIMELINE, asked), at)
+        instances = tuple(one for one in asked.clients if one.column == INSTANCE)
+        others = tuple(one for one in asked.clients if one.column != INSTANCE)
+        parts = []
+        if instances:
+            one = replace(asked, clients=instances)
+            parts.append(collect_instances(self._select_instances(one, at)))
+        if others or not instances:
+            one = replace(asked, clients=others)
+            parts.append(select_configs_at(self._find(TIMELINE, one), at))
+        found = reduce(DataFrame.unionByName, parts)
         if not asked.is_all:
             found = found.where(~F.coalesce("is_default", F.lit(col=False)))
         rows = (
@@ -168,9 +181,8 @@ class ConfigCommand:
         one = ConfigQuestion(
             clients=(name,), principal=asked.principal, client_type=asked.client_type
         )
-        if name.column == "client_instance_id":
-            pushes = self._find("client_config_pushes", one)
-            return select_instance_configs_at(pushes, at)
+        if name.column == INSTANCE:
+            return self._select_instances(one, at)
         timeline = self._find(TIMELINE, one)
         meant = timeline.select(*LOGICAL_CLIENT).distinct().collect()
         if len(meant) > 1:
@@ -180,6 +192,12 @@ class ConfigCommand:
                 f"say which"
             )
         return select_configs_at(timeline, at)
+
+    def _select_instances(self, asked: ConfigQuestion, at: datetime) -> DataFrame:
+        """Return the values that client instances themselves had at a moment."""
+        pushes = self._spark.table("client_config_pushes")
+        clients = self._find("client_configs", asked)
+        return select_instance_configs_at(pushes, clients, at)
 
     def _find(self, view: str, asked: ConfigQuestion) -> DataFrame:
         """Return the rows of a view about the clients that were named.
@@ -192,10 +210,7 @@ class ConfigCommand:
         return rows
 
     def _select(self, view: str, asked: ConfigQuestion) -> DataFrame:
-        rows = self._spark.table(view)
-        for condition in _conditions(rows, asked):
-            rows = rows.where(condition)
-        return rows
+        return filter_asked(self._spark.table(view), asked)
 
     def _refuse(self, asked: ConfigQuestion) -> None:
         known = self._spark.table("client_configs").select("client_id").distinct()
@@ -215,28 +230,6 @@ class ConfigCommand:
     def _print_json(self, rows: Sequence[Row]) -> None:
         documents = [row.asDict(recursive=True) for row in rows]
         self._say(json.dumps(documents, indent=2, default=_as_json))
-
-
-def _conditions(rows: DataFrame, asked: ConfigQuestion) -> list[Column]:
-    found = []
-    named = [_is_named(rows, one) for one in asked.clients]
-    if named:
-        condition = named[0]
-        for one in named[1:]:
-            condition |= one
-        found.append(condition)
-    if asked.principal is not None:
-        found.append(F.col("principal") == asked.principal)
-    if asked.client_type is not None:
-        found.append(F.col("client_type") == asked.client_type)
-    return found
-
-
-def _is_named(rows: DataFrame, name: ClientName) -> Column:
-    if name.column in rows.columns:
-        return F.col(name.column) == name.text
-    # The history is about logical clients, and names the instances that held a value.
-    return F.array_contains("client_instance_ids", name.text)
 
 
 def _as_json(value: object) -> str:

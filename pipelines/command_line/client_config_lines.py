@@ -61,7 +61,7 @@ def describe_moment(
 
     Args:
         at: The moment, as text.
-        rows: From select_configs_at, by client and key.
+        rows: From select_configs_at, by client and key; a null value was hidden.
         is_all: Whether defaults are among them.
     """
     which = "All configs" if is_all else "Configs that are not defaults"
@@ -73,7 +73,7 @@ def describe_moment(
             [
                 (
                     f"{row['config_key']}={_show_value(row)}",
-                    f"sensitive={_flag(_is_hidden(row))}",
+                    f"sensitive={_flag(row['config_value'] is None)}",
                     f"type={row['config_type'] or 'UNKNOWN'}",
                     f"default={_flag(row['is_default'])}",
                     f"instances={len(row['client_instance_ids'])}",
@@ -172,10 +172,6 @@ def _align(cells: Sequence[Sequence[str]]) -> Iterator[str]:
 def _show_value(row: Row) -> str:
     value: str | None = row["config_value"]
     return HIDDEN if value is None else value
-
-
-def _is_hidden(row: Row) -> bool:
-    return row["config_value"] is None and not row["is_default"]
 
 
 def _show_source(row: Row) -> str:

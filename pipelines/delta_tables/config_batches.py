@@ -16,33 +16,29 @@ from pipelines import sinks
 from pipelines.client_config_tables import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
-    CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
 from pipelines.settings.records import TableSettings
 from pipelines.tables import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE
-from pipelines.transforms import client_configs, config_defaults, config_history
+from pipelines.transforms import (
+    client_configs,
+    config_defaults,
+    config_history,
+)
 from pipelines.transforms.quarantine import DECODED
 from udfs.spark_configs import (
-    DEFAULT_SCHEMA,
     ConfigTables,
-    KnownDefaults,
     encode_config_files,
-    make_known_defaults,
     select_histories,
-    with_statuses,
+    with_logical_clients,
+    with_possible_types,
 )
 
 from .batch_files import read_batch_files, select_pushes, without_pushes
 from .batch_tables import BatchTables, repeat_change
-from .row_changes import POSITION
+from .config_rows import ConfigRowWriter
 from .table_locations import has_table, identify_table
-
-_CHANGED_KEYS = (
-    "client_software_name STRING, client_software_version STRING, client_type STRING, "
-    "config_keys ARRAY<STRING>"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +86,13 @@ class BatchWriter:
         changed = repeat_change(
             lambda: self._merge_defaults(*given, transaction),
         )
+        rows = ConfigRowWriter(
+            tables=self.tables,
+            layouts=self.layouts,
+            has_references=self.has_references,
+        )
         all_new = repeat_change(
-            lambda: self._merge_configs(*given, changed, transaction),
+            lambda: rows.merge(*given, changed, transaction),
         )
         repeat_change(
             lambda: self._merge_history(*given, transaction, all_new=all_new),
@@ -120,60 +121,6 @@ class BatchWriter:
             self.tables.commit(changes, contract, rows, rows.count(), is_gone="is_gone")
         return keys
 
-    def _merge_configs(
-        self,
-        pushes: DataFrame,
-        ledger: DataFrame,
-        changed: Sequence[Row],
-        transaction: sinks.Transaction,
-    ) -> bool:
-        """Merge the newest pushes; return whether all client instances are new."""
-        changes = self.tables.begin(pushes.sparkSession, CLIENT_CONFIGS, transaction)
-        table = changes.read()
-        newest = pushes.transform(client_configs.filter_newest)
-        known = changes.find(newest)
-        with sinks.persisted(
-            newest.transform(client_configs.with_known_push, known)
-        ) as newest:
-            counts = newest.transform(client_configs.count_kinds).collect()[0]
-            newer = newest.where("is_newer").drop("is_newer", "is_same")
-            same = newest.where("is_same").select(*client_configs.PUSH_COLUMNS)
-            if changed:
-                keys = pushes.sparkSession.createDataFrame(list(changed), _CHANGED_KEYS)
-                looked_at = newest.where("is_newer OR is_same")
-                concerned = table.transform(
-                    client_configs.filter_concerned, keys, looked_at
-                )
-                again = ledger.transform(client_configs.filter_pushes, concerned)
-                # A record that was copied in Kafka stands twice in the ledger.
-                again = again.transform(client_configs.filter_newest)
-                same = same.unionByName(again)
-            is_same = bool(changed) or counts["is_same"] > 0
-            defaults = self._read_defaults(newer.drop(POSITION).unionByName(same))
-            rows = self._describe(newer, defaults)
-            if is_same:
-                again = self._describe(same, defaults)
-                rows = rows.unionByName(
-                    again.transform(client_configs.filter_told_otherwise, table)
-                )
-            with sinks.persisted(rows) as kept:
-                self.tables.commit(changes, CLIENT_CONFIGS, kept, kept.count())
-        return not counts["is_known"]
-
-    def _describe(self, pushes: DataFrame, defaults: KnownDefaults) -> DataFrame:
-        described = pushes.transform(
-            with_statuses,
-            self.layouts.rules,
-            defaults,
-            has_references=self.has_references,
-        )
-        return described.transform(client_configs.select_configs)
-
-    def _read_defaults(self, pushes: DataFrame) -> KnownDefaults:
-        known = self.tables.read(pushes.sparkSession, CONFIG_DEFAULTS)
-        of_pushes = known.transform(config_defaults.filter_places, pushes)
-        return make_known_defaults(of_pushes.select(*DEFAULT_SCHEMA.names).toArrow())
-
     def _merge_history(
         self,
         pushes: DataFrame,
@@ -185,28 +132,28 @@ class BatchWriter:
         """Merge the history of the logical clients that the pushes concern."""
         columns = config_history.PUSH_COLUMNS
         new, old = pushes.select(*columns), ledger.select(*columns)
-        clients = config_history.select_clients(new, None if all_new else old)
+        families = config_history.select_families(new, None if all_new else old)
         changes = self.tables.begin(
             pushes.sparkSession, CLIENT_CONFIG_HISTORY, transaction
         )
         table = changes.read()
-        with (
-            sinks.persisted(clients) as clients,
-            sinks.persisted(
-                config_history.select_turns(new.unionByName(old), clients)
-            ) as turns,
-        ):
-            holdings = config_history.select_holdings(turns, self._find_ends(turns))
-            made = holdings.transform(select_histories)
-            differing = config_history.compare_histories(made, table, clients)
-            with sinks.persisted(differing) as rows:
-                self.tables.commit(
-                    changes,
-                    CLIENT_CONFIG_HISTORY,
-                    rows,
-                    rows.count(),
-                    is_gone="is_gone",
-                )
+        with sinks.persisted(families) as families:
+            told = config_history.select_family_pushes(new.unionByName(old), families)
+            turns = told.transform(with_possible_types, self.layouts.type_keys)
+            turns = turns.transform(config_history.select_turns)
+            with sinks.persisted(turns.transform(with_logical_clients)) as turns:
+                ends = self._find_ends(turns)
+                holdings = config_history.select_holdings(turns, ends)
+                made = holdings.transform(select_histories)
+                differing = config_history.compare_histories(made, table, families)
+                with sinks.persisted(differing) as rows:
+                    self.tables.commit(
+                        changes,
+                        CLIENT_CONFIG_HISTORY,
+                        rows,
+                        rows.count(),
+                        is_gone="is_gone",
+                    )
 
     def _find_ends(self, turns: DataFrame) -> DataFrame | None:
         """Return which instances have ended, as far as telemetry is there to tell."""

@@ -1,7 +1,8 @@
 """Configurations at a moment, what differs between two, and who disagrees. Reads only.
 
-A value is what was pushed. A null one was hidden, or is a reference to a default where
-only those are stored; two hidden values count as the same, for nobody can tell.
+A value is what was pushed. A null one was hidden: history and ledger hold no references
+to defaults, and client_config_entries has filled them in. Two hidden values count as
+the same, for nobody can tell.
 """
 
 from datetime import datetime
@@ -20,7 +21,6 @@ BY_VALUE = {
     "default_after": "bool_or(side = 2 AND is_default)",
 }
 """Aggregates of one value of one key over both sides."""
-IS_REFERENCE = "config_value IS NULL AND is_default"
 BY_KEY = {
     "before": "sort_array(collect_list(IF(is_before, named_struct('config_value', "
     "config_value, 'is_default', default_before), NULL)))",
@@ -52,26 +52,42 @@ def select_configs_at(timeline: DataFrame, at: datetime) -> DataFrame:
 
 
 def select_instance_configs_at(
-    client_config_pushes: DataFrame, at: datetime
+    client_config_pushes: DataFrame, client_configs: DataFrame, at: datetime
 ) -> DataFrame:
     """Return the values that client instances had pushed last at a moment.
 
     Args:
-        client_config_pushes: Pushes; those that were not decoded are passed over.
+        client_config_pushes: The table; pushes that were not decoded are passed over.
+        client_configs: The table, or part of it: the client instances that are meant,
+            and who they are, by all that they pushed.
         at: The moment; knows its zone.
     Returns: As select_configs_at; client_instance_ids holds the one.
     Shape: One row for each client instance and key.
     """
     newest = F.max_by("configs", F.struct("received_at", "push_id"))
+    clients = client_configs.select("client_instance_id", *LOGICAL_CLIENT)
     return (
         client_config_pushes.where(F.col("decode_status") == "ok")
         .where(F.col("received_at") <= F.lit(at))
-        .groupBy(*LOGICAL_CLIENT, "client_instance_id")
+        .groupBy("client_instance_id")
         .agg(newest.alias("configs"))
+        .join(clients, "client_instance_id")
         .select("*", F.inline("configs"))
         .withColumn("client_instance_ids", F.array("client_instance_id"))
         .select(*LOGICAL_CLIENT, *VALUE, "config_type", "client_instance_ids")
     )
+
+
+def collect_instances(values: DataFrame) -> DataFrame:
+    """Return values of client instances, one row for all that have the same.
+
+    Args:
+        values: From select_instance_configs_at.
+    Returns: The same columns; client_instance_ids holds all of them, sorted.
+    """
+    names = [name for name in values.columns if name != "client_instance_ids"]
+    instances = F.sort_array(F.flatten(F.collect_list("client_instance_ids")))
+    return values.groupBy(*names).agg(instances.alias("client_instance_ids"))
 
 
 def client_config_diff(before: DataFrame, after: DataFrame) -> DataFrame:
@@ -84,15 +100,13 @@ def client_config_diff(before: DataFrame, after: DataFrame) -> DataFrame:
         sorted), change (added, removed, changed); by config_key.
     Shape: One row a key. A value that is the default on one side and was set to the
         same on the other is no difference.
-    Nulls: config_value is null where it was hidden, or is a default that is not known.
+    Nulls: config_value is null where it was hidden.
     """
-    sides = (
-        before.select(*VALUE, F.lit(1).alias("side"))
-        .unionByName(after.select(*VALUE, F.lit(2).alias("side")))
-        .withColumn("is_reference", F.expr(IS_REFERENCE))
+    sides = before.select(*VALUE, F.lit(1).alias("side")).unionByName(
+        after.select(*VALUE, F.lit(2).alias("side"))
     )
     return (
-        sides.groupBy("config_key", "config_value", "is_reference")
+        sides.groupBy("config_key", "config_value")
         .agg(*(F.expr(text).alias(name) for name, text in BY_VALUE.items()))
         .groupBy("config_key")
         .agg(*(F.expr(text).alias(name) for name, text in BY_KEY.items()))

@@ -13,7 +13,7 @@ from pipelines.client_config_tables import CLIENT_CONFIG_HISTORY
 
 from .config_purges import ENTRY, IS_DELETED
 
-_SOFTWARE = "client_software_name"
+_SOFTWARE, _INSTANCE = "client_software_name", "client_instance_id"
 _OPEN = "TIMESTAMP '9999-12-31 00:00:00'"
 _GROUP = ("logical_client", "config_key")
 
@@ -25,20 +25,27 @@ def with_history_entries(
 
     Args:
         history: The table.
-        software: logical_client and client_software_name, as other tables have them.
-        every_software: What a logical client may be that no other table has.
-    Shape: A row for each software of its logical client.
+        software: client_software_name, as other tables have it by client_instance_id;
+            or by logical_client, where nothing says which instance it was.
+        every_software: What a row may be that no other table knows.
+    Shape: A row for each software of the client instances that held the value. Others
+        of the same logical client do not count: it may have had another library before,
+        whose rules would hide what no rule of this one hides.
     """
-    names = software.groupBy("logical_client").agg(
-        F.collect_set(_SOFTWARE).alias("own")
-    )
+    key = list(CLIENT_CONFIG_HISTORY.merge_key)
+    if _INSTANCE in software.columns:
+        holders = history.select(*key, F.explode(f"{_INSTANCE}s").alias(_INSTANCE))
+        known = holders.join(software, _INSTANCE)
+    else:
+        known = history.select(*key).join(software, "logical_client")
+    names = known.groupBy(*key).agg(F.collect_set(_SOFTWARE).alias("own"))
     anything = F.array(*[F.lit(name) for name in every_software])
     entry = ENTRY.format(
         key="config_key", value="config_value", type="config_type",
         is_default="is_default",
     )  # fmt: skip
     return (
-        history.join(names, "logical_client", "left")
+        history.join(names, key, "left")
         .withColumn(_SOFTWARE, F.explode(F.coalesce("own", anything)))
         .withColumn("entries", F.expr(f"array({entry})"))
     )

@@ -11,7 +11,6 @@ from pipelines.transforms.client_config_diffs import (
     BY_KEY,
     BY_VALUE,
     CHANGE,
-    IS_REFERENCE,
 )
 
 CLIENT_CONFIG_AT = "client_config_at"
@@ -79,13 +78,13 @@ RETURN
   FROM (
     SELECT config_key, {by_key}
     FROM (
-      SELECT config_key, config_value, {IS_REFERENCE} AS is_reference, {by_value}
+      SELECT config_key, config_value, {by_value}
       FROM (
         SELECT 1 AS side, * FROM {CLIENT_CONFIG_AT}({", ".join(before)})
         UNION ALL
         SELECT 2 AS side, * FROM {CLIENT_CONFIG_AT}({", ".join(after)})
       )
-      GROUP BY config_key, config_value, is_reference
+      GROUP BY config_key, config_value
     )
     GROUP BY config_key
   )

@@ -6,7 +6,12 @@ for every default that the catalogs hold, which a test compares. A text that thi
 not read, such as a hexadecimal double, has no typed value.
 """
 
-TRIMMED = r"regexp_replace(config_value, r'^[\x00-\x20]+|[\x00-\x20]+$', '')"
+# A run of blanks is looked at from its first one alone: Java's matcher would begin anew
+# at each of them, and a value may hold thousands.
+TRIMMED = (
+    r"regexp_replace(config_value, "
+    r"r'^[\x00-\x20]+|(?<![\x00-\x20])[\x00-\x20]+$', '')"
+)
 """Java's String.trim; PARSED reads it as the column `trimmed`."""
 
 _WHOLE = r"r'^[+-]?[0-9]+$'"
@@ -35,7 +40,7 @@ PARSED = {
       WHEN config_type IS NULL OR config_type <> 'LIST' THEN NULL
       WHEN trimmed = '' THEN CAST(array() AS ARRAY<STRING>)
       ELSE transform(
-        split(trimmed, ',', -1), item -> regexp_replace(item, r'^\s+|\s+$', '')
+        split(trimmed, ',', -1), item -> regexp_replace(item, r'^\s+|(?<!\s)\s+$', '')
       )
     END""",
     "value_string": """CASE

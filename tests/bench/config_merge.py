@@ -70,6 +70,9 @@ def make_rows(numbers, second):
         f"map_from_entries(transform(array({names}), k -> struct(k, {entry}))) "
         f"AS configs",
         f"md5(concat(id, {second})) AS content_hash",
+        "'clientele.configs' AS topic",
+        "0 AS partition",
+        "id AS offset",
     )
 
 

@@ -91,6 +91,9 @@ def make_rows(first, last):
         "push_id": pc.binary_join_element_wise(texts, "0000", ""),
         "configs": make_configs(names),
         "content_hash": texts,
+        "topic": repeat("clientele.configs", count),
+        "partition": pa.array(np.zeros(count, np.int32)),
+        "offset": pa.array(np.arange(first, last)),
     }
     return pa.table({name: columns[name] for name in CLIENT_CONFIGS.column_names})
 

@@ -125,19 +125,24 @@ def read_everything(job):
 
 
 def find_faults(job, pushes, ends):
-    """Compare tables with what a replay of the pushes says; return their names."""
+    """Compare tables with what a replay of the pushes says; return their names.
+
+    The number of a push is its offset.
+    """
     history = job.read(CLIENT_CONFIG_HISTORY).select(
         "client_id",
+        "client_type",
         "config_key",
         "config_value",
         F.unix_millis("valid_from"),
         F.coalesce(F.unix_millis("valid_to"), F.lit(OPEN_MS)),
         "client_instance_ids",
     )
-    found = [(*row[:5], tuple(row[5])) for row in history.collect()]
-    newest = job.read(CLIENT_CONFIGS).select("client_instance_id", "push_id").collect()
+    found = [(*row[:6], tuple(row[6])) for row in history.collect()]
+    columns = ("client_instance_id", "push_id", "client_type", "offset")
+    newest = job.read(CLIENT_CONFIGS).select(*columns).collect()
     defaults = {
-        (row["client_software_version"], row["config_key"]): (
+        (row["client_software_version"], row["client_type"], row["config_key"]): (
             row["default_value"],
             row["evidence_count"],
             row["conflicting_values"],
@@ -147,7 +152,8 @@ def find_faults(job, pushes, ends):
     is_right = {
         CLIENT_CONFIG_HISTORY.name: sorted(found, key=str)
         == expect_history(pushes, ends),
-        CLIENT_CONFIGS.name: dict(map(tuple, newest)) == expect_newest(pushes),
+        CLIENT_CONFIGS.name: {row[0]: tuple(row[1:]) for row in newest}
+        == expect_newest(pushes),
         CONFIG_DEFAULTS.name: defaults == expect_defaults(pushes),
     }
     return [name for name, one in is_right.items() if not one]

@@ -32,6 +32,7 @@ from tests.spark.config_rows import append, entry, held, hours, instance, span
 ROOT = CONF_PATH.parent
 ORDERS = {"logical_client": "orders", "client_id": "orders"}
 BILLING = {"logical_client": "billing", "client_id": "billing"}
+SHOP = {"logical_client": "shop", "client_id": "shop"}
 TWIN = {"logical_client": "twin", "client_id": "orders", "client_type": "consumer"}
 PRODUCER = ["--client-type", "producer"]
 
@@ -56,6 +57,8 @@ def settings(spark, tmp_path_factory):
             **ORDERS,
         ),
         instance("billing-1", {"acks": held("a\x1b[2Jb")}, **BILLING),
+        instance("shop-1", {"acks": held("all")}, **SHOP),
+        instance("shop-2", {"acks": held("1")}, **SHOP),
     )
     append(
         spark,
@@ -69,14 +72,20 @@ def settings(spark, tmp_path_factory):
         span("linger.ms", "5", 0, **BILLING),
         span("ssl.key.password", None, 0, **BILLING),
         span("group.id", "g", 0, **TWIN),
+        span("acks", "1", 0, **SHOP | {"client_instance_ids": ["shop-1", "shop-2"]}),
     )
     push = {"client_instance_id": "orders-1", "decode_status": "ok"} | ORDERS
+    shop = push | SHOP | {"client_instance_id": "shop-1", "received_at": hours(0)}
+    hidden = entry("ssl.key.password", None, "PASSWORD", is_default=True)
     append(
         spark,
         made,
         CLIENT_CONFIG_PUSHES,
         push | {"received_at": hours(0), "configs": [entry("acks", "all")]},
         push | {"received_at": hours(2), "configs": [entry("acks", "1")]},
+        shop | {"received_at": hours(0), "configs": [entry("acks", "1")]},
+        shop | {"received_at": hours(1), "configs": [entry("acks", "all"), hidden]},
+        shop | {"client_instance_id": "shop-2", "configs": [entry("acks", "1")]},
     )
     return made
 
@@ -174,6 +183,17 @@ def test_describe_at_a_moment(ask):
     assert "acks=all " in printed
     assert "default=false instances=1" in printed
     assert "none" in ask("describe --client-id orders --at 2020-01-01")
+
+
+def test_describe_instances_at_a_moment(ask):
+    """Each as it was itself, not as others of the same logical client were."""
+    text = "describe --all --at 2026-03-01T14 --client-instance-id shop-1"
+    printed = ask(text)
+    assert "client-id shop, producer of User:a at" in printed
+    assert ["acks=all" in printed, "acks=1" in printed] == [True, False]
+    assert "ssl.key.password=null sensitive=true" in printed
+    assert "acks=1" in ask(f"{text} --client-instance-id shop-2")
+    assert "acks=1" in ask(f"{text} --client-id shop")
 
 
 def test_json_is_whole(ask):

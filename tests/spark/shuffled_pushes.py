@@ -6,14 +6,23 @@ from dataclasses import dataclass
 
 from tests.spark.config_records import START_MS, entry, make_record
 
+PRODUCERS, CONSUMERS = frozenset({"producer"}), frozenset({"consumer"})
+GROUPS = frozenset({"consumer", "share_consumer"})
+NOBODY = frozenset({"producer", "consumer", "share_consumer", "admin", "streams"})
 KEYS = {
-    "acks": ("STRING", ["all", "1", "0"]),
-    "linger.ms": ("LONG", ["0", "5", " 5", "x"]),
-    "batch.size": ("INT", ["16384", "1"]),
-    "client.id": ("STRING", ["a", "b"]),
-    "com.acme.token": ("STRING", ["never-shown"]),
-    "ssl.key.password": ("PASSWORD", ["never-shown"]),
+    "acks": ("STRING", ["all", "1", "0"], PRODUCERS),
+    "linger.ms": ("LONG", ["0", "5", " 5", "x"], PRODUCERS),
+    "batch.size": ("INT", ["16384", "1"], PRODUCERS),
+    "client.id": ("STRING", ["a", "b"], NOBODY),
+    "com.acme.token": ("STRING", ["never-shown"], NOBODY),
+    "ssl.key.password": ("PASSWORD", ["never-shown"], NOBODY),
+    "max.poll.records": ("INT", ["500", "9"], GROUPS),
+    "isolation.level": ("STRING", ["read_committed"], CONSUMERS),
 }
+"""Key to type, values, and who may have it; what all may have says nothing."""
+OF_NOBODY = [key for key, (_, _, types) in KEYS.items() if types == NOBODY]
+OF_PRODUCERS = [key for key, (_, _, types) in KEYS.items() if types == PRODUCERS]
+OF_CONSUMERS = ["max.poll.records", "isolation.level"]
 HIDDEN = {"com.acme.token", "ssl.key.password"}
 OPEN_MS = 10**15
 
@@ -38,6 +47,10 @@ class Push:
     def order(self):
         return self.received_at_ms, self.push_id
 
+    @property
+    def who(self):
+        return self.instance, self.client_id
+
     def record(self, offset):
         """Return it as a record of the topic."""
         headers = {
@@ -53,13 +66,19 @@ class Push:
 
 
 def make_pushes(count, seed):
-    """Return pushes of instances that push up to some times, some at the same moment."""
+    """Return pushes of instances that push up to some times, some at the same moment.
+
+    Most have keys of a producer, of a consumer or such as say nothing of it; a few
+    have keys of both. Some instances push as another client in between.
+    """
     dice = random.Random(seed)  # noqa: S311 - to be repeatable
     pushes = []
     for number in range(count):
         instance = dice.randrange(1 + count // 3)
-        # Only producers, so that every logical client is one of four.
-        keys = ["acks", *(one for one in list(KEYS)[1:] if dice.random() < 0.6)]
+        telling = OF_CONSUMERS if instance % 5 == 0 else OF_PRODUCERS
+        if dice.random() < 0.03:
+            telling = [*OF_CONSUMERS, *OF_PRODUCERS]
+        keys = [one for one in [*OF_NOBODY, *telling] if dice.random() < 0.5]
         dice.shuffle(keys)
         chosen = [
             (key, dice.choice(KEYS[key][1]), KEYS[key][0], dice.random() < 0.3)
@@ -69,13 +88,31 @@ def make_pushes(count, seed):
             Push(
                 number=number,
                 instance=f"{instance:022}",
-                client_id=f"app-{instance % 4}",
+                client_id=f"app-{(instance + (dice.random() < 0.1)) % 4}",
                 received_at_ms=START_MS + dice.randrange(count) * 500,
                 entries=tuple(chosen),
                 is_cut=dice.random() < 0.03,
             )
         )
     return pushes
+
+
+def find_type(pushes):
+    """Return the only type of client that may have all keys of some pushes, or None."""
+    types = NOBODY
+    for push in pushes:
+        for key, *_ in push.entries:
+            types &= KEYS[key][2]
+    return next(iter(types)) if len(types) == 1 else None
+
+
+def find_types(pushes):
+    """Return {(client instance, client id): type} by all that it pushed as that."""
+    told = defaultdict(list)
+    for push in pushes:
+        if not push.is_cut:
+            told[push.who].append(push)
+    return {who: find_type(own) for who, own in told.items()}
 
 
 def find_ends(pushes, seed):
@@ -87,7 +124,7 @@ def find_ends(pushes, seed):
 
 
 def expect_history(pushes, ends):
-    """Return (client_id, key, value, from, to or OPEN_MS, instances), sorted."""
+    """Return (client_id, type, key, value, from, to or OPEN_MS, instances), sorted."""
     rows = []
     for place, spans in find_spans(pushes, ends).items():
         spans.sort()
@@ -103,39 +140,48 @@ def expect_history(pushes, ends):
 
 
 def find_spans(pushes, ends):
-    """Return {(client_id, key, value): [(from, to, instance)]}, push by push."""
-    by_instance, newest = defaultdict(list), defaultdict(int)
+    """Return {(client_id, type, key, value): [(from, to, instance)]}, push by push."""
+    by_instance, newest, types = defaultdict(list), {}, find_types(pushes)
     for push in sorted(pushes, key=lambda one: one.order):
         if not push.is_cut:
             by_instance[push.instance].append(push)
-            newest[push.client_id] = push.received_at_ms
+            newest[push.client_id, types[push.who]] = push.received_at_ms
     spans = defaultdict(list)
     for instance, own in by_instance.items():
         stops = [later.received_at_ms for later in own[1:]]
         end, last = ends.get(instance, OPEN_MS), own[-1]
-        is_over = last.received_at_ms <= end < newest[last.client_id]
+        newest_at = newest[last.client_id, types[last.who]]
+        is_over = last.received_at_ms <= end < newest_at
         for push, stop in zip(own, [*stops, end if is_over else OPEN_MS], strict=True):
             if push.received_at_ms < stop:
                 span = push.received_at_ms, stop, instance
                 for key, value, _, _ in push.entries:
                     shown = None if key in HIDDEN else value
-                    spans[push.client_id, key, shown].append(span)
+                    place = push.client_id, types[push.who], key, shown
+                    spans[place].append(span)
     return spans
 
 
 def expect_newest(pushes):
-    """Return {client instance: push_id} of client_configs."""
+    """Return {client instance: (push_id, type, number)} of client_configs."""
     usable = sorted((one for one in pushes if not one.is_cut), key=lambda p: p.order)
-    return {push.instance: push.push_id for push in usable}
+    types = find_types(pushes)
+    return {
+        push.instance: (push.push_id, types[push.who], push.number) for push in usable
+    }
 
 
 def expect_defaults(pushes):
-    """Return {(version, key): (default, pushes, other values)}, of what is shown."""
+    """Return {(version, type, key): (default, pushes, other values)}, of what is shown.
+
+    The type is what a push says by itself, empty for none.
+    """
     told = defaultdict(list)
     for push in sorted(pushes, key=lambda one: one.order):
         for key, value, _, is_default in push.entries:
             if is_default and key not in HIDDEN and not push.is_cut:
-                told[f"4.{push.number % 2}.0", key].append(value)
+                place = f"4.{push.number % 2}.0", find_type([push]) or "", key
+                told[place].append(value)
     return {
         place: (values[0], len(values), sorted(set(values) - {values[0]}))
         for place, values in told.items()

@@ -60,7 +60,9 @@ def filled(spark, tmp_path_factory):
         spark,
         made,
         CLIENT_CONFIG_PUSHES,
-        push | {"received_at": hours(0), "configs": [entry("acks", "1")]},
+        push
+        | {"received_at": hours(0), "configs": [entry("acks", "1")]}
+        | {"client_type": "producer", "logical_client": "app"},
         push | {"received_at": hours(2), "configs": [entry("acks", "all")]},
         push | {"received_at": hours(3), "configs": None, "decode_status": "truncated"},
     )
@@ -122,9 +124,12 @@ def test_a_moment_begins_with_a_value_and_ends_before_the_next(filled):
 
 def test_one_instance_at_two_moments(filled):
     pushes = filled.table("client_config_pushes")
-    sides = [select_instance_configs_at(pushes, hours(at)) for at in (1, 9)]
+    clients = filled.table("client_configs").where("client_instance_id = 'one'")
+    sides = [select_instance_configs_at(pushes, clients, hours(at)) for at in (1, 9)]
     diff = read_diff(client_config_diff(*sides))
     assert diff == {"acks": ([("1", False)], [("all", False)], "changed")}
+    # The first push was of another type by itself.
+    assert [row["client_type"] for row in sides[1].collect()] == ["producer"]
 
 
 def test_two_clients(filled):
@@ -134,12 +139,12 @@ def test_two_clients(filled):
     assert read_diff(client_config_diff(*sides)) == DIFFERENT
 
 
-def test_a_default_that_is_only_referred_to_differs_from_a_hidden_value(spark):
+def test_hidden_values_are_the_same_whoever_set_them(spark):
     schema = "config_key STRING, config_value STRING, is_default BOOLEAN"
     before = spark.createDataFrame([("a", None, True), ("b", None, True)], schema)
-    after = spark.createDataFrame([("a", None, False), ("b", None, True)], schema)
+    after = spark.createDataFrame([("a", None, False), ("b", "", True)], schema)
     assert read_diff(client_config_diff(before, after)) == {
-        "a": ([(None, True)], [(None, False)], "changed")
+        "b": ([(None, True)], [("", True)], "changed")
     }
 
 

@@ -19,8 +19,12 @@ REPLACED = (
 )
 
 
-def find_ends(spark, replaced, instances, pushes):
-    """Return {client instance: minutes until its end}."""
+def find_ends(spark, replaced, instances, pushes, known_to=60):
+    """Return {client instance: minutes until its end}.
+
+    Somebody else's telemetry is known up to a minute.
+    """
+    pushes = [*pushes, *push_each_minute("somebody else", known_to)]
     frame = spark.createDataFrame([("app", *one) for one in replaced], REPLACED)
     oldest_us = frame.agg(F.min(F.unix_micros("received_at"))).collect()[0][0]
     ends = select_ends(
@@ -48,6 +52,16 @@ def test_an_instance_has_ended_after_three_intervals_of_silence(spark, newest, e
     assert SILENT_INTERVALS == 3
     found = find_ends(spark, [("i", at(1), at(newest))], [make_instance("i")], pushes)
     assert found == ends
+
+
+@pytest.mark.parametrize(
+    ("known_to", "ends"), [(8, {"i": 8}), (7, {})], ids=["known", "not read yet"]
+)
+def test_silence_is_one_where_telemetry_is_known_to_go_on(spark, known_to, ends):
+    """Its own of minute 5 is the last of it; what is behind may be read later."""
+    pushes = push_each_minute("i", 5)
+    given = [("i", at(1), at(20))], [make_instance("i")], pushes
+    assert find_ends(spark, *given, known_to=known_to) == ends
 
 
 def test_the_interval_is_that_of_the_last_push(spark):

@@ -1,5 +1,6 @@
 """Entries, completed by defaults, and the history closed where telemetry knows more."""
 
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -29,6 +30,7 @@ from tests.spark.empty_tables import make_tables
 from udfs.config_values import INVALID, parse_value
 
 NOW = datetime.now(tz=UTC)
+PATIENCE_S = 30
 
 
 DEFAULTED = "a client that sends defaults"
@@ -161,6 +163,20 @@ def test_every_catalogued_default_is_typed_as_the_job_would_type_it(spark):
     texts |= {("INT", " 7 "), ("DOUBLE", "1.5f"), ("DOUBLE", "NaN"), ("INT", "1.0")}
     texts |= {("LIST", "a , b,"), ("BOOLEAN", " TRUE"), ("SHORT", "40000")}
     texts |= {("UNHEARD OF", " x "), ("PASSWORD", "x"), ("STRING", " x ")}
+    check_typing(spark, texts)
+
+
+def test_a_long_run_of_blanks_is_read_once(spark):
+    """Read anew from each blank, these take minutes."""
+    blanks = " \t" * 150_000
+    texts = {(kind, f"\x01a{blanks}b \n") for kind in ("STRING", "LIST", "INT")}
+    started = time.monotonic()
+    check_typing(spark, {*texts, ("STRING", blanks), ("LIST", f"a{blanks},b{blanks}")})
+    assert time.monotonic() - started < PATIENCE_S
+
+
+def check_typing(spark, texts):
+    """Compare the typed values of (config_type, config_value) with the kernel's."""
     rows = spark.createDataFrame(
         sorted(texts), "config_type STRING, config_value STRING"
     )

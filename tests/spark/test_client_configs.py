@@ -17,7 +17,7 @@ from tests.spark.config_records import START_MS, ConfigJob, entry, make_record
 
 SECRET = "hunter2-hunter2"
 FIRST, SECOND = "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"
-NEWEST, SIDE_BY_SIDE, LEARNED = "newest", "side-by-side", "learned"
+NEWEST, SIDE_BY_SIDE, LEARNED, TYPED = "newest", "side-by-side", "learned", "typed"
 """Clients that have nothing to do with each other."""
 
 
@@ -124,6 +124,7 @@ STEPS = (
         push_of(NEWEST, 1, 1, 3, entry("acks", "all")),
         push_of(SIDE_BY_SIDE, 1, 2, 0, entry("acks", "all")),
         push_of(LEARNED, 1, 3, 5, entry("acks", "1"), entry("com.x", "y")),
+        push_of(TYPED, 1, 11, 2, entry("client.id", "a")),
     ),
     (
         push_of(NEWEST, 1, 4, 1, entry("acks", "0")),
@@ -132,12 +133,14 @@ STEPS = (
             LEARNED, 2, 6, 4,
             entry("acks", "1", is_default=True), entry("linger.ms", "5", "LONG"),
         ),
+        push_of(TYPED, 1, 12, 1, entry("client.id", "a"), entry("acks", "1")),
     ),
     (push_of(NEWEST, 1, 7, 3, entry("acks", "all"), push_id="push-1"),),
     (
         push_of(NEWEST, 1, 8, 9, entry("linger.ms", "5")),
         push_of(SIDE_BY_SIDE, 2, 9, 7, entry("acks", "all")),
         push_of(LEARNED, 3, 10, 3, entry("acks", "all", is_default=True)),
+        push_of(TYPED, 1, 13, 9, entry("client.id", "b")),
     ),
 )  # fmt: skip
 """Pushes of each micro-batch. It takes Spark seconds, whoever is in it, so that the
@@ -152,11 +155,16 @@ class Seen:
     """(client_id, key, value, from, to or -1, instances), sorted"""
     configs: dict
     """{client instance: {key: what is held}}"""
+    types: set
+    """(client_id, client_type, logical_client) of both tables"""
     versions: tuple
     """What was done to both tables, oldest first."""
 
     def history_of(self, client_id):
         return [row[1:] for row in self.history if row[0] == client_id]
+
+    def types_of(self, client_id):
+        return [row[1] for row in self.types if row[0] == client_id]
 
     def held_by(self, client_id, number):
         return self.configs[instance_of(client_id, number)]
@@ -173,8 +181,11 @@ def look(job):
         F.expr("size(client_instance_ids)"),
     )
     rows = job.read(CLIENT_CONFIGS).select("client_instance_id", "configs").collect()
-    versions = job.versions(CLIENT_CONFIGS), job.versions(CLIENT_CONFIG_HISTORY)
-    return Seen(history, {row[0]: row[1] for row in rows}, versions)
+    contracts = CLIENT_CONFIGS, CLIENT_CONFIG_HISTORY
+    who = "client_id", "client_type", "logical_client"
+    types = {row for one in contracts for row in job.rows(one, *who)}
+    versions = tuple(job.versions(one) for one in contracts)
+    return Seen(history, {row[0]: row[1] for row in rows}, types, versions)
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +224,18 @@ def test_instances_of_a_client_hold_values_side_by_side(seen):
     assert last.history_of(SIDE_BY_SIDE) == [
         ("acks", "1", 5, 7, 1),
         ("acks", "all", 0, -1, 2),
+    ]
+
+
+def test_all_pushes_of_an_instance_say_what_type_of_client_it_is(seen):
+    """The first one lacks the key that says it, which comes late; so does the last."""
+    (first, late, _, last), _ = seen
+    types = [one.types_of(TYPED) for one in (first, late, last)]
+    assert types == [[None], ["producer"], ["producer"]]
+    assert last.history_of(TYPED) == [
+        ("acks", "1", 1, 2, 1),
+        ("client.id", "a", 1, 9, 1),
+        ("client.id", "b", 9, -1, 1),
     ]
 
 

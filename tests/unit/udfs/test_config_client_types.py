@@ -1,15 +1,30 @@
 """The keys of a push say what pushed it, or that they do not say."""
 
+import functools
+import operator
+
 import pyarrow as pa
 import pytest
 
 from pipelines.settings import load_client_type_keys
+from udfs import default_config_keys
 from udfs.config_client_types import (
-    DEFAULT_KEYS,
+    ADMIN,
+    CONSUMER,
+    PRODUCER,
+    SHARE_CONSUMER,
+    find_possible_types,
     infer_client_types,
     make_client_type_keys,
+    name_client_types,
 )
 
+DEFAULT_KEYS = {
+    PRODUCER: default_config_keys.PRODUCER_KEYS,
+    CONSUMER: default_config_keys.CONSUMER_KEYS,
+    SHARE_CONSUMER: default_config_keys.SHARE_CONSUMER_KEYS,
+    ADMIN: default_config_keys.ADMIN_KEYS,
+}
 TYPE_KEYS = make_client_type_keys(load_client_type_keys())
 
 
@@ -32,9 +47,11 @@ def test_what_is_pushed_by_default_says_who_pushed_it(client_type):
         (["bootstrap.controllers"], "admin"),
         (["client.id", "num.stream.threads"], "streams"),
         (["queue.buffering.max.kbytes"], "producer"),
-        (["client.id", "connections.max.idle.ms", "retries"], "admin"),
+        (["client.id", "default.api.timeout.ms", "retries"], "admin"),
         (["acks", "com.acme.x"], "producer"),
         (["client.id"], None),
+        (["metadata.max.age.ms"], None),
+        (["client.id", "connections.max.idle.ms", "retries"], None),
         (["group.id", "max.poll.records"], None),
         (["acks", "isolation.level"], None),
         (["com.acme.x"], None),
@@ -43,6 +60,14 @@ def test_what_is_pushed_by_default_says_who_pushed_it(client_type):
 )
 def test_a_type_is_the_only_one_that_knows_all_keys(keys, client_type):
     assert infer(keys) == [client_type]
+
+
+def test_pushes_of_a_client_say_it_together():
+    """Whatever their order, and though one of them alone says nothing."""
+    pushes = [["client.id", "group.id"], ["client.id"], ["group.instance.id"], []]
+    possible = find_possible_types(pa.array(pushes, pa.list_(pa.string())), TYPE_KEYS)
+    together = functools.reduce(operator.and_, possible.to_pylist())
+    assert name_client_types(pa.array([together])).to_pylist() == ["consumer"]
 
 
 def test_pushes_do_not_touch_each_other():
