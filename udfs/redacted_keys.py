@@ -55,6 +55,7 @@ def make_redaction_headers(
 
     Args:
         violations: With rules, and with keys that may be shown.
+    Returns: Both, or KEYS_HEADER alone, empty, for no violations.
     """
     names = dict.fromkeys(violation.key for violation in violations)
     headers = [(KEYS_HEADER, _SEPARATOR.join(names).encode())]
