@@ -207,7 +207,7 @@ CONFIG_VIOLATIONS = TableContract(
         *CLIENT,
         CONFIG_CLIENT_TYPE,
         Column("config_key", "STRING", "Key, or a stand-in where it must not show."),
-        Column("rule", "STRING", "Rule that matched; null: a bridge's, not named."),
+        Column("rule", "STRING", "Rule that matched; null: of an older bridge."),
         required("action", "STRING", "redacted, dropped or rejected."),
         required("found_by", "STRING", "bridge or job: whose rules it was."),
     ),

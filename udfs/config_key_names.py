@@ -24,7 +24,9 @@ def plain_form(key: str) -> str:
     if key.isascii() and key.isprintable():
         return key.replace(" ", "").lower().translate(_SEPARATORS)
     if not key.isascii():
-        folded = unicodedata.normalize("NFKD", key).casefold()
+        # To sort a long run of marks takes NFKD the square of its length.
+        bare = "".join(c for c in key if not unicodedata.combining(c))
+        folded = unicodedata.normalize("NFKD", bare).casefold()
         key = unicodedata.normalize("NFKD", folded)
     visible = (c for c in key if unicodedata.category(c) not in _MARK_OR_INVISIBLE)
     return "".join(visible).lower().translate(_SEPARATORS)

@@ -11,6 +11,11 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .client_id_columns import (
+    add_client_id_hits,
+    find_client_id_rules,
+    hide_client_ids,
+)
 from .config_client_types import ClientTypeKeys, infer_client_types
 from .config_defaults import KnownDefaults
 from .config_entries import CONTEXT_COLUMNS, decode_configs
@@ -85,12 +90,15 @@ def write_config_pushes(
         source_job=tables.source_job,
     )
     for records in batches:
-        batch = read_config_envelopes(records)
+        batch, hiding_rules = _without_hidden_client_ids(
+            read_config_envelopes(records), tables.rules
+        )
         is_usable = pc.is_null(batch.column("envelope_fault"))
         faulty = _columns_of(batch.filter(pc.invert(is_usable)))
         reasons = faulty["envelope_fault"], faulty["envelope_detail"]
         files = list(reject(faulty, *reasons))
         columns, found = _decode(batch.filter(is_usable), tables)
+        found = add_client_id_hits(found, hiding_rules.filter(is_usable))
         no_detail = pa.nulls(len(columns["topic"]), pa.string())
         status = columns["decode_status"]
         files += reject(columns, status, no_detail)
@@ -101,6 +109,17 @@ def write_config_pushes(
         )
     last = [*violations.end(), *quarantine.end(), *pushes.end()]
     yield WrittenPart(records=0, files=last)
+
+
+def _without_hidden_client_ids(
+    batch: pa.RecordBatch, rules: SensitiveKeyRules
+) -> tuple[pa.RecordBatch, pa.StringArray]:
+    """Return envelopes whose client ids may be written, and what hides the others."""
+    place = batch.schema.get_field_index("client_id")
+    client_ids = batch.column(place)
+    hiding_rules = find_client_id_rules(client_ids, rules)
+    shown = hide_client_ids(client_ids, hiding_rules)
+    return batch.set_column(place, "client_id", shown), hiding_rules
 
 
 def _columns_of(batch: pa.RecordBatch) -> Columns:

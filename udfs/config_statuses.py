@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from .config_defaults import KnownDefaults, compare_with_defaults
 from .config_pushes import DecodedConfigs
+from .redacted_keys import read_redactions
 from .sensitive_keys import SensitiveKeyRules
 from .text_codes import CodedTexts, Codes, Mask, combine_codes, texts_at
 
@@ -20,7 +21,6 @@ STATUSES = (
     "redacted",
 )  # fmt: skip
 _DEFAULT, _OVERRIDDEN, _SET_TO_DEFAULT, _UNKNOWN_KEY, _INVALID, _REDACTED = range(6)
-_SEPARATOR, _MORE = ",", "and "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,9 @@ def find_redacted(entries: PushedEntries) -> Mask:
 
     Args:
         entries: As the topic has them.
-    Returns: bool for each: its value is empty, and the header names its key, or says
-        that there are more than it names. Then any empty value may have been something.
+    Returns: bool for each: its value is empty, and the header names its key as
+        redacted. Headers of older bridges may say that there are more than they name;
+        then any empty value may have been something.
     """
     keys, headers = entries.decoded.keys, entries.redacted_keys
     is_empty = pc.equal(entries.values.texts, "").to_numpy(zero_copy_only=False)
@@ -57,8 +58,8 @@ def find_redacted(entries: PushedEntries) -> Mask:
 
 
 def _names_key(header: str, key: str) -> bool:
-    *_, last = names = header.split(_SEPARATOR)
-    return key in names or last.startswith(_MORE)
+    read = read_redactions(header)
+    return read is not None and (read.more > 0 or key in read.redacted)
 
 
 def find_statuses(

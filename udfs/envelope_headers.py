@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .redacted_keys import KEYS_HEADER, REDACTIONS_HEADER, read_redactions
+
 DECIMAL = r"\A-?[0-9]{1,19}\z"
 UUID_TEXT = r"\A[A-Za-z0-9_-]{22}\z"
 """128 bits in base64url without padding, as Kafka prints a Uuid."""
@@ -70,6 +72,13 @@ def _as_time(texts: pa.StringArray) -> pa.Array:
     return pc.multiply(millis, MICROS_PER_MS).cast(TIME)
 
 
+def _as_redactions(texts: pa.StringArray) -> pa.Array:
+    """Keep headers that can be read; nobody knows what another one hides."""
+    coded = texts.dictionary_encode()
+    is_read = [read_redactions(one) is not None for one in coded.dictionary.to_pylist()]
+    return _where(pa.array(is_read, pa.bool_()).take(coded.indices), texts)
+
+
 def _where(condition: pa.BooleanArray, values: pa.Array) -> pa.Array:
     """Keep the values whose condition is true; the others become null."""
     return pc.if_else(condition, values, pa.scalar(None, values.type))
@@ -117,10 +126,13 @@ HEADERS = (
 )
 """Every header of a telemetry record, in the order in which faults name them."""
 
-REDACTED_KEYS = Header("redacted_keys", "redacted_keys", _as_text)
-CONFIG_HEADERS = (*IDENTITY_HEADERS, REDACTED_KEYS)
+REDACTION_HEADERS = (
+    Header(KEYS_HEADER, KEYS_HEADER, _as_text),
+    Header(REDACTIONS_HEADER, REDACTIONS_HEADER, _as_redactions, is_required=False),
+)
+CONFIG_HEADERS = (*IDENTITY_HEADERS, *REDACTION_HEADERS)
 """Every header of a record of a pushed configuration, in the same order."""
 
-WIRE_HEADERS = (*IDENTITY_HEADERS[1:], REDACTED_KEYS)
+WIRE_HEADERS = (*IDENTITY_HEADERS[1:], *REDACTION_HEADERS)
 """Every header of a record of a configuration seen on the wire: no instance is known.
 """

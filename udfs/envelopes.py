@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from .compression import COMPRESSION_NAMES
 from .envelope_headers import CONFIG_HEADERS, HEADERS, TIME, WIRE_HEADERS, Header
+from .redacted_keys import KEYS_HEADER, REDACTIONS_HEADER
 
 NULL_VALUE = "null_value"
 MISSING_HEADER = "missing_header"
@@ -84,8 +85,7 @@ def read_config_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Nulls: As in read_envelopes.
     Errors: As in read_envelopes.
     """
-    columns = _read_columns(records, CONFIG_HEADERS)
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return _read_with_redactions(records, CONFIG_HEADERS)
 
 
 def read_wire_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
@@ -98,7 +98,16 @@ def read_wire_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Nulls: As in read_envelopes.
     Errors: As in read_envelopes.
     """
-    columns = _read_columns(records, WIRE_HEADERS)
+    return _read_with_redactions(records, WIRE_HEADERS)
+
+
+def _read_with_redactions(
+    records: pa.RecordBatch, headers: Sequence[Header]
+) -> pa.RecordBatch:
+    """Read columns, of which redacted_keys has whichever header says more."""
+    columns = _read_columns(records, headers)
+    said = columns.pop(REDACTIONS_HEADER)
+    columns[KEYS_HEADER] = pc.coalesce(said, columns[KEYS_HEADER])
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 

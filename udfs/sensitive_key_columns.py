@@ -4,8 +4,9 @@ Strategy: keys, types and software repeat all over a batch, so each different
 combination is judged once, by the same SensitiveKeyRules that judge a single request,
 and the verdicts are spread over the rows by index. Of the values that keys allow, Arrow
 searches each different one for the rules' hiding pattern, by RE2 as they do; only where
-it is found is the entry judged with its value, again by SensitiveKeyRules. The loops
-are over combinations and over suspects.
+it is found is the entry judged with its value, again by SensitiveKeyRules. Values that
+may have another plain form are few, and SensitiveKeyRules search that one by one. The
+loops are over combinations, over those few and over suspects.
 What a column lacks is the empty text, which no catalog knows: null is never a way
 around a rule.
 """
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .plain_values import MAY_DIFFER
 from .sensitive_key_rules import ALLOW, Verdict
 from .sensitive_keys import SensitiveKeyRules
 from .text_codes import CodedTexts, Codes, code_texts, combine_codes, texts_at
@@ -115,8 +117,15 @@ def find_suspects(
     """
     if not rules.hiding_pattern:
         return np.zeros(len(values), np.bool_)
-    found = pc.match_substring_regex(values, rules.hiding_pattern)
-    return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
+    found, may_differ = (
+        pc.match_substring_regex(values, one).to_numpy(zero_copy_only=False)
+        for one in (rules.hiding_pattern, MAY_DIFFER)
+    )
+    is_suspect = np.array(found, np.bool_)
+    rows = np.flatnonzero(may_differ & ~is_suspect)
+    texts = values.take(pa.array(rows)).to_pylist()
+    is_suspect[rows] = [rules.may_hide((one,)) for one in texts]
+    return is_suspect
 
 
 def _judge_combinations(

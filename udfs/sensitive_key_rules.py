@@ -116,8 +116,21 @@ class CompiledRule:
             reasons.append("is_custom: the catalog of its software lacks the key")
         return next(iter(reasons), "")
 
-    def finds_in(self, value: str) -> bool:
-        """Return whether the conditions about values hold."""
+    def finds_in(self, value: str, plain: str) -> str:
+        """Return in which form the conditions about values hold; or nothing.
+
+        Args:
+            value: As it was sent.
+            plain: The same in plain form; rules that allow do not look at it.
+        """
+        if self._finds(value):
+            return "in the value"
+        is_hiding = self.verdict.action != ALLOW
+        if is_hiding and plain != value and self._finds(plain):
+            return "in the value's plain form"
+        return ""
+
+    def _finds(self, value: str) -> bool:
         return self.value_pattern.search(value) is not None and all(
             one.search(value) is not None for one in self.value_needs
         )

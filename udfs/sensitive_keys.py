@@ -5,7 +5,8 @@ no way around them: rules that hide a key see it as it was sent and in plain for
 rules that allow it and the catalogs see it as it was sent alone. So a key in disguise
 is a custom one at least.
 Rules with value patterns are asked after the others, of what those allow: no rule for
-keys lets a value pass that looks like a secret. Patterns are RE2's, hence linear.
+keys lets a value pass that looks like a secret. They see values, too, as they were sent
+and in plain form. Patterns are RE2's, hence linear.
 No files here: rules and catalogs come in as texts. pipelines/clients/ holds links to
 this file and to those that it needs, so that clients leave out what the bridge would.
 Source: KIP-1324, "Sensitive Configuration".
@@ -17,6 +18,7 @@ from typing import Any
 
 from .config_key_names import NO_NAME, plain_form, show_key
 from .linear_patterns import InvalidPattern, compile_joined, join_value_patterns
+from .plain_values import plain_value
 from .sensitive_key_rules import (
     ALLOW,
     CONFIG_TYPE_NAMES,
@@ -58,7 +60,8 @@ class SensitiveKeyRules:
             if rule.action != ALLOW
             for pattern in rule.value_patterns
         )
-        """RE2's: where it is not found in a value, no rule hides the value."""
+        """RE2's: where it is found neither in a value nor in its plain form, no rule
+        hides the value."""
         try:
             self._hiding = (
                 compile_joined(self.hiding_pattern) if self.hiding_pattern else None
@@ -106,10 +109,17 @@ class SensitiveKeyRules:
     def may_hide(self, values: Iterable[str]) -> bool:
         """Return whether one of these values may be hidden for what it looks like.
 
-        One search for all: where this is false, judge_entry says no more than judge.
+        One search for all, and one more where their plain form is another: where this
+        is false, judge_entry says no more than judge.
         """
         hiding = self._hiding
-        return hiding is not None and hiding.search("\n".join(values)) is not None
+        if hiding is None:
+            return False
+        joined = "\n".join(values)
+        if hiding.search(joined) is not None:
+            return True
+        plain = plain_value(joined)
+        return plain != joined and hiding.search(plain) is not None
 
     def show_key(self, key: str) -> str:
         """Return a key as it may be written and told.
@@ -142,15 +152,32 @@ class SensitiveKeyRules:
         verdict = self.judge(key, type_name, software_name)
         if verdict.action != ALLOW or not self.may_hide((value,)):
             return verdict
+        found = self.judge_value(key, value, type_name, software_name)
+        return verdict if found is ORDINARY else found
+
+    def judge_value(
+        self, key: str, value: str, type_name: str, software_name: str
+    ) -> Verdict:
+        """Decide one entry by what its value looks like alone.
+
+        Args:
+            key: As it was sent.
+            value: As it was sent.
+            type_name: As in judge.
+            software_name: As in judge.
+        Returns: The verdict of the first rule that finds something in the value, or
+            ORDINARY. Where may_hide is false of the value, no verdict hides it.
+        """
         catalogued = self.catalogued_types(key, software_name)
-        plain, types = plain_form(key), {type_name.upper(), *(catalogued or ())}
+        plain_key, types = plain_form(key), {type_name.upper(), *(catalogued or ())}
+        plain = plain_value(value)
         for rule in self._value_rules:
             is_for_key = rule.is_for_any_key or rule.takes(
-                key, plain, types, is_custom=catalogued is None
+                key, plain_key, types, is_custom=catalogued is None
             )
-            if is_for_key and rule.finds_in(value):
+            if is_for_key and rule.finds_in(value, plain):
                 return rule.verdict
-        return verdict
+        return ORDINARY
 
     def explain(
         self, key: str, value: str, type_name: str, software_name: str
@@ -168,7 +195,7 @@ class SensitiveKeyRules:
         types = {type_name.upper(), *(catalogued or ())}
         reason = rule.reason(key, plain_form(key), types, is_custom=catalogued is None)
         if rule.value_pattern is not None:
-            found = "its patterns are found in the value"
+            found = f"its patterns are found {rule.finds_in(value, plain_value(value))}"
             reason = f"{reason}; {found}" if reason else found
         return Explanation(verdict, reason)
 

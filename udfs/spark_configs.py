@@ -1,3 +1,4 @@
+# Longer than 250 lines: the one door of all kernels for configurations to Spark.
 """Kernels of client configurations as DataFrame steps; their meaning stands there."""
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +10,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
+from .client_id_columns import find_client_id_rules
 from .config_client_types import (
     ClientTypeKeys,
     find_possible_types,
@@ -27,7 +29,7 @@ from .config_push_files import CONFIG_PUSH_TYPES, ConfigTables, write_config_pus
 from .daily_files import WrittenPart
 from .described_configs import PLACE_COLUMNS, describe_configs
 from .envelopes import RECORD_SCHEMA, read_config_envelopes, read_wire_envelopes
-from .logical_clients import CLIENT_TYPE, name_logical_clients
+from .logical_clients import CLIENT_TYPE, hash_texts, name_logical_clients
 from .sensitive_keys import SensitiveKeyRules
 from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
 from .wire_configs import WIRE_ENTRY_SCHEMA, WireTables, write_wire_configs
@@ -43,10 +45,12 @@ __all__ = [
     "make_client_type_keys",
     "make_known_defaults",
     "select_histories",
+    "with_client_id_rules",
     "with_logical_clients",
     "with_possible_types",
     "with_purge_verdicts",
     "with_statuses",
+    "with_text_hash",
 ]
 # The stubs lack the hint-only form; naming functionType would warn at run time.
 _make_udf: Any = arrow_udf
@@ -246,3 +250,36 @@ def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
 
     judge_udf = _make_udf(judge, StructType(spark_fields(PURGE_TYPE)))
     return rows.withColumn("purge", judge_udf("client_software_name", "entries"))
+
+
+def with_client_id_rules(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
+    """Say which rule hides the client id of each row; use with transform.
+
+    Args:
+        rows: Has client_id.
+        rules: Those in force.
+    Returns: The rows with `hiding_rule`, null where the client id may be written.
+    """
+
+    def find(client_ids: pa.Array) -> pa.Array:
+        return find_client_id_rules(client_ids.cast(pa.string()), rules)
+
+    find_udf = _make_udf(find, "string")
+    return rows.withColumn("hiding_rule", find_udf("client_id"))
+
+
+def with_text_hash(rows: DataFrame, name: str, columns: Sequence[str]) -> DataFrame:
+    """Hash what several columns say together; use with transform.
+
+    Args:
+        rows: Has the columns, strings.
+        name: Of the column that is made.
+        columns: In the order in which they are hashed.
+    Returns: The rows with that column, as logical_clients.hash_texts makes it.
+    """
+
+    def make(*texts: pa.Array) -> pa.Array:
+        return hash_texts(*texts)
+
+    hash_udf = _make_udf(make, "string")
+    return rows.withColumn(name, hash_udf(*columns))

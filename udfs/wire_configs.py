@@ -14,6 +14,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .client_id_columns import find_client_id_rules, hide_client_ids
 from .config_pushes import NULL_VALUE, OK, TOO_LARGE
 from .daily_files import Columns, DailyFiles, Floors, WrittenPart
 from .envelopes import read_wire_envelopes
@@ -86,7 +87,7 @@ def write_wire_configs(
         source_job=tables.source_job,
     )
     for records in batches:
-        batch = read_wire_envelopes(records)
+        batch = _hide_client_ids(read_wire_envelopes(records), tables.rules)
         is_usable = pc.is_null(batch.column("envelope_fault"))
         faulty = _columns_of(batch.filter(pc.invert(is_usable)))
         reasons = faulty["envelope_fault"], faulty["envelope_detail"]
@@ -132,6 +133,13 @@ def _read_body(body: bytes | None, max_bytes: int) -> Read | str:
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return MALFORMED_WIRE_CONFIGS
     return (client_type, configs) if is_read else MALFORMED_WIRE_CONFIGS
+
+
+def _hide_client_ids(batch: pa.RecordBatch, rules: SensitiveKeyRules) -> pa.RecordBatch:
+    place = batch.schema.get_field_index("client_id")
+    client_ids = batch.column(place)
+    shown = hide_client_ids(client_ids, find_client_id_rules(client_ids, rules))
+    return batch.set_column(place, "client_id", shown)
 
 
 def _columns_of(batch: pa.RecordBatch) -> Columns:

@@ -6,13 +6,13 @@ properties, and the certificates as files or as PEM text.
 
 import re
 import ssl
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.errors import InvalidSetting
+from pipelines.memory_files import as_file
 
 from .cluster_login import Credentials
 
@@ -124,8 +124,8 @@ def _identify(
     context: ssl.SSLContext, connection: Mapping[str, str], key_name: KeyName
 ) -> None:
     with (
-        _on_disk(connection, "ssl.certificate") as chain,
-        _on_disk(connection, "ssl.key") as key,
+        _as_file(connection, "ssl.certificate") as chain,
+        _as_file(connection, "ssl.key") as key,
     ):
         if not chain and not key:
             return
@@ -137,21 +137,20 @@ def _identify(
         try:
             context.load_cert_chain(chain, key, password=lambda: password)
         except (OSError, ValueError) as error:
-            raise _unusable(key_name("ssl.key.location"), key, error) from None
+            place = connection.get("ssl.key.location")
+            raise _unusable(key_name("ssl.key.location"), place, error) from None
 
 
 @contextmanager
-def _on_disk(connection: Mapping[str, str], name: str) -> Iterator[str]:
+def _as_file(connection: Mapping[str, str], name: str) -> Iterator[str]:
     """Give the place of a file, made for a moment where only its text is known."""
     pem = connection.get(f"{name}.pem")
     if not pem:
         yield connection.get(f"{name}.location", "")
         return
-    # OpenSSL takes our own key from files only; nobody else can open this folder.
-    with tempfile.TemporaryDirectory(prefix="kafka-clientele-") as folder:
-        path = Path(folder) / "text.pem"
-        path.write_text(pem, encoding="ascii")
-        yield str(path)
+    # OpenSSL takes our own key from files only.
+    with as_file(pem) as place:
+        yield place
 
 
 def _unusable(name: str, place: str | None, error: Exception) -> InvalidSetting:

@@ -5,9 +5,11 @@ Source: the header list stands in README.md, "Topics".
 
 import uuid
 
+from udfs.redacted_keys import make_redaction_headers
+
 from .client_identity import id_text
 from .protocol.push_config import write_push_config
-from .push_config import JudgedConfigs, redacted_keys_header
+from .push_config import JudgedConfigs
 from .records import OWN_HEADER_BYTES, ConnectionHeaders, TelemetryRecord
 
 _WORST_GROWTH = 3
@@ -15,7 +17,11 @@ _WORST_GROWTH = 3
 
 
 def max_config_value_bytes(max_bytes: int) -> int:
-    """Return the size of the largest record value that a body of max_bytes becomes."""
+    """Return the size of the largest record value that a body of max_bytes becomes.
+
+    The keys in its headers are counted in: what is named there has no value any more,
+    and is plain ASCII.
+    """
     return _WORST_GROWTH * max_bytes
 
 
@@ -36,8 +42,9 @@ def make_config_record(
     """
     key = id_text(client_instance_id.bytes)
     value = write_push_config(judged.stored)
-    redacted = redacted_keys_header(judged.violations)
-    own_bytes = len(value) + len(redacted) + OWN_HEADER_BYTES
+    redacted = make_redaction_headers(judged.violations)
+    redacted_bytes = sum(len(one) for _, one in redacted)
+    own_bytes = len(value) + redacted_bytes + OWN_HEADER_BYTES
     return TelemetryRecord(
         topic=topic,
         key=key,
@@ -47,7 +54,7 @@ def make_config_record(
             *connection_headers.headers,
             ("received_at_ms", b"%d" % received_at_ms),
             ("push_id", push_id),
-            ("redacted_keys", redacted),
+            *redacted,
         ],
         timestamp_ms=received_at_ms,
         size_bytes=own_bytes + connection_headers.size_bytes,

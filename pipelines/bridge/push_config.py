@@ -9,9 +9,10 @@ Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from udfs.config_key_names import NO_NAME
+from udfs.redacted_keys import DROPPED, REDACTED, Violation
 from udfs.sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES, REDACT
 from udfs.sensitive_keys import SensitiveKeyRules
 
@@ -22,16 +23,7 @@ NO_TYPE = ""
 NO_TYPE_ID = -1
 REDACTED_VALUE = ""
 MAX_NAMED_KEYS = 20
-"""Keys named in one answer or header; the others are counted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
-    """One sensitive entry of a push."""
-
-    key: str
-    """The key, or NO_NAME for what does not look like one."""
-    rule: str
+"""Keys named in one answer; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +35,7 @@ class JudgedConfigs:
     allowed: tuple[ClientConfig, ...]
     """Entries that keep their values."""
     violations: tuple[Violation, ...]
+    """One a sensitive entry, in their order."""
 
 
 def type_name(type_id: int) -> str:
@@ -88,14 +81,25 @@ def judge_configs(
             allowed.append(entry)
             continue
         shown = rules.show_key(one.config_key)
-        violations.append(Violation(key=shown, rule=verdict.rule))
         if verdict.action == REDACT and shown != NO_NAME:
+            violations.append(Violation(shown, verdict.rule, REDACTED))
             stored.append(
                 ClientConfig(one.config_key, REDACTED_VALUE, type_id, one.is_default)
             )
+        else:
+            violations.append(Violation(shown, verdict.rule, DROPPED))
     return JudgedConfigs(
         stored=tuple(stored), allowed=tuple(allowed), violations=tuple(violations)
     )
+
+
+def add_violations(
+    judged: JudgedConfigs, violations: Collection[Violation]
+) -> JudgedConfigs:
+    """Add what was found beside the entries, unless an entry of that key was, too."""
+    known = {one.key for one in judged.violations}
+    new = [one for one in violations if one.key not in known]
+    return replace(judged, violations=(*new, *judged.violations))
 
 
 def describe_violations(violations: Iterable[Violation], outcome: str) -> str:
@@ -107,11 +111,6 @@ def describe_violations(violations: Iterable[Violation], outcome: str) -> str:
     """
     texts = _bounded(f"{one.key} ({one.rule})" for one in violations)
     return f"sensitive configuration {outcome}: {', '.join(texts)}"
-
-
-def redacted_keys_header(violations: Iterable[Violation]) -> bytes:
-    """Return the names of sensitive keys for a record, by commas; empty for none."""
-    return ",".join(_bounded(one.key for one in violations)).encode()
 
 
 def _bounded(texts: Iterable[str]) -> list[str]:

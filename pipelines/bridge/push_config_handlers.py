@@ -7,7 +7,7 @@ Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from kio.schema.errors import ErrorCode
@@ -16,10 +16,11 @@ from pipelines.settings.client_config_settings import ClientConfigSettings
 from udfs.sensitive_keys import SensitiveKeyRules
 
 from .client_config_counters import ClientConfigCounters
-from .client_config_policy import ClientConfigData, PolicyConfig, PolicyContext
-from .client_identity import ClientIdentity, uuid_text
+from .client_config_policy import ClientConfigData, PolicyContext
+from .client_identity import uuid_text
 from .config_records import make_config_record
 from .handlers import Connection, ServedRequest, WriteReply, expect
+from .policy_inputs import make_policy_context, make_policy_data
 from .protocol.push_config import (
     PushConfigRequest,
     push_config_api,
@@ -27,8 +28,13 @@ from .protocol.push_config import (
 )
 from .protocol.replies import encode_reply
 from .protocol.requests import Request
-from .push_config import JudgedConfigs, describe_violations, judge_configs, type_name
-from .records import PushIds, identity_headers
+from .push_config import (
+    JudgedConfigs,
+    add_violations,
+    describe_violations,
+    judge_configs,
+)
+from .records import ConnectionHeaders, PushIds, identity_headers
 from .telemetry_handlers import Publish
 
 ON_VIOLATION_REJECT = "reject"
@@ -135,29 +141,31 @@ class PushConfigHandlers:
             rules=self._rules,
             first_config_type_id=self._settings.first_config_type_id,
         )
+        headers = self._headers_of(connection)
+        if headers.violations:
+            judged = add_violations(judged, headers.violations)
         self._counters.violations += len(judged.violations)
         if judged.violations and self._settings.on_violation == ON_VIOLATION_REJECT:
             self._counters.rejected += 1
             text = describe_violations(judged.violations, "is not accepted")
             answer(ErrorCode.invalid_config.value, text)
             return
-        self._judge_by_policy(judged, connection, now_ms, answer)
+        self._judge_by_policy(judged, connection, headers, now_ms, answer)
 
     def _judge_by_policy(
         self,
         judged: JudgedConfigs,
         connection: Connection,
+        headers: ConnectionHeaders,
         now_ms: int,
         answer: _Answer,
     ) -> None:
         client_instance_id = self._pushers[connection.connection_id].client_instance_id
-        if not connection.headers:
-            connection.headers = identity_headers(connection.identity, self._bridge_id)
         record = make_config_record(
             judged,
             topic=self._topic,
             client_instance_id=client_instance_id,
-            connection_headers=connection.headers,
+            connection_headers=headers,
             push_id=self._push_ids.make(now_ms),
             received_at_ms=now_ms,
         )
@@ -172,8 +180,17 @@ class PushConfigHandlers:
         if self._ask_policy is None:
             decide(None)
             return
-        context = _make_context(client_instance_id, connection.identity)
-        self._ask_policy(context, _make_data(judged, now_ms), decide)
+        identity = replace(connection.identity, client_id=headers.client_id)
+        context = make_policy_context(client_instance_id, identity)
+        self._ask_policy(context, make_policy_data(judged, now_ms), decide)
+
+    def _headers_of(self, connection: Connection) -> ConnectionHeaders:
+        headers = connection.headers
+        if headers is None:
+            headers = connection.headers = identity_headers(
+                connection.identity, self._bridge_id, self._rules
+            )
+        return headers
 
     def _finish_push(
         self,
@@ -212,30 +229,3 @@ class PushConfigHandlers:
         if known is None:
             known = connection.named_instance_id = self._make_instance_id()
         return known
-
-
-def _make_context(
-    client_instance_id: uuid.UUID, identity: ClientIdentity
-) -> PolicyContext:
-    return PolicyContext(
-        client_instance_id=uuid_text(client_instance_id),
-        client_id=identity.client_id,
-        client_software_name=identity.client_software_name,
-        client_software_version=identity.client_software_version,
-        principal=identity.principal,
-        listener=identity.listener,
-        client_source_address=identity.client_source_address,
-    )
-
-
-def _make_data(judged: JudgedConfigs, now_ms: int) -> ClientConfigData:
-    configs = tuple(
-        PolicyConfig(
-            key=one.config_key,
-            value=one.config_value,
-            type=type_name(one.config_type),
-            is_default=one.is_default,
-        )
-        for one in judged.allowed
-    )
-    return ClientConfigData(configs=configs, timestamp_ms=now_ms)

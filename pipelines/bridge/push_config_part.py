@@ -3,9 +3,8 @@
 import uuid
 from collections.abc import Callable, Iterable
 
-from pipelines.sensitive_rules import make_sensitive_key_rules
-from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.records import Settings
+from udfs.sensitive_keys import SensitiveKeyRules
 
 from .client_config_counters import ClientConfigCounters
 from .client_config_policy import ClientConfigPolicy
@@ -25,21 +24,19 @@ _LAST_POLICY_CALLS_S = 2.0
 class PushConfigPart:
     """What a bridge needs to take configurations; made before anything starts."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Load rules and policy where PushConfig is enabled.
+    def __init__(self, settings: Settings, rules: SensitiveKeyRules) -> None:
+        """Load the policy where PushConfig is enabled.
 
         Raises: InvalidSetting.
         """
         self._settings = settings
+        self._rules = rules
         client_config = settings.client_config
         self.is_enabled = client_config.enabled
         self.counters = ClientConfigCounters(client_config.max_metric_instances)
         self._policy: ClientConfigPolicy | None = None
         self._runner: PolicyRunner | None = None
         if self.is_enabled:
-            self._rules = make_sensitive_key_rules(
-                settings.sensitive_keys, load_config_catalogs()
-            )
             self._policy = load_policy(
                 client_config.policy, client_config.policy_settings
             )

@@ -7,6 +7,10 @@ import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
+from udfs.client_ids import CLIENT_ID_KEY, HIDDEN_CLIENT_ID, find_client_id_rule
+from udfs.redacted_keys import REDACTED, Violation
+from udfs.sensitive_keys import SensitiveKeyRules
+
 from .client_identity import ClientIdentity, id_text
 from .protocol.push_telemetry import PushRequest
 from .telemetry import COMPRESSION_TYPES, ClientInstance
@@ -58,6 +62,10 @@ class ConnectionHeaders(NamedTuple):
 
     headers: tuple[Header, ...]
     size_bytes: int
+    client_id: str | None = None
+    """As it may be written."""
+    violations: tuple[Violation, ...] = ()
+    """One where the client id may not be written, else none."""
 
 
 def max_record_bytes(telemetry_max_bytes: int) -> int:
@@ -98,13 +106,23 @@ class PushIds:
         return 0
 
 
-def identity_headers(identity: ClientIdentity, bridge_id: str) -> ConnectionHeaders:
+def identity_headers(
+    identity: ClientIdentity, bridge_id: str, rules: SensitiveKeyRules
+) -> ConnectionHeaders:
     """Return the headers that stay the same for all pushes of a connection.
 
+    Args:
+        identity: Who is connected.
+        bridge_id: Name of this bridge.
+        rules: A client id that they hide as a value is not in the headers.
     Nulls: A client without a client id has no client_id header.
     """
+    client_id = identity.client_id
+    rule = None if client_id is None else find_client_id_rule(client_id, rules)
+    if rule is not None:
+        client_id = HIDDEN_CLIENT_ID
     texts = {
-        "client_id": identity.client_id,
+        "client_id": client_id,
         "client_software_name": identity.client_software_name,
         "client_software_version": identity.client_software_version,
         "principal": identity.principal,
@@ -122,7 +140,12 @@ def identity_headers(identity: ClientIdentity, bridge_id: str) -> ConnectionHead
         ("client_source_port", b"%d" % identity.client_source_port),
     )
     size_bytes = sum(len(name) + len(value) for name, value in headers)
-    return ConnectionHeaders(headers=headers, size_bytes=size_bytes)
+    return ConnectionHeaders(
+        headers=headers,
+        size_bytes=size_bytes,
+        client_id=client_id,
+        violations=() if rule is None else (Violation(CLIENT_ID_KEY, rule, REDACTED),),
+    )
 
 
 @functools.lru_cache(maxsize=16_384)

@@ -13,6 +13,8 @@ from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
 
+from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.kafka_connection import publisher_config
@@ -82,12 +84,15 @@ class BridgeServer:
         self._bridge = settings.bridge
         check_limits(settings.bridge)
         self._kafka = publisher_config(settings.kafka, secrets)
-        self.push_config = PushConfigPart(settings)
+        self._rules = make_sensitive_key_rules(
+            settings.sensitive_keys, load_config_catalogs()
+        )
+        self.push_config = PushConfigPart(settings, self._rules)
         self.watch = BridgeWatch(settings.bridge, self.counters)
         """Metrics and health; parts add their metrics to watch.state.groups."""
         self.cluster = ClusterPart(settings, self._kafka)
         self.proxy = (
-            ProxyPart(settings, secrets, self.counters)
+            ProxyPart(settings, secrets, self.counters, self._rules)
             if settings.proxy.enabled
             else None
         )
@@ -278,6 +283,7 @@ class BridgeServer:
         self.watch.count_instances = instances.__len__
         telemetry = TelemetryHandlers(
             bridge_id=bridge.bridge_id,
+            rules=self._rules,
             instances=instances,
             push_ids=push_ids,
             publish=publish,

@@ -12,6 +12,8 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
 )
 
+from udfs.sensitive_keys import SensitiveKeyRules
+
 from .client_instances import ClientInstances
 from .counters import BridgeCounters
 from .handlers import Connection, ServedRequest, WriteReply, expect
@@ -44,6 +46,7 @@ class TelemetryHandlers:
         self,
         *,
         bridge_id: str,
+        rules: SensitiveKeyRules,
         instances: ClientInstances,
         push_ids: PushIds,
         publish: Publish,
@@ -56,6 +59,7 @@ class TelemetryHandlers:
 
         Args:
             bridge_id: Name of this bridge in its records.
+            rules: They say which client ids may not be written.
             instances: The rules, and the state of each client instance.
             push_ids: Makes the ids of accepted pushes.
             publish: Writes a record and says once whether Kafka has it.
@@ -65,6 +69,7 @@ class TelemetryHandlers:
             on_refused: Told of each push and each GET that the rules do not accept.
         """
         self._bridge_id = bridge_id
+        self._rules = rules
         self._instances = instances
         self._push_ids = push_ids
         self._publish = publish
@@ -162,7 +167,10 @@ class TelemetryHandlers:
         identity = connection.identity
         connection.push_reader = plain_push_reader(identity.client_id)
         if connection.headers is None:
-            connection.headers = identity_headers(identity, self._bridge_id)
+            connection.headers = identity_headers(
+                identity, self._bridge_id, self._rules
+            )
+        if connection.seat is None:
             self._top.seat(connection, uuid.UUID(bytes=client_instance_id))
         return connection.headers
 

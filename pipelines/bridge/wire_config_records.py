@@ -6,6 +6,7 @@ Source: the value stands in README.md, "Topics".
 import json
 from collections.abc import Mapping
 
+from udfs.redacted_keys import DROPPED, REDACTED, Violation, make_redaction_headers
 from udfs.sensitive_key_rules import ALLOW, REDACT
 from udfs.sensitive_keys import SensitiveKeyRules
 from udfs.wire_keys import KEYS_SOFTWARE, WIRE_KEYS
@@ -16,13 +17,13 @@ from .records import OWN_HEADER_BYTES, TelemetryRecord, identity_headers
 
 def judge_wire_configs(
     configs: Mapping[str, str], rules: SensitiveKeyRules
-) -> tuple[dict[str, str | None], list[str]]:
+) -> tuple[dict[str, str | None], list[Violation]]:
     """Decide every value that was seen.
 
     Args:
         configs: Keys of WIRE_KEYS to values.
         rules: For sensitive keys.
-    Returns: The values that may be written, and the keys that may not show theirs.
+    Returns: The values that may be written, and what may not be.
     Nulls: A redacted value is null; a dropped key is not there.
     """
     stored: dict[str, str | None] = {}
@@ -33,8 +34,10 @@ def judge_wire_configs(
         if verdict.action == ALLOW:
             stored[key] = value
             continue
-        hidden.append(key)
-        if verdict.action == REDACT:
+        is_redacted = verdict.action == REDACT
+        action = REDACTED if is_redacted else DROPPED
+        hidden.append(Violation(key, verdict.rule, action))
+        if is_redacted:
             stored[key] = None
     return stored, hidden
 
@@ -56,7 +59,8 @@ def make_wire_config_record(
         configs: Keys of WIRE_KEYS to values.
         client_type: producer, consumer or share_consumer.
         identity: Who it is.
-        rules: For sensitive keys; what they hide is not in the record.
+        rules: For sensitive keys; what they hide is not in the record, nor is a client
+            id that they hide as a value.
         topic: Where it goes.
         bridge_id: Name of this bridge.
         push_id: Unique.
@@ -64,10 +68,10 @@ def make_wire_config_record(
     """
     stored, hidden = judge_wire_configs(configs, rules)
     value = json.dumps({"client_type": client_type, "configs": stored}).encode()
+    headers = identity_headers(identity, bridge_id, rules)
     key = "/".join(
-        (identity.principal, identity.client_id or "", identity.client_source_address)
+        (identity.principal, headers.client_id or "", identity.client_source_address)
     ).encode()
-    headers = identity_headers(identity, bridge_id)
     return TelemetryRecord(
         topic=topic,
         key=key,
@@ -76,7 +80,7 @@ def make_wire_config_record(
             *headers.headers,
             ("received_at_ms", b"%d" % received_at_ms),
             ("push_id", push_id),
-            ("redacted_keys", ",".join(hidden).encode()),
+            *make_redaction_headers([*headers.violations, *hidden]),
         ],
         timestamp_ms=received_at_ms,
         is_aside=True,

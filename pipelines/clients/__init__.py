@@ -6,6 +6,14 @@ of confluent_kafka is here by the same name. Installed alone it is called
 """
 
 from confluent_kafka import *  # noqa: F403 - one import line is all that changes
+from confluent_kafka import ThrottleEvent as ThrottleEvent
+from confluent_kafka import __version__ as __version__
+
+from . import deserializing_consumer as deserializing_consumer
+from . import deserializing_share_consumer as deserializing_share_consumer
+from . import error as error
+from . import serialization as serialization
+from . import serializing_producer as serializing_producer
 
 # The stars have brought confluent_kafka's own modules; these put ours in their place.
 from .admin import AdminClient as AdminClient

@@ -42,6 +42,8 @@ class Config:
     """Empty also where it is null."""
     client_types: str = "*"
     """librdkafka: P for producers, C for consumers, * for both."""
+    words: tuple[str, ...] = ()
+    """librdkafka: what may be said where that is a few words; empty for anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +70,16 @@ def load_librdkafka_catalog() -> LibrdkafkaCatalog:
             type_name=LIBRDKAFKA_TYPES[row["type"]],
             default=row["default"],
             client_types=row["applies_to"],
+            words=_read_words(row),
         )
         configs.setdefault(config.name, config)
     # A topic's alias of something that is a global property of its own.
     own = {name: target for name, target in aliases.items() if name not in configs}
     return LibrdkafkaCatalog(configs=configs, aliases=own)
+
+
+def _read_words(row: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(row["range"].split(", ")) if row["type"] == "enum value" else ()
 
 
 @functools.cache

@@ -12,9 +12,9 @@ from typing import Any
 from .catalogs import Config, load_java_catalog, load_librdkafka_catalog
 from .derived_configs import PRODUCER_DEFAULTS, derive
 from .key_lists import ADMIN, COUNTERPARTS, PRODUCER, RENAMED_KEYS, Counterpart
+from .librdkafka_values import as_text, read_own_value, read_value
 
 _TOPIC_CONFIG = "default.topic.config"
-_TRUE, _FALSE = ("true", "t", "1"), ("false", "f", "0")
 _WHOLE = {"INT", "SHORT", "LONG"}
 
 
@@ -41,7 +41,8 @@ class LibrdkafkaConfigs:
 
         Args:
             client_type: One of CLIENT_TYPES.
-            given: The dictionary of the application; None leaves a default in force.
+            given: The dictionary of the application; None and an empty text leave a
+                default in force.
             extra: Properties that librdkafka does not have.
         """
         self._client_type = client_type
@@ -51,11 +52,24 @@ class LibrdkafkaConfigs:
         self._catalog = load_librdkafka_catalog()
         self._extra = extra
         self._given: dict[str, str] = {}
-        for name, value in _flatten(given).items():
-            if value is not None and not callable(value):
-                self._given[self._name_of(name)] = _as_text(value)
+        # confluent_kafka sets the properties for topics last.
+        topic = given.get(_TOPIC_CONFIG) or {}
+        for source in (given, topic):
+            for name, value in source.items():
+                if name != _TOPIC_CONFIG and not callable(value):
+                    self._take(self._name_of(name), value)
         self._changed: dict[str, str] = {}
         self._changed = derive(self.find, self._given, is_producer=own == "P")
+
+    def _take(self, name: str, value: object) -> None:
+        text = "" if value is None else as_text(value)
+        known = self._catalog.configs.get(name)
+        if not text:
+            self._given.pop(name, None)
+        elif known is not None:
+            self._given[name] = read_value(known, text)
+        else:
+            self._given[name] = read_own_value(self._extra.get(name), text)
 
     def find(self, name: str) -> str:
         """Return the value in force by librdkafka's name; empty where there is none."""
@@ -91,7 +105,7 @@ class LibrdkafkaConfigs:
         own = self._changed.get(name, self._given.get(name))
         value = self._default_of(known) if own is None else own
         return ConfigInForce(
-            config_value=_normalise(value, known.type_name),
+            config_value=value,
             type_name=known.type_name,
             is_default=own is None,
         )
@@ -103,31 +117,3 @@ class LibrdkafkaConfigs:
 
     def _name_of(self, name: str) -> str:
         return self._catalog.aliases.get(name, name)
-
-
-def _flatten(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one dictionary; properties beside those for topics come last."""
-    topic = given.get(_TOPIC_CONFIG) or {}
-    rest = {name: value for name, value in given.items() if name != _TOPIC_CONFIG}
-    return {**topic, **rest}
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | tuple):
-        return ",".join(str(item) for item in value)
-    return str(value).strip()
-
-
-def _normalise(value: str, type_name: str) -> str:
-    """Return a value as it is written most often; what does not fit stays as it is."""
-    if type_name == "BOOLEAN":
-        lowered = value.lower()
-        if lowered in _TRUE:
-            return "true"
-        return "false" if lowered in _FALSE else value
-    if type_name == "DOUBLE":
-        whole, point, fraction = value.partition(".")
-        return whole if point and not fraction.strip("0") else value
-    return value

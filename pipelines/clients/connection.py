@@ -5,14 +5,17 @@ Strategy: everything on it shares one deadline; each wait is bounded by what is 
 
 import itertools
 import socket
+import ssl
 import struct
 import uuid
 from dataclasses import dataclass
 
 from .deadlines import Deadline
-from .sasl import Frames, LoginRefused
+from .refusals import LoginRefused, Refused
+from .retriable_errors import RETRIABLE_ERROR_CODES
+from .sasl import Frames
 from .security import Access, Address
-from .sockets import open_socket
+from .sockets import fault_of_tls, open_socket
 from .wire import (
     API_VERSIONS,
     API_VERSIONS_VERSION,
@@ -46,6 +49,7 @@ from .wire import (
 MAX_ANSWER_BYTES = 1 << 20
 INSTANCE_ID_SEPARATOR = "-cid-"
 """Between a software version and the client instance id that it carries."""
+_UNSUPPORTED_VERSION = 35
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +84,16 @@ class Connection:
         self._socket.close()
 
     def serves(self, api_key: int, deadline: Deadline) -> bool:
-        """Ask what the node serves; one round trip."""
+        """Ask what the node serves; one round trip.
+
+        Raises: Refused where the node does not take the question. A node that is too
+            old for its version serves no PushConfig either.
+        """
         body = write_api_versions(self._software.name, self._software.version)
         answer = self._ask(API_VERSIONS, API_VERSIONS_VERSION, body, deadline)
-        _, self._served = read_api_versions(answer)
+        error_code, self._served = read_api_versions(answer)
+        if error_code != _UNSUPPORTED_VERSION:
+            _check_versions(error_code)
         return api_key in self._served
 
     def name_instance(self, deadline: Deadline) -> None:
@@ -99,8 +109,7 @@ class Connection:
         error_code, _ = read_api_versions(
             self._ask(API_VERSIONS, api_version, body, deadline)
         )
-        if error_code:
-            raise MalformedAnswer(f"ApiVersions is answered with error {error_code}")
+        _check_versions(error_code)
 
     def log_in(self, mechanism: str, frames: Frames, deadline: Deadline) -> None:
         """Authenticate.
@@ -162,8 +171,7 @@ class Connection:
             body,
             is_flexible=is_flexible,
         )
-        self._socket.settimeout(deadline.remaining_s())
-        self._socket.sendall(frame)
+        self._send(frame, deadline)
         (size,) = struct.unpack(">i", self._read(4, deadline))
         if not 4 <= size <= MAX_ANSWER_BYTES:  # noqa: PLR2004 - bytes of correlation_id
             raise MalformedAnswer(f"answer of {size} bytes")
@@ -173,16 +181,41 @@ class Connection:
             raise MalformedAnswer("answer to a request that was not sent")
         return content[4:]
 
+    def _send(self, frame: bytes, deadline: Deadline) -> None:
+        self._socket.settimeout(deadline.remaining_s())
+        try:
+            self._socket.sendall(frame)
+        except (ssl.SSLError, ConnectionError):
+            # With TLS 1.3 a server judges our certificate when the handshake is over
+            # for us. Its alert can still be read where the connection is closed.
+            self._receive(1, deadline)
+            raise
+
+    def _receive(self, size: int, deadline: Deadline) -> bytes:
+        self._socket.settimeout(deadline.remaining_s())
+        try:
+            return self._socket.recv(size)
+        except ssl.SSLError as error:
+            raise fault_of_tls(error) from None
+
     def _read(self, size: int, deadline: Deadline) -> bytes:
         parts, missing = [], size
         while missing:
-            self._socket.settimeout(deadline.remaining_s())
-            part = self._socket.recv(missing)
+            part = self._receive(missing, deadline)
             if not part:
                 raise ConnectionResetError("the connection was closed")
             parts.append(part)
             missing -= len(part)
         return b"".join(parts)
+
+
+def _check_versions(error_code: int) -> None:
+    if not error_code:
+        return
+    text = f"ApiVersions is answered with error {error_code}"
+    if error_code in RETRIABLE_ERROR_CODES:
+        raise MalformedAnswer(text)
+    raise Refused(text)
 
 
 def open_connection(

@@ -13,6 +13,8 @@ FindText = Callable[[str], str]
 PRODUCER_DEFAULTS = {"allow.auto.create.topics": "true"}
 """Where the catalog has the default of consumers."""
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
+_LINGER = "queue.buffering.max.ms"
+_BEFORE_TIMEOUT_MS = 0.1
 _MAX_IN_FLIGHT_IDEMPOTENT = 5
 _REFRESHES_PER_AGE = 3
 _LINGERS_PER_STICKY = 2
@@ -68,11 +70,21 @@ def _derive_producer(find: FindText, given: Mapping[str, str]) -> dict[str, str]
         changed["socket.timeout.ms"] = str(max(least_ms, _SHORTEST_SOCKET_TIMEOUT_MS))
     if is_idempotent:
         changed[_IN_FLIGHT] = str(_MAX_IN_FLIGHT_IDEMPOTENT)
-    linger = find("queue.buffering.max.ms").partition(".")[0]
-    if "queue.buffering.max.ms" in given:
-        sticky_ms = min(_MAX_STICKY_MS, _LINGERS_PER_STICKY * _number(linger))
-        changed["sticky.partitioning.linger.ms"] = str(sticky_ms)
-    return changed
+    return changed | _derive_linger(find, given)
+
+
+def _derive_linger(find: FindText, given: Mapping[str, str]) -> dict[str, str]:
+    try:
+        linger_ms = float(find(_LINGER))
+    except ValueError:
+        return {}
+    if _LINGER in given:
+        sticky_ms = min(_MAX_STICKY_MS, int(_LINGERS_PER_STICKY * linger_ms))
+        return {"sticky.partitioning.linger.ms": str(sticky_ms)}
+    timeout_ms = _number(find("message.timeout.ms"))
+    if 0 < timeout_ms <= linger_ms:
+        return {_LINGER: f"{timeout_ms - _BEFORE_TIMEOUT_MS:g}"}
+    return {}
 
 
 def _derive_fetch(find: FindText) -> dict[str, str]:

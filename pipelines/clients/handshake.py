@@ -1,10 +1,9 @@
 """The configuration handshake: find a node that serves PushConfig, and push once.
 
-Strategy: ask the bootstrap servers in random order until one serves it; a cluster that
-does not know it has cost one round trip to each, before any login. Then log in, take a
-random node of Metadata that serves it as well, and push. Retriable errors are tried
-again on the same connection, faults of the network from the start, both with
-exponential backoff and jitter, until the one deadline of everything.
+Strategy: find a server that serves it, log in, take a random node of Metadata that
+serves it as well, and push. Retriable errors are tried again on the same connection,
+faults of the network from the start, both with exponential backoff and jitter, until
+the one deadline of everything. What a peer refuses is not tried again.
 Source: KIP-1324, "Handshake" and "Error Handling"; KIP-580 for the backoff.
 """
 
@@ -13,32 +12,18 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .connection import Connection, Software, open_connection
+from .connection import Connection
 from .deadlines import Deadline, DeadlinePassed
+from .node_search import FAULTS, NodeSearch, SearchEnded, describe
+from .push_plan import PushPlan
+from .refusals import LoginRefused, Refused
 from .retriable_errors import RETRIABLE_ERROR_CODES, THROTTLING_QUOTA_EXCEEDED
-from .sasl import LoginRefused
-from .security import Access, Address
-from .wire import ConfigEntry, MalformedAnswer, PushAnswer
+from .wire import PushAnswer
 
 _MS = 1_000
 _JITTER = 0.2
 _LARGEST_EXPONENT = 20
 _MAX_MESSAGE_LENGTH = 500
-_FAULTS = (OSError, MalformedAnswer)
-"""Of the network or of a peer: another attempt may succeed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushPlan:
-    """What is pushed, as whom, to where, and for how long that is tried."""
-
-    access: Access
-    software: Software
-    entries: list[ConfigEntry]
-    api_key: int
-    timeout_ms: int
-    retry_backoff_ms: int
-    retry_backoff_max_ms: int
 
 
 @dataclass(slots=True)
@@ -57,6 +42,11 @@ class Handshake:
     """Waits for so many seconds."""
     pick: random.Random = field(default_factory=random.SystemRandom, repr=False)
     """Not seeded, so that processes forked from one do not all pick the same node."""
+    _search: NodeSearch = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Begin with a search that knows nothing."""
+        self._search = NodeSearch(self.plan, self.pick)
 
     def run(self) -> None:
         """Push, or note why not."""
@@ -68,14 +58,18 @@ class Handshake:
                     self._try_once(deadline)
                 except DeadlinePassed:
                     raise
-                except _FAULTS as error:
-                    fault = _describe(error)
+                except FAULTS as error:
+                    # A wait that ended with the time for everything explains nothing.
+                    deadline.remaining_s()
+                    fault = describe(error)
                 else:
                     return
                 self._back_off(attempt, 0, deadline)
                 attempt += 1
         except LoginRefused as error:
             self.fault = f"authentication failed: {str(error)[:_MAX_MESSAGE_LENGTH]}"
+        except (Refused, SearchEnded) as error:
+            self.fault = str(error)
         except DeadlinePassed:
             took = f"not done in {self.plan.timeout_ms} ms"
             last = self.fault or fault
@@ -85,63 +79,18 @@ class Handshake:
             self.fault = type(error).__name__
 
     def _try_once(self, deadline: Deadline) -> None:
-        found = self._find_server(deadline)
+        found = self._search.find_server(deadline)
         if found is None:
             return
         self.is_advertised = True
         chosen = found
         try:
             self._prove(found, deadline)
-            chosen = self._choose_node(found, deadline)
+            chosen = self._search.choose_node(found, self._prove, deadline)
             self._push(chosen, deadline)
         finally:
             found.close()
             chosen.close()
-
-    def _find_server(self, deadline: Deadline) -> Connection | None:
-        """Return a connection to a server that serves PushConfig; None: none does.
-
-        Raises: one of _FAULTS when no server answered.
-        """
-        servers = list(self.plan.access.servers)
-        self.pick.shuffle(servers)
-        fault: Exception | None = None
-        has_answer = False
-        for place, server in enumerate(servers):
-            share_s = deadline.remaining_s() / (len(servers) - place)
-            try:
-                connection = self._open_serving(server, deadline, share_s)
-            except DeadlinePassed:
-                if has_answer:
-                    return None
-                raise
-            except _FAULTS as error:
-                fault = error
-                continue
-            if connection is not None:
-                return connection
-            has_answer = True
-        if fault is not None and not has_answer:
-            raise fault
-        return None
-
-    def _open_serving(
-        self, address: Address, deadline: Deadline, timeout_s: float
-    ) -> Connection | None:
-        plan, connection = self.plan, None
-        within = Deadline(min(timeout_s, deadline.remaining_s()))
-        is_serving = False
-        try:
-            connection = open_connection(address, plan.access, plan.software, within)
-            is_serving = connection.serves(plan.api_key, within)
-        except DeadlinePassed:
-            # Its share is over, which need not be all the time there is.
-            deadline.remaining_s()
-            raise TimeoutError(f"{address[0]}:{address[1]} does not answer") from None
-        finally:
-            if connection is not None and not is_serving:
-                connection.close()
-        return connection if is_serving else None
 
     def _prove(self, connection: Connection, deadline: Deadline) -> None:
         """Log in, and say which client instance this is.
@@ -152,31 +101,6 @@ class Handshake:
         if access.mechanism and access.start_login:
             connection.log_in(access.mechanism, access.start_login(), deadline)
         connection.name_instance(deadline)
-
-    def _choose_node(self, known: Connection, deadline: Deadline) -> Connection:
-        """Return a connection to a random node that serves PushConfig."""
-        nodes = known.list_nodes(deadline)
-        self.pick.shuffle(nodes)
-        for node in nodes:
-            address = (node.host, node.port)
-            if address == known.address:
-                return known
-            # One more always stays: the node that is known to serve it.
-            share_s = deadline.remaining_s() / (len(nodes) + 1)
-            try:
-                other = self._open_serving(address, deadline, share_s)
-            except DeadlinePassed:
-                raise
-            except _FAULTS:
-                continue
-            if other is not None:
-                try:
-                    self._prove(other, deadline)
-                except BaseException:
-                    other.close()
-                    raise
-                return other
-        return known
 
     def _push(self, connection: Connection, deadline: Deadline) -> None:
         attempt = 0
@@ -206,13 +130,6 @@ class Handshake:
         if wait_s >= deadline.remaining_s():
             raise DeadlinePassed
         self.wait(wait_s)
-
-
-def _describe(error: Exception) -> str:
-    if isinstance(error, MalformedAnswer):
-        return str(error)
-    strerror = getattr(error, "strerror", None)
-    return strerror or str(error) or type(error).__name__
 
 
 def _describe_answer(answer: PushAnswer) -> str:

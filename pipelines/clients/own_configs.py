@@ -8,7 +8,8 @@ from .catalogs import Config
 
 ENABLE, ALLOWED_KEYS = "enable.config.push", "config.push.allowed.keys"
 API_KEY, API_TIMEOUT = "config.push.api.key", "default.api.timeout.ms"
-OWN_NAMES = (ENABLE, ALLOWED_KEYS, API_KEY, API_TIMEOUT)
+FIRST_TYPE = "config.push.first.config.type.id"
+OWN_NAMES = (ENABLE, ALLOWED_KEYS, API_KEY, API_TIMEOUT, FIRST_TYPE)
 DEFAULT_TIMEOUT_MS = 5_000
 """Of everything that comes before the first call returns. The Java client's default for
 all its calls is a minute; an application is not to wait that long for a report."""
@@ -24,7 +25,7 @@ OWN_CONFIGS = {
 }
 """Those of them that a push may contain."""
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-_MAX_API_KEY, _MAX_INT32 = 2**15 - 1, 2**31 - 1
+_MAX_API_KEY, _MAX_INT32, _MAX_FIRST_TYPE = 2**15 - 1, 2**31 - 1, 1
 
 
 class InvalidOwnConfig(ValueError):
@@ -40,6 +41,9 @@ class OwnConfigs:
     """None: the default keys of the client's type."""
     api_key: int
     timeout_ms: int
+    first_config_type_id: int
+    """What BOOLEAN is on the wire: 0 as ConfigDef.Type counts, 1 as DescribeConfigs
+    does; a bridge must count alike."""
 
 
 def read_own_configs(given: Mapping[str, Any]) -> OwnConfigs:
@@ -52,6 +56,7 @@ def read_own_configs(given: Mapping[str, Any]) -> OwnConfigs:
         allowed_keys=_read_list(given, ALLOWED_KEYS),
         api_key=_read_int(given, API_KEY, DEFAULT_API_KEY, _MAX_API_KEY),
         timeout_ms=_read_int(given, API_TIMEOUT, DEFAULT_TIMEOUT_MS, _MAX_INT32),
+        first_config_type_id=_read_int(given, FIRST_TYPE, 0, _MAX_FIRST_TYPE),
     )
 
 
@@ -86,5 +91,9 @@ def _read_list(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
     value = given.get(name)
     if value is None:
         return None
-    items = value.split(",") if isinstance(value, str) else list(value)
+    if not isinstance(value, str | list | tuple | set | frozenset):
+        raise InvalidOwnConfig(
+            f'Configuration property "{name}" must be a list, or a text with commas'
+        )
+    items = value.split(",") if isinstance(value, str) else value
     return tuple(text for item in items if (text := str(item).strip())) or None

@@ -32,6 +32,7 @@ def choose_entries(
     rules: SensitiveKeyRules,
     software_name: str,
     is_default_list: bool,
+    first_config_type_id: int = 0,
 ) -> ChosenEntries:
     """Choose what is pushed.
 
@@ -42,6 +43,7 @@ def choose_entries(
         software_name: client_software_name of the client.
         is_default_list: Whether the keys are those of KIP-1324; the client need not
             have all of these.
+        first_config_type_id: What BOOLEAN is on the wire, 0 or 1.
     Shape: Entries and warnings keep the order of the keys.
     """
     entries, warnings = [], []
@@ -54,7 +56,8 @@ def choose_entries(
                 f"{show_key(key)} is sensitive ({verdict.rule}) and is not pushed"
             )
         elif found is not None:
-            type_id = CONFIG_TYPE_NAMES.index(found.type_name)
+            ordinal = CONFIG_TYPE_NAMES.index(found.type_name)
+            type_id = first_config_type_id + ordinal
             entries.append(
                 ConfigEntry(key, found.config_value, type_id, found.is_default)
             )

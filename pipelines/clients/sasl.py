@@ -11,9 +11,10 @@ import binascii
 import hashlib
 import hmac
 import secrets
-import unicodedata
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
+
+from .refusals import LoginRefused
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
@@ -25,12 +26,9 @@ _FIRST_CLIENT_FRAME_DONE = b"\x01"
 
 Frames = Generator[bytes, bytes, None]
 """Yields frames to the server, is sent those of the server."""
-OauthCallback = Callable[[str], Any]
-"""confluent-kafka's oauth_cb: config to (token, ends at, principal, extensions)."""
-
-
-class LoginRefused(Exception):
-    """Raised when the client cannot log in; names and reasons only."""
+OauthCallback = Callable[[str | None], Any]
+"""confluent-kafka's oauth_cb: config, None for none, to (token, ends at, principal,
+extensions)."""
 
 
 def log_in_by_plain(username: str, password: str) -> Frames:
@@ -38,7 +36,7 @@ def log_in_by_plain(username: str, password: str) -> Frames:
     yield b"\0" + username.encode() + b"\0" + password.encode()
 
 
-def log_in_by_oauth(callback: OauthCallback, config: str) -> Frames:
+def log_in_by_oauth(callback: OauthCallback, config: str | None) -> Frames:
     """Yield the frame of OAUTHBEARER; a refusal is answered as RFC 7628 has it.
 
     Raises: LoginRefused, naming what is wrong with the callback's answer.
@@ -55,7 +53,7 @@ def log_in_by_oauth(callback: OauthCallback, config: str) -> Frames:
 
 
 def _ask_for_token(
-    callback: OauthCallback, config: str
+    callback: OauthCallback, config: str | None
 ) -> tuple[str, Mapping[str, str]]:
     answer = callback(config)
     token = answer[0]
@@ -72,21 +70,20 @@ def log_in_by_scram(
 
     Args:
         mechanism: One of HASHES.
-        username: As it is; prepared here.
-        password: As it is; normalised as RFC 4013 asks for, as far as NFKC goes.
+        username: As it is.
+        password: As it is. RFC 5802 asks for SASLprep, which neither librdkafka nor
+            Kafka's brokers and clients do.
         nonce: Made here where there is none.
     Raises: LoginRefused when the server is not one that knows the password.
     """
     hash_name = HASHES[mechanism]
     own_nonce = nonce or secrets.token_urlsafe(_NONCE_BYTES)
-    name = _prepare(username).replace("=", "=3D").replace(",", "=2C")
+    name = username.replace("=", "=3D").replace(",", "=2C")
     first_bare = f"n={name},r={own_nonce}"
     answer = yield (_NO_CHANNEL_BINDING + first_bare).encode()
     server_first = answer.decode(errors="replace")
     server_nonce, salt, iterations = _read_challenge(mechanism, own_nonce, server_first)
-    salted = hashlib.pbkdf2_hmac(
-        hash_name, _prepare(password).encode(), salt, iterations
-    )
+    salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
     channel = base64.b64encode(_NO_CHANNEL_BINDING.encode()).decode()
     without_proof = f"c={channel},r={server_nonce}"
     signed = f"{first_bare},{server_first},{without_proof}".encode()
@@ -121,7 +118,3 @@ def _read_challenge(
 
 def _parse(text: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
-
-
-def _prepare(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)

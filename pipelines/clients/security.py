@@ -8,13 +8,13 @@ Source: librdkafka 2.16, CONFIGURATION.md.
 
 import re
 import ssl
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .memory_files import as_file
 from .sasl import (
     HASHES,
     MECHANISMS,
@@ -108,7 +108,10 @@ def _make_login(
             f"sasl.mechanism {mechanism} is not supported; {', '.join(MECHANISMS)} are"
         )
     if mechanism == "OAUTHBEARER":
-        callback, config = given.get("oauth_cb"), find("sasl.oauthbearer.config")
+        callback, config = (
+            given.get("oauth_cb"),
+            find("sasl.oauthbearer.config") or None,
+        )
         if not callable(callback):
             raise UnusableConfig("OAUTHBEARER is supported with oauth_cb only")
         return lambda: log_in_by_oauth(callback, config)
@@ -155,8 +158,8 @@ def _trust(context: ssl.SSLContext, find: FindValue) -> None:
 
 def _identify(context: ssl.SSLContext, find: FindValue) -> None:
     with (
-        _on_disk(find, "ssl.certificate") as chain,
-        _on_disk(find, "ssl.key") as key,
+        _as_file(find, "ssl.certificate") as chain,
+        _as_file(find, "ssl.key") as key,
     ):
         if not chain:
             return
@@ -171,17 +174,15 @@ def _identify(context: ssl.SSLContext, find: FindValue) -> None:
 
 
 @contextmanager
-def _on_disk(find: FindValue, name: str) -> Iterator[str]:
+def _as_file(find: FindValue, name: str) -> Iterator[str]:
     """Give the place of a file, made for a moment where only its text is known."""
     pem = find(f"{name}.pem")
     if not pem:
         yield find(f"{name}.location")
         return
-    # OpenSSL takes our own key from files only; nobody else can open this folder.
-    with tempfile.TemporaryDirectory(prefix="kafka-clientele-") as folder:
-        path = Path(folder) / "text.pem"
-        path.write_text(pem, encoding="ascii")
-        yield str(path)
+    # OpenSSL takes our own key from files only.
+    with as_file(pem) as place:
+        yield place
 
 
 def _use(name: str, load: Callable[[], object]) -> None:

@@ -4,8 +4,12 @@ import socket
 import ssl
 
 from .deadlines import Deadline
-from .sasl import LoginRefused
+from .refusals import LoginRefused
 from .security import Address
+
+_ALERT = "_ALERT_"
+_PASSING_ALERTS = ("_INTERNAL_ERROR", "_USER_CANCELLED")
+"""Of a peer that may do better the next time."""
 
 
 def open_socket(
@@ -20,7 +24,7 @@ def open_socket(
     Raises: OSError, DeadlinePassed among them; LoginRefused where TLS finds no trust.
     """
     found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
-    fault: OSError = ConnectionError(f"{address[0]} has no address")
+    fault: OSError | LoginRefused = ConnectionError(f"{address[0]} has no address")
     for place, (family, kind, protocol, _, sockaddr) in enumerate(found):
         connecting = socket.socket(family, kind, protocol)
         connected = None
@@ -30,7 +34,7 @@ def open_socket(
             connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connecting.settimeout(deadline.remaining_s())
             connected = _encrypt(connecting, address[0], tls)
-        except OSError as error:
+        except (OSError, LoginRefused) as error:
             fault = error
             continue
         finally:
@@ -38,6 +42,20 @@ def open_socket(
                 connecting.close()
         return connected
     raise fault
+
+
+def fault_of_tls(error: ssl.SSLError) -> OSError | LoginRefused:
+    """Return what a fault of TLS means for the push.
+
+    As the Java client has it: a certificate that is not trusted and an alert of the
+    peer are refusals. A connection that ends in the middle, as that of a server that
+    restarts or of a load balancer without one, is a fault of the network.
+    """
+    reason = error.reason or "the connection was closed"
+    is_alert = _ALERT in reason and not reason.endswith(_PASSING_ALERTS)
+    if is_alert or isinstance(error, ssl.SSLCertVerificationError):
+        return LoginRefused(f"TLS: {reason}")
+    return ConnectionError(f"TLS: {reason}")
 
 
 def _encrypt(
@@ -48,4 +66,4 @@ def _encrypt(
     try:
         return tls.wrap_socket(connected, server_hostname=host)
     except ssl.SSLError as error:
-        raise LoginRefused(f"TLS: {error.reason or 'it failed'}") from None
+        raise fault_of_tls(error) from None

@@ -1,25 +1,27 @@
 """What happens to a configuration before a handle is made of it.
 
-Strategy: the handshake runs in a thread of its own, and the application waits for it no
-longer than `default.api.timeout.ms`, whatever the network, a resolver or a callback
-does. Where a node served PushConfig, the handle says which client instance it is.
+Strategy: what confluent_kafka would refuse is not pushed. The handshake runs in a
+thread of its own, and the application waits for it no longer than
+`default.api.timeout.ms`, whatever the network, a resolver or a callback does. Where a
+node served PushConfig, the handle says which client instance it is.
 Nothing here outlives the call, so a process may be forked at any time.
 """
 
+import contextlib
 import dataclasses
 import logging
 import threading
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import confluent_kafka
 
 from .catalogs import load_rules
 from .configs_in_force import LibrdkafkaConfigs
 from .connection import Software
-from .handshake import Handshake, PushPlan
+from .handshake import Handshake
 from .instance_ids import make_instance_id
 from .key_lists import DEFAULT_KEYS
 from .own_configs import (
@@ -29,11 +31,12 @@ from .own_configs import (
     leave_out_own_configs,
     read_own_configs,
 )
+from .push_plan import PushPlan
 from .pushed_entries import ChosenEntries, choose_entries
 from .security import UnusableConfig, make_access
+from .software_names import DEFAULT_SOFTWARE_NAME, SOFTWARE_VERSION, name_software
+from .trial_handles import is_taken
 
-SOFTWARE_NAME, SOFTWARE_VERSION = "client.software.name", "client.software.version"
-DEFAULT_SOFTWARE_NAME = "confluent-kafka-python"
 _MS = 1_000
 _SHARE_OF_THREAD = 0.98
 """The thread ends by itself a little before the application stops waiting for it."""
@@ -41,11 +44,19 @@ _SHARE_OF_THREAD = 0.98
 logger = logging.getLogger("kafka_clientele")
 
 
+class Log(Protocol):
+    """What confluent_kafka asks of a logger, and no more."""
+
+    def log(self, level: int, text: str, *words: object) -> object:
+        """Write a line."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """What a handle is made of."""
 
-    conf: dict[str, Any]
+    conf: dict[str, Any] = field(repr=False)
+    """Secrets among it."""
     client_instance_id: uuid.UUID | None
     """None where the cluster does not know it."""
 
@@ -72,9 +83,9 @@ def prepare(client_type: str, *given: Any, **more: Any) -> Prepared:  # noqa: AN
     try:
         known = _push(client_type, own, conf, log)
     except UnusableConfig as error:
-        log.warning("configuration push: not done, since %s", error)
+        _tell(log, logging.WARNING, f"not done, since {error}")
     except Exception as error:  # noqa: BLE001 - whatever it is, the client is made
-        log.warning("configuration push: failed: %s", type(error).__name__)
+        _tell(log, logging.WARNING, f"failed: {type(error).__name__}")
     if known is None:
         return Prepared(conf=handle_conf, client_instance_id=None)
     named = {SOFTWARE_VERSION: known.naming_version}
@@ -84,14 +95,14 @@ def prepare(client_type: str, *given: Any, **more: Any) -> Prepared:  # noqa: AN
 
 
 def _push(
-    client_type: str, own: OwnConfigs, conf: dict[str, Any], log: logging.Logger
+    client_type: str, own: OwnConfigs, conf: dict[str, Any], log: Log
 ) -> Software | None:
     """Push; return who the client is where a node serves PushConfig."""
     configs = LibrdkafkaConfigs(client_type, conf, OWN_CONFIGS)
     software = _name_software(configs, conf)
-    chosen = _choose(client_type, own, configs, software)
+    chosen = _choose(client_type, own, configs)
     for warning in chosen.warnings:
-        log.warning("configuration push: %s", warning)
+        _tell(log, logging.WARNING, warning)
     if not chosen.entries:
         return None
     plan = PushPlan(
@@ -103,6 +114,8 @@ def _push(
         retry_backoff_ms=_read_int(configs, "retry.backoff.ms"),
         retry_backoff_max_ms=_read_int(configs, "retry.backoff.max.ms"),
     )
+    if not is_taken(client_type, leave_out_own_configs(conf)):
+        raise UnusableConfig("confluent_kafka does not take the configuration")
     handshake = run_bounded(plan, own.timeout_ms)
     _report(handshake, log)
     return software if handshake.is_advertised else None
@@ -135,20 +148,17 @@ def _read_own(conf: Mapping[str, Any]) -> OwnConfigs:
 
 
 def _name_software(configs: LibrdkafkaConfigs, conf: Mapping[str, Any]) -> Software:
-    real = f"{confluent_kafka.version()}-rdkafka-{confluent_kafka.libversion()[0]}"
+    name, version = name_software(conf)
     return Software(
         client_id=configs.find("client.id"),
-        name=str(conf.get(SOFTWARE_NAME) or DEFAULT_SOFTWARE_NAME),
-        version=str(conf.get(SOFTWARE_VERSION) or real),
+        name=name,
+        version=version,
         client_instance_id=make_instance_id(),
     )
 
 
 def _choose(
-    client_type: str,
-    own: OwnConfigs,
-    configs: LibrdkafkaConfigs,
-    software: Software,
+    client_type: str, own: OwnConfigs, configs: LibrdkafkaConfigs
 ) -> ChosenEntries:
     is_default_list = own.allowed_keys is None
     keys = DEFAULT_KEYS[client_type] if own.allowed_keys is None else own.allowed_keys
@@ -156,8 +166,9 @@ def _choose(
         keys,
         configs.find_config,
         rules=load_rules(),
-        software_name=software.name,
+        software_name=DEFAULT_SOFTWARE_NAME,
         is_default_list=is_default_list,
+        first_config_type_id=own.first_config_type_id,
     )
 
 
@@ -169,11 +180,17 @@ def _read_int(configs: LibrdkafkaConfigs, name: str) -> int:
     return int(text)
 
 
-def _report(handshake: Handshake, log: logging.Logger) -> None:
+def _report(handshake: Handshake, log: Log) -> None:
     if handshake.is_pushed:
         words = f" ({handshake.message})" if handshake.message else ""
-        log.debug("configuration push: done%s", words)
+        _tell(log, logging.DEBUG, f"done{words}")
     elif handshake.fault:
-        log.warning("configuration push: failed: %s", handshake.fault)
+        _tell(log, logging.WARNING, f"failed: {handshake.fault}")
     else:
-        log.debug("configuration push: the cluster does not serve it")
+        _tell(log, logging.DEBUG, "the cluster does not serve it")
+
+
+def _tell(log: Log, level: int, text: str) -> None:
+    # A logger that fails is the application's; its client is made all the same.
+    with contextlib.suppress(Exception):
+        log.log(level, "configuration push: %s", text)

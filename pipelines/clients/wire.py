@@ -36,7 +36,7 @@ class ConfigEntry(NamedTuple):
     config_value: str
     """Never printed."""
     config_type: int
-    """Ordinal of ConfigDef.Type."""
+    """Ordinal of ConfigDef.Type, or one more where the bridge counts so."""
     is_default: bool
 
     def __repr__(self) -> str:

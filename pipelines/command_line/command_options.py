@@ -1,7 +1,7 @@
 """What a command and its options are, and the options that several commands share."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any
@@ -31,6 +31,8 @@ class Command:
     """Whether words that are not its own go to spark-submit."""
     is_kafka_tool: bool = False
     """Whether it answers a wrong option as Apache Kafka's own tools do."""
+    takes_secrets: bool = False
+    """Whether a word too many may be a secret: then none is repeated."""
 
     def words_of(self, arguments: argparse.Namespace) -> list[str]:
         """Return words that parse to these arguments; options only."""
@@ -69,6 +71,20 @@ def flag(name: str, help_text: str) -> Option:
         takes_value=False,
         arguments={"help": help_text, "action": "store_true"},
     )
+
+
+def one_of(choices: Collection[str]) -> Callable[[str], str]:
+    """Return a parser of one of these words, in any case, that repeats no other word.
+
+    What argparse says of its own `choices` holds the word that it refuses.
+    """
+
+    def convert(text: str) -> str:
+        if text.upper() not in choices:
+            raise argparse.ArgumentTypeError(f"expected {' or '.join(choices)}")
+        return text.upper()
+
+    return convert
 
 
 def _text_of(value: Any) -> str:

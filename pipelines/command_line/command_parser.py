@@ -20,6 +20,8 @@ class CommandParser(argparse.ArgumentParser):
     """A parser that can answer a misuse as Apache Kafka's tools do."""
 
     is_kafka_tool = False
+    takes_secrets = False
+    """As its Command says."""
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and how it is right, and end the process."""

@@ -9,7 +9,7 @@ from pipelines.settings.listener_records import SCRAM_MECHANISMS
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 from .client_config_questions import ACTIONS
-from .command_options import DATE, ENV, MOMENT, SET, Command, flag, option
+from .command_options import DATE, ENV, MOMENT, SET, Command, flag, one_of, option
 from .command_parser import CommandParser
 
 CLIENT_TYPES = ("producer", "consumer", "share-consumer", "admin")
@@ -91,20 +91,21 @@ COMMANDS = (
     Command(
         name="explain-rule",
         help="say which rule decides a configuration entry, why, and what it does",
+        takes_secrets=True,
         options=(
             option("--key", "configuration key", required=True, metavar="KEY"),
             option(
                 "--type",
                 f"its type: {', '.join(CONFIG_TYPE_NAMES)} (default: STRING)",
-                type=str.upper,
-                choices=CONFIG_TYPE_NAMES,
+                type=one_of(CONFIG_TYPE_NAMES),
                 default="STRING",
                 metavar="TYPE",
             ),
             option(
                 "--value",
                 "-: read a value from the standard input; it is never printed",
-                choices=("-",),
+                type=one_of(("-",)),
+                metavar="-",
             ),
             option(
                 "--software",
@@ -360,7 +361,8 @@ def parse_words(words: list[str]) -> argparse.Namespace:
         # Kafka's tools pass over words that are no options.
         unknown = [word for word in unknown if word.startswith("-")]
     if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        told = len(unknown) if parser.takes_secrets else " ".join(unknown)
+        parser.error(f"unrecognized arguments: {told}")
     return arguments
 
 
@@ -388,6 +390,7 @@ def build_parser() -> CommandParser:
             allow_abbrev=False,
         )
         subparser.is_kafka_tool = command.is_kafka_tool
+        subparser.takes_secrets = command.takes_secrets
         subparser.set_defaults(parser=subparser)
         for one in command.options:
             subparser.add_argument(one.name, **one.arguments)

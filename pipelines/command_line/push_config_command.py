@@ -13,7 +13,7 @@ from pipelines.admin.java_properties import parse_properties
 from pipelines.clients.catalogs import JAVA_VERSION, load_java_catalog, load_rules
 from pipelines.clients.configs_in_force import ConfigInForce, LibrdkafkaConfigs
 from pipelines.clients.connection import Software
-from pipelines.clients.handshake import Handshake, PushPlan
+from pipelines.clients.handshake import Handshake
 from pipelines.clients.instance_ids import instance_id_text, make_instance_id
 from pipelines.clients.key_lists import ADMIN, DEFAULT_KEYS
 from pipelines.clients.own_configs import (
@@ -23,14 +23,18 @@ from pipelines.clients.own_configs import (
     OwnConfigs,
     read_own_configs,
 )
+from pipelines.clients.push_plan import PushPlan
 from pipelines.clients.pushed_entries import choose_entries
-from pipelines.clients.security import UnusableConfig, make_access
+from pipelines.clients.security import Access, UnusableConfig, make_access
 from pipelines.clients.wire import ConfigEntry
 from pipelines.errors import InvalidSetting, PushNotTaken
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
+from .java_configs_in_force import derive
+
 SOFTWARE_NAME = "apache-kafka-java"
 _SERVERS = "bootstrap.servers"
+_CREDENTIALS = ("sasl.username", "sasl.password")
 _INTEGER_DEFAULTS = {"retry.backoff.ms": 100, "retry.backoff.max.ms": 1_000}
 
 Properties = Mapping[str, str]
@@ -71,7 +75,7 @@ def run(
     plan = _plan(place, connection, properties, own=own, entries=entries)
     handshake = Handshake(plan)
     handshake.run()
-    _report(handshake, client_type, say)
+    _report(handshake, client_type, own.first_config_type_id, say)
 
 
 def _choose(
@@ -81,15 +85,17 @@ def _choose(
     warn: Callable[[str], None],
 ) -> list[ConfigEntry]:
     catalog = load_java_catalog(client_type)
+    changed = derive(client_type, properties)
 
     def find(key: str) -> ConfigInForce | None:
         known = catalog.get(key, OWN_CONFIGS.get(key))
         if known is None:
             return None
+        own = changed.get(key, properties.get(key))
         return ConfigInForce(
-            config_value=properties.get(key, known.default).strip(),
+            config_value=(known.default if own is None else own).strip(),
             type_name=known.type_name,
-            is_default=key not in properties,
+            is_default=own is None,
         )
 
     keys = own.allowed_keys
@@ -99,6 +105,7 @@ def _choose(
         rules=load_rules(),
         software_name=SOFTWARE_NAME,
         is_default_list=keys is None,
+        first_config_type_id=own.first_config_type_id,
     )
     for warning in chosen.warnings:
         warn(warning)
@@ -123,9 +130,8 @@ def _plan(
         client_instance_id=make_instance_id(),
     )
     try:
-        found = LibrdkafkaConfigs(ADMIN, read_connection(servers, connection), {})
         return PushPlan(
-            access=make_access(found.find, {}),
+            access=_read_access(servers, connection),
             software=software,
             entries=entries,
             api_key=own.api_key,
@@ -137,6 +143,17 @@ def _plan(
         raise InvalidSetting(f"{place}: {error}") from None
 
 
+def _read_access(servers: str, connection: Properties) -> Access:
+    given = read_connection(servers, connection)
+    found = LibrdkafkaConfigs(ADMIN, given, {})
+
+    def find(name: str) -> str:
+        # librdkafka takes white space away that a Java client sends.
+        return given.get(name, "") if name in _CREDENTIALS else found.find(name)
+
+    return make_access(find, {})
+
+
 def _read_int(properties: Properties, name: str) -> int:
     text = properties.get(name, str(_INTEGER_DEFAULTS[name])).strip()
     if not (text.isascii() and text.isdecimal()):
@@ -144,7 +161,12 @@ def _read_int(properties: Properties, name: str) -> int:
     return int(text)
 
 
-def _report(handshake: Handshake, client_type: str, say: Callable[[str], None]) -> None:
+def _report(
+    handshake: Handshake,
+    client_type: str,
+    first_config_type_id: int,
+    say: Callable[[str], None],
+) -> None:
     software = handshake.plan.software
     instance = instance_id_text(software.client_instance_id)
     if not handshake.is_pushed:
@@ -156,7 +178,7 @@ def _report(handshake: Handshake, client_type: str, say: Callable[[str], None]) 
     width = max(len(one.config_key) for one in entries)
     for one in entries:
         origin = "default" if one.is_default else "set"
-        type_name = CONFIG_TYPE_NAMES[one.config_type]
+        type_name = CONFIG_TYPE_NAMES[one.config_type - first_config_type_id]
         value = one.config_value
         say(f"  {one.config_key:{width}}  {type_name:8} {origin:8} {value}".rstrip())
     if handshake.message:

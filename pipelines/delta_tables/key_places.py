@@ -8,6 +8,8 @@ it does not matter who has written to the table.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from udfs.row_bitmaps import read_rows
-
-from .deletion_vectors import FILE_PATH, ROW_INDEX, read_vector
+from .deletion_vectors import FILE_PATH, LOCAL, ROW_INDEX, StoredVectors
 from .delta_transactions import list_files
 
 ROWS_AT_ONCE = 1 << 18
-_LOCAL = "file"
 _MAPPED = '"delta.columnMapping.mode"'
 
 
@@ -32,16 +31,22 @@ def can_read(snapshot: Any) -> bool:  # noqa: ANN401 - an object of the JVM
     that the table has for them.
     """
     location = snapshot.deltaLog().dataPath().toUri()
-    is_local = (location.getScheme() or _LOCAL) == _LOCAL
+    is_local = (location.getScheme() or LOCAL) == LOCAL
     return is_local and _MAPPED not in snapshot.metadata().json()
 
 
-def find_rows(jvm: Any, snapshot: Any, wanted: pa.Table) -> pa.Table | None:  # noqa: ANN401 - objects of the JVM
+def find_rows(
+    jvm: Any,  # noqa: ANN401 - as py4j has it
+    snapshot: Any,  # noqa: ANN401 - an object of the JVM
+    vectors: StoredVectors,
+    wanted: pa.Table,
+) -> pa.Table | None:
     """Return the rows of some keys, as far as it takes to compare them.
 
     Args:
         jvm: As py4j has it.
         snapshot: A version of a table for which can_read.
+        vectors: The deletion vectors of that version.
         wanted: Keys, each once, in the first column; then columns of the table by which
             rows are compared, left to right.
     Returns: The same columns, FILE_PATH and ROW_INDEX of each row that there is, as
@@ -51,19 +56,22 @@ def find_rows(jvm: Any, snapshot: Any, wanted: pa.Table) -> pa.Table | None:  # 
     """
     log = snapshot.deltaLog()
     wanted = wanted.combine_chunks()
+    files = list(list_files(jvm, snapshot))
+    places = [file.absolutePath(log).toUri() for file in files]
+    paths = [place.getPath() for place in places]
     parts = []
-    for file in list_files(jvm, snapshot):
-        place = file.absolutePath(log).toUri()
-        rows = _find_in_file(place.getPath(), wanted)
-        vector = file.deletionVector()
-        if rows is not None and vector is not None:
-            gone = read_rows(read_vector(jvm, snapshot, vector))
-            is_gone = np.isin(rows.column(ROW_INDEX).to_numpy(), gone)
-            rows = rows.filter(pa.array(~is_gone))
-        # Rows that were found may all be marked as gone.
-        if rows is not None and len(rows):
-            path = pa.repeat(place.toString(), len(rows))
-            parts.append(rows.append_column(FILE_PATH, path))
+    with ThreadPoolExecutor(pa.cpu_count()) as readers:
+        found = readers.map(partial(_find_in_file, wanted=wanted), paths)
+        for file, place, rows in zip(files, places, found, strict=True):
+            if rows is None:
+                continue
+            vector = file.deletionVector()
+            gone = () if vector is None else vectors.read(vector)
+            left = rows.filter(pa.array(~np.isin(rows.column(ROW_INDEX), gone)))
+            # Rows that were found may all be marked as gone.
+            if len(left):
+                path = pa.repeat(place.toString(), len(left))
+                parts.append(left.append_column(FILE_PATH, path))
     return pa.concat_tables(parts) if parts else None
 
 

@@ -19,7 +19,7 @@ from pipelines.errors import IncompatibleTable
 from pipelines.sinks import Transaction
 from pipelines.tables import TableContract
 
-from .deletion_vectors import FILE_PATH, ROW_INDEX, mark_rows
+from .deletion_vectors import FILE_PATH, ROW_INDEX, StoredVectors, mark_rows
 from .delta_transactions import (
     MILLISECOND_NS,
     as_scala,
@@ -62,6 +62,7 @@ class RowChanges:
         # Rows are looked for in all of it: an insert of the same key is a conflict.
         self._started.readWholeTable()
         self._snapshot = self._started.snapshot()
+        self._vectors = StoredVectors(self._jvm, self._snapshot)
         self._app_id = transaction.merge_app_id(contract)
         self.is_committed = (
             read_transaction(self._started, self._app_id) >= transaction.batch_id
@@ -102,7 +103,7 @@ class RowChanges:
             narrow = self.read().select(key, *order, POSITION)
             return narrow.join(keys, key, "left_semi")
         wanted = rows.select(key, *order).toArrow()
-        found = find_rows(self._jvm, self._snapshot, wanted)
+        found = find_rows(self._jvm, self._snapshot, self._vectors, wanted)
         if found is None:
             return self.read().select(key, *order, POSITION).limit(0)
         place = F.struct(FILE_PATH, ROW_INDEX).alias(POSITION)
@@ -122,7 +123,8 @@ class RowChanges:
             return
         new = rows if is_gone is None else rows.where(~F.col(is_gone))
         marked = rows.where(F.col(POSITION).isNotNull()).select(f"{POSITION}.*")
-        vectors = mark_rows(self._jvm, self._snapshot, marked.toArrow())
+        gone = marked.toArrow()
+        vectors = mark_rows(self._jvm, self._snapshot, self._vectors, gone)
         actions = self._jvm.java.util.ArrayList()
         for action in (self._name_transaction(), *vectors):
             actions.add(action)

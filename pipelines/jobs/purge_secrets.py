@@ -29,6 +29,7 @@ from pipelines.client_config_tables import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
+from pipelines.delta_tables.client_id_purges import ClientIdPurge
 from pipelines.delta_tables.table_locations import has_table, identify_table
 from pipelines.delta_tables.table_purges import (
     erase_old_files,
@@ -54,9 +55,12 @@ JOB_NAME = "purge-secrets"
 UNREACHED = """\
 out of reach:
   records of topic {topic}, until its retention deletes them
+  client ids in client_pushes, client_metrics, client_instances and quarantine, and
+  labels inside pushed metrics
   copies and clones of the tables, backups, checkpoints of jobs of your own
   files that no commit names and that are younger than an hour: run this again then
-  Delta's log, until its retention deletes old entries: it names keys, never a value"""
+  Delta's log, until its retention deletes old entries: it names keys and client ids,
+  never a value"""
 
 _logger = logging.getLogger(__name__)
 
@@ -100,7 +104,8 @@ def run(
     if has_table(spark, wire_configs):
         tables[CLIENT_WIRE_CONFIGS.name] = wire_configs
     purge = _Purge(spark, settings, tables)
-    before = purge.count()
+    clients = ClientIdPurge(spark, tables, purge.rules)
+    before, client_ids = purge.count(), clients.count()
     for name, found in before.items():
         done = "would be" if is_dry_run else "are"
         say(
@@ -108,13 +113,17 @@ def run(
             if found.rows
             else f"{name}: nothing to take out"
         )
+        if client_ids.get(name):
+            say(f"{name}: client ids of {client_ids[name]} rows {done} taken out")
     if is_dry_run:
         return
+    clients.rewrite({name for name, count in client_ids.items() if count})
     purge.rewrite({name for name, found in before.items() if found.rows})
     for table in tables.values():
         _logger.info("%s: deleting the files of older versions", table)
         erase_old_files(spark, table)
-    left = {name: found for name, found in purge.count().items() if found.rows}
+    left = {name for name, found in purge.count().items() if found.rows}
+    left |= {name for name, count in clients.count().items() if count}
     if left:
         raise SecretsRemain(
             f"{', '.join(sorted(left))}: a job that was started with other rules wrote "
@@ -133,7 +142,7 @@ class _Purge:
         self, spark: SparkSession, settings: Settings, tables: Mapping[str, str]
     ) -> None:
         self._spark, self._tables = spark, tables
-        self._rules = make_sensitive_key_rules(
+        self.rules = make_sensitive_key_rules(
             settings.sensitive_keys, load_config_catalogs()
         )
         self._software = sorted(
@@ -182,7 +191,7 @@ class _Purge:
         return self._spark.table(self._tables[contract.name])
 
     def _judge(self, rows: DataFrame) -> DataFrame:
-        return rows.transform(with_purge_verdicts, self._rules)
+        return rows.transform(with_purge_verdicts, self.rules)
 
     def _find_in_pushes(self) -> DataFrame:
         pushes = self._read(CLIENT_CONFIG_PUSHES).transform(steps.with_pushed_entries)

@@ -71,7 +71,14 @@ def select_purged_history(
         F.col("is_dropped").isNotNull() | (F.col("value_id") == hidden_value_id)
     )
     kept = pool.where(~F.coalesce("is_dropped", F.lit(col=False)))
-    put = _merge_times(kept, hidden_value_id)
+    put = merge_times(
+        kept.withColumns(
+            {
+                "value_id": F.lit(hidden_value_id),
+                "config_value": F.lit(None).cast("string"),
+            }
+        )
+    )
     gone = (
         pool.unionByName(rows.where("is_dropped"))
         .select(*key)
@@ -84,19 +91,25 @@ def select_purged_history(
     )
 
 
-def _merge_times(rows: DataFrame, hidden_value_id: str) -> DataFrame:
-    """Return one row for each stretch of times that touch, without a value."""
-    order = Window.partitionBy(*_GROUP).orderBy("valid_from", "until")
+def merge_times(rows: DataFrame) -> DataFrame:
+    """Return one row for each stretch in which a value was held: times that touch.
+
+    Args:
+        rows: Columns of client_config_history.
+    Returns: Its columns.
+    """
+    value = (*_GROUP, "value_id")
+    order = Window.partitionBy(*value).orderBy("valid_from", "until")
     before = F.max("until").over(order.rowsBetween(Window.unboundedPreceding, -1))
     is_new = F.coalesce(F.col("valid_from") > before, F.lit(col=True))
-    first = ("principal", "client_id", "client_type")
+    first = ("principal", "client_id", "client_type", "config_value")
     kind = F.min(F.struct("valid_from", "config_type", "is_default"))
     until = F.when(F.col("end") < F.expr(_OPEN), F.col("end"))
     return (
         rows.withColumn("until", F.coalesce("valid_to", F.expr(_OPEN)))
         .withColumn("is_new", is_new.cast("int"))
         .withColumn("stretch", F.sum("is_new").over(order))
-        .groupBy(*_GROUP, "stretch")
+        .groupBy(*value, "stretch")
         .agg(
             *(F.min_by(name, "valid_from").alias(name) for name in first),
             # As make_histories chooses them.
@@ -110,8 +123,6 @@ def _merge_times(rows: DataFrame, hidden_value_id: str) -> DataFrame:
         .withColumns(
             {name: F.col(f"kind.{name}") for name in ("config_type", "is_default")}
         )
-        .withColumn("value_id", F.lit(hidden_value_id))
-        .withColumn("config_value", F.lit(None).cast("string"))
         .withColumn("valid_to", until)
         .withColumn("is_current", F.col("valid_to").isNull())
         .select(*CLIENT_CONFIG_HISTORY.column_names)

@@ -53,6 +53,8 @@ CUT_EVERY = 10
 """One body in so many is cut off."""
 SPOILT_EVERY = 50
 """One record in so many has a header that cannot be, and one lacks one."""
+LANES = 16
+"""Pushes on their way to a bridge at once."""
 FLUSH_TIMEOUT_S = 120
 
 
@@ -181,7 +183,8 @@ def run_way(way, spark, kafka, place, canaries, bodies, found):
         if way.is_past_the_bridge:
             write_past_the_bridge(servers, topic, bodies)
         else:
-            asyncio.run(push_bodies(host, port, bodies, note_reply))
+            pushing = push_bodies(host, port, bodies, note_reply, lanes=LANES)
+            asyncio.run(pushing)
             found.search(read_segments(kafka, topic), canaries)
     settings = make_settings(servers, topic, place)
     run_job(spark, settings, place / "job.log")

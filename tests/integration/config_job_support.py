@@ -50,23 +50,28 @@ def read_table(spark, settings, contract):
     return spark.table(identify_table(spark, settings.tables, contract))
 
 
-async def push_bodies(host, port, bodies, note_reply=lambda _reply: None):
+async def push_bodies(host, port, bodies, note_reply=lambda _reply: None, *, lanes=1):
     """Send bodies, each as a client instance of its own; return the error codes.
 
-    A body that closes the connection has none.
+    A body that closes the connection has none. So many are under way at once.
     """
-    codes = []
-    for body in bodies:
-        client = await connect(host, port)
-        await client.say_versions(instance_id=uuid.uuid4())
-        try:
-            reply = await client.ask(PUSH_CONFIG, 0, body)
-            note_reply(reply)
-            codes.append(int.from_bytes(reply[5:7]))
-        except asyncio.IncompleteReadError:
-            codes.append(None)
-        client.close()
-    return codes
+    codes = {}
+    waiting = iter(enumerate(bodies))
+
+    async def push_next():
+        for number, body in waiting:
+            client = await connect(host, port)
+            await client.say_versions(instance_id=uuid.uuid4())
+            try:
+                reply = await client.ask(PUSH_CONFIG, 0, body)
+                note_reply(reply)
+                codes[number] = int.from_bytes(reply[5:7])
+            except asyncio.IncompleteReadError:
+                codes[number] = None
+            client.close()
+
+    await asyncio.gather(*(push_next() for _ in range(lanes)))
+    return [codes[number] for number in sorted(codes)]
 
 
 def encode_pushes(pushes):

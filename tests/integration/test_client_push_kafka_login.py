@@ -8,12 +8,16 @@ from pipelines.clients.deadlines import Deadline
 from pipelines.clients.instance_ids import make_instance_id
 from pipelines.clients.key_lists import PRODUCER
 from pipelines.clients.own_configs import DEFAULT_API_KEY
-from pipelines.clients.sasl import LoginRefused
+from pipelines.clients.refusals import LoginRefused
 from pipelines.clients.security import make_access
 from pipelines.embedded import EmbeddedKafka
 
 PATIENCE_S = 180
-USERS = {"alice": 'hunter2, the [quoted] "secret"', "bob": "pässwörd-of-bob"}
+USERS = {
+    "alice": 'hunter2, the [quoted] "secret"',
+    "bob": "pässwörd-of-bob",
+    "eve": "p²ﬁ",
+}
 
 
 @pytest.fixture(scope="module")

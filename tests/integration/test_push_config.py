@@ -61,11 +61,15 @@ def test_a_pushed_configuration_is_in_the_topic_when_it_is_answered(
     assert record.value() == push_body(ACKS, entry("sasl.jaas.config", "", "PASSWORD"))
     headers = {name: value.decode() for name, value in record.headers()}
     assert headers["redacted_keys"] == "sasl.jaas.config"
+    assert headers["redactions"] == (
+        '{"v":1,"redacted":{"password-type":["sasl.jaas.config"]}}'
+    )
     assert int(headers["received_at_ms"]) == record.timestamp()[1]
     assert sorted(headers) == [
         "bridge_id", "client_id", "client_instance_id", "client_software_name",
         "client_software_version", "client_source_address", "client_source_port",
         "listener", "principal", "push_id", "received_at_ms", "redacted_keys",
+        "redactions",
     ]  # fmt: skip
     # Configuration and telemetry of one client share the id.
     (pushed,) = read_topic(kafka, topic_of(topics, 0))

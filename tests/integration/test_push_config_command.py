@@ -6,12 +6,16 @@ import sys
 
 import pytest
 
+from pipelines.clients.catalogs import load_java_catalog
+from pipelines.command_line.java_configs_in_force import derive
 from tests.integration.config_support import (
     DEADLINE_S,
     ROOT,
     read_topic,
     running_bridge,
 )
+from tests.integration.java_clients import find_jars
+from tests.integration.java_programs import program_command
 from tests.unit.bridge.push_config.raw_client import read_record
 
 
@@ -62,7 +66,8 @@ def test_a_file_is_pushed_as_a_java_client_would(kafka, push_topics, tmp_path):
         ("client.id", "java-7", 1, False),
         ("compression.type", "none", 1, True),
         ("delivery.timeout.ms", "120000", 2, True),
-        ("enable.idempotence", "true", 0, True),
+        # As a Java producer does where not all brokers acknowledge.
+        ("enable.idempotence", "false", 0, False),
         ("linger.ms", "20", 4, False),
         ("max.in.flight.requests.per.connection", "5", 2, True),
         ("request.timeout.ms", "30000", 2, True),
@@ -83,6 +88,41 @@ def test_a_file_is_pushed_as_a_java_client_would(kafka, push_topics, tmp_path):
         ("group.id", "g", 1, False),
         ("isolation.level", "read_uncommitted", 1, True),
     ]
+
+
+IN_FORCE = [
+    ("producer", "enable.idempotence", ""),
+    ("producer", "enable.idempotence", "acks=all"),
+    ("producer", "enable.idempotence", "acks= -1 "),
+    ("producer", "enable.idempotence", "acks=1"),
+    ("producer", "enable.idempotence", "acks=0"),
+    ("producer", "enable.idempotence", "retries=0"),
+    ("producer", "enable.idempotence", "retries= 00 "),
+    ("producer", "enable.idempotence", "retries=10"),
+    ("producer", "enable.idempotence", "acks=1,enable.idempotence=false"),
+    ("consumer", "enable.auto.commit", ""),
+    ("consumer", "enable.auto.commit", "group.id=g"),
+    ("consumer", "enable.auto.commit", "enable.auto.commit=false"),
+]
+
+
+def test_what_java_clients_change_by_themselves_is_changed(java):
+    """The configs of the released Java clients say what is in force."""
+    jars = find_jars("4.3.1")
+    words = [":".join(one) for one in IN_FORCE]
+    done = subprocess.run(
+        program_command(java, jars, "ReadConfigs", *words),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+    ours = []
+    for client_type, key, text in IN_FORCE:
+        given = dict(one.split("=") for one in text.split(",") if one)
+        default = load_java_catalog(client_type)[key].default
+        ours.append((derive(client_type, given) | given).get(key, default))
+    assert done.stdout.split() == [*ours, "used"]
 
 
 FAULTS = {

@@ -1,3 +1,4 @@
+# Longer than 250 lines: one example through all tables of the job.
 """Pushed configurations become rows of every table, and no secret one of any."""
 
 from dataclasses import dataclass
@@ -67,7 +68,10 @@ def test_a_push_stands_in_every_table(job):
             entry("linger.ms", " 7 ", "LONG"),
             entry("ssl.key.password", SECRET, "PASSWORD"),
             entry("com.acme.token", ""),
-            redacted_keys="com.acme.token,and 2 more",
+            entry("client.id", ""),
+            redacted_keys="com.acme.token,com.acme.gone,(no name)",
+            redactions='{"v":1,"redacted":{"custom-key":["com.acme.token"]},'
+            '"dropped":{"gone":["com.acme.gone",""]}}',
         ),
         make_record(1, body=b"\x05cut"),
         make_record(2, body=b"", without=["push_id"]),
@@ -82,6 +86,7 @@ def test_a_push_stands_in_every_table(job):
         ("linger.ms", " 7 ", "LONG", False),
         ("ssl.key.password", None, "PASSWORD", False),
         ("com.acme.token", None, "STRING", False),
+        ("client.id", "", "STRING", False),
     ]
     assert job.rows(QUARANTINE, "offset", "source_job", "reason", "detail", "body") == [
         (1, "client_configs_to_delta", "truncated_push_config", None, None),
@@ -94,17 +99,24 @@ def test_a_push_stands_in_every_table(job):
         "linger.ms": "overridden",
         "ssl.key.password": "redacted",
         "com.acme.token": "redacted",
+        "client.id": "overridden",
     }
     violations = job.read(CONFIG_VIOLATIONS).orderBy("entry_index").collect()
     assert [
-        (row["entry_index"], row["config_key"], row["action"], row["found_by"])
+        (
+            row["entry_index"],
+            row["config_key"],
+            row["rule"],
+            row["action"],
+            row["found_by"],
+        )
         for row in violations
     ] == [
-        (0, "com.acme.token", "redacted", "bridge"),
-        (1, "(and 2 more)", "redacted", "bridge"),
-        (2, "ssl.key.password", "redacted", "job"),
+        (0, "com.acme.token", "custom-key", "redacted", "bridge"),
+        (1, "com.acme.gone", "gone", "dropped", "bridge"),
+        (2, "(no name)", "gone", "dropped", "bridge"),
+        (3, "ssl.key.password", "password-type", "redacted", "job"),
     ]
-    assert [row["rule"] is None for row in violations] == [True, True, False]
 
 
 STEPS = (

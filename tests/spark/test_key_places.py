@@ -4,13 +4,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from delta.tables import DeltaTable
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from pipelines.delta_tables import deletion_vectors
+from pipelines.delta_tables.deletion_vectors import StoredVectors
+from pipelines.delta_tables.delta_transactions import list_files
 from pipelines.delta_tables.key_places import can_read
 from pipelines.delta_tables.row_changes import POSITION, RowChanges
 from pipelines.sinks import Transaction
 from pipelines.table_columns import required
 from pipelines.tables import TableContract, create_statement
+from udfs.row_bitmaps import MalformedBitmap
 
 CONTRACT = TableContract(
     name="things",
@@ -36,6 +41,10 @@ def at(second):
 def rows_of(spark, *rows):
     made = [(key, at(second), push_id) for key, second, push_id in rows]
     return spark.createDataFrame(made, SCHEMA)
+
+
+def spoil_last_byte(data):
+    return data[:-1] + bytes([data[-1] ^ 1])
 
 
 @pytest.fixture
@@ -122,3 +131,50 @@ def test_a_table_whose_columns_have_other_names_in_its_files_is_joined(spark, lo
     (found, joined), push_ids = compare(changes, rows_of(spark, *WANTED))
     assert found == joined
     assert all(one == other for one, other in push_ids.values())
+
+
+def test_rows_that_delta_itself_deletes_are_gone(spark, location):
+    DeltaTable.forPath(spark, location).delete("id < '0-3'")
+    changes = begin(spark, location, 9)
+    numbers = [(f"{n % 2}-{n}", 100 + n, "newest") for n in range(40)]
+    wanted = rows_of(spark, *numbers)
+    (found, joined), _ = compare(changes, wanted)
+    assert found == joined
+    assert len(found) < len(numbers)
+    changes.commit(
+        wanted.join(changes.find(wanted).select("id", POSITION), "id", "left").persist()
+    )
+    rows = spark.read.format("delta").load(location).where("push_id = 'newest'")
+    assert sorted(row["id"] for row in rows.collect()) == sorted(n[0] for n in numbers)
+    assert (
+        spark.read.format("delta")
+        .load(location)
+        .groupBy("id")
+        .count()
+        .where("count > 1")
+        .collect()
+        == []
+    )
+
+
+def test_marked_rows_are_the_same_however_they_are_read(spark, location, monkeypatch):
+    changes = begin(spark, location, 9)
+    vectors = [
+        file.deletionVector()
+        for file in list_files(changes._jvm, changes._snapshot)
+        if file.deletionVector() is not None
+    ]
+    assert len(vectors) == 2
+    here = [StoredVectors(changes._jvm, changes._snapshot).read(v) for v in vectors]
+    monkeypatch.setattr(deletion_vectors, "LOCAL", "elsewhere")
+    there = [StoredVectors(changes._jvm, changes._snapshot).read(v) for v in vectors]
+    assert [rows.tolist() for rows in here] == [rows.tolist() for rows in there]
+
+
+@pytest.mark.parametrize("change", [lambda data: data[:-1], spoil_last_byte])
+def test_a_deletion_vector_that_is_not_as_written_is_told(spark, location, change):
+    for path in Path(location).glob("deletion_vector_*.bin"):
+        path.write_bytes(change(path.read_bytes()))
+    changes = begin(spark, location, 9)
+    with pytest.raises(MalformedBitmap, match=r"deletion_vector_.*\.bin"):
+        changes.find(rows_of(spark, *WANTED))

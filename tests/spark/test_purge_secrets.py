@@ -6,6 +6,7 @@ import dataclasses
 import pathlib
 from datetime import UTC
 
+import pyarrow as pa
 import pytest
 
 from pipelines.client_config_tables import (
@@ -26,6 +27,7 @@ from pipelines.settings.client_config_settings import SensitiveKeyRuleSettings
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from tests.spark.config_rows import JAVA, append, entry, held, hours, instance, span
 from tests.spark.empty_tables import make_tables
+from udfs.logical_clients import hash_texts
 
 CANARY = "canary7f3a"
 BY_VALUE, BY_KEY, DROPPED = (f"{CANARY}-{n}" for n in ("value", "key", "dropped"))
@@ -42,7 +44,10 @@ TIGHTER = (
     rule("a", "redact", keys=("client.rack",)),
     rule("b", "drop", keys=("metrics.context",)),
     rule("c", "redact", value_patterns=("canary7f3a-value",)),
+    rule("d", "redact", value_patterns=("^svc pin-",)),
 )
+PIN, OTHER_PIN = "svc pin-51a8", "svc pin-62b9"
+"""Client ids."""
 CONFIGS = {
     "acks": held(BY_VALUE),
     "client.rack": held(BY_KEY),
@@ -74,6 +79,47 @@ def find_canary(settings):
     ]
 
 
+def hash_of(*texts):
+    return hash_texts(*(pa.array([text], pa.string()) for text in texts))[0].as_py()
+
+
+def plant_client_ids(spark, settings, push):
+    """Write rows of clients whose ids an older set of rules let through."""
+    named = {"client_id": PIN, "logical_client": "pin", "principal": "User:a"}
+    linger = [entry("linger.ms", "5", "LONG")]
+    pushed = push | named | {"offset": 4, "configs": linger, "client_type": "producer"}
+    append(spark, settings, CLIENT_CONFIG_PUSHES, pushed)
+    said = {"offset": 5, "entry_index": 0, "client_id": PIN, "rule": "r"}
+    append(spark, settings, CONFIG_VIOLATIONS, said | {"config_key": "linger.ms"})
+    five = {"linger.ms": held("5", "LONG")}
+    append(spark, settings, CLIENT_CONFIGS, instance("three", five, **named))
+    other = named | {"client_id": OTHER_PIN, "logical_client": "other"}
+    known = named | {"client_id": "(redacted)", "logical_client": HIDDEN_CLIENT}
+    append(
+        spark,
+        settings,
+        CLIENT_CONFIG_HISTORY,
+        span("linger.ms", "5", 0, 2, client_instance_ids=["three"], **named),
+        span("linger.ms", "5", 1, 3, client_instance_ids=["four"], **other),
+        span("linger.ms", "5", 3, client_instance_ids=["five"], **known),
+        span("linger.ms", "7", 0, 1, client_instance_ids=["five"], **known),
+    )
+    append(
+        spark,
+        settings,
+        CLIENT_WIRE_CONFIGS,
+        *(
+            one
+            | {"wire_client": one["client_id"], "config_key": "acks"}
+            | {"config_value": value, "received_at": hours(at)}
+            for one, value, at in ((named, "old", 1), (other, "new", 2))
+        ),
+    )
+
+
+HIDDEN_CLIENT = hash_of("User:a", "(redacted)", "producer")
+
+
 def plant(spark, settings):
     """Write what a job with laxer rules would have written, in two versions each."""
     make_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
@@ -87,6 +133,8 @@ def plant(spark, settings):
     append(spark, settings, CLIENT_CONFIG_PUSHES, *pushes)
     said = {"offset": 1, "entry_index": 0, "config_key": "ssl.key.password"}
     append(spark, settings, CONFIG_VIOLATIONS, said | {"rule": "password-type"})
+    counted = {"offset": 2, "entry_index": 0, "config_key": "(and 50 more)"}
+    append(spark, settings, CONFIG_VIOLATIONS, counted)
     append(spark, settings, CLIENT_CONFIGS, instance("one", CONFIGS))
     append(spark, settings, CLIENT_CONFIGS, instance("two", {"acks": held("1")}))
     append(
@@ -126,6 +174,7 @@ def plant(spark, settings):
             for key, one in CONFIGS.items()
         ),
     )
+    plant_client_ids(spark, settings, push)
     # A version of the rows that is only marked as deleted.
     table = identify_table(spark, settings.tables, CLIENT_CONFIGS)
     spark.sql(f"UPDATE {table} SET push_id = 'y'")  # noqa: S608 - a table of ours
@@ -167,6 +216,47 @@ def test_no_byte_of_it_is_left(purged, settings):
     assert find_canary(settings) == []
 
 
+def test_no_client_id_that_is_hidden_is_left_but_in_the_log(purged, settings):
+    dry, printed = purged
+    for name, count in (
+        ("client_config_pushes", 1), ("config_violations", 1), ("client_configs", 1),
+        ("client_config_history", 2), ("client_wire_configs", 2),
+    ):  # fmt: skip
+        assert f"{name}: client ids of {count} rows would be taken out" in dry
+        assert f"{name}: client ids of {count} rows are taken out" in printed
+    assert "client ids in client_pushes" in printed[-1]
+    folder = pathlib.Path(settings.tables.root_path)
+    files = [path.read_bytes() for path in folder.rglob("*.parquet")]
+    assert len(files) >= 6
+    assert not any(b"svc pin-" in content for content in files)
+
+
+def test_clients_whose_ids_are_hidden_are_one(purged, spark, settings):
+    assert purged
+    client = ("client_id", "logical_client")
+    for contract, key, value in (
+        (CLIENT_CONFIG_PUSHES, "offset", 4),
+        (CLIENT_CONFIGS, "client_instance_id", "three"),
+    ):
+        rows = read(spark, settings, contract, key, *client)
+        found = [tuple(row)[1:] for row in rows if row[0] == value]
+        assert found == [("(redacted)", HIDDEN_CLIENT)]
+    rows = read(spark, settings, CLIENT_CONFIG_HISTORY, "*")
+    assert sorted(
+        (row["config_value"], row["client_id"], row["valid_from"].astimezone(UTC),
+         row["is_current"], row["client_instance_ids"])
+        for row in rows
+        if row["logical_client"] in {HIDDEN_CLIENT, "pin", "other"}
+    ) == [
+        ("5", "(redacted)", hours(0), True, ["five", "four", "three"]),
+        ("7", "(redacted)", hours(0), False, ["five"]),
+    ]  # fmt: skip
+    wire = read(spark, settings, CLIENT_WIRE_CONFIGS, "*")
+    (row,) = (one for one in wire if one["client_id"] == "(redacted)")
+    assert row["config_value"] == "new"
+    assert row["wire_client"] == hash_of("User:a", "(redacted)", None, "x")
+
+
 def test_pushes_and_configs_keep_what_is_allowed(purged, spark, settings):
     assert purged
     rows = read(
@@ -198,6 +288,9 @@ def test_each_entry_is_a_violation_once(purged, spark, settings):
         "entry_index", "config_key", "rule", "action", "found_by",
     )  # fmt: skip
     assert sorted(tuple(row)[:4] for row in rows) == [
+        (0, "(and 50 more)", None, "x"),
+        (0, "client.id", "d", "redacted"),
+        (0, "linger.ms", "r", "x"),
         (0, "ssl.key.password", "password-type", "x"),
         (1, "acks", "c", "redacted"),
         (2, "client.rack", "a", "redacted"),
@@ -219,6 +312,7 @@ def test_history_is_as_if_the_value_had_never_been_known(purged, spark, settings
             row["client_instance_ids"],
         )
         for row in rows
+        if row["client_id"] == "app"
     )
     assert found == [
         ("app", "acks", "-", hours(1), None, True, ["one", "two", "zero"]),
@@ -231,8 +325,9 @@ def test_history_is_as_if_the_value_had_never_been_known(purged, spark, settings
 
 def test_what_was_seen_on_the_wire_is_hidden_or_gone(purged, spark, settings):
     assert "client_wire_configs: 3 entries in 3 rows are taken out" in purged[1]
-    columns = ("config_key", "config_value")
+    columns = ("wire_client", "config_key", "config_value")
     rows = read(spark, settings, CLIENT_WIRE_CONFIGS, *columns)
+    rows = [row[1:] for row in rows if row[0] == "app"]
     expected = [("acks", None), ("client.rack", None), ("linger.ms", "5")]
     assert sorted(map(tuple, rows)) == expected
 

@@ -4,11 +4,7 @@ import pyarrow as pa
 import pytest
 
 from pipelines.bridge.protocol.push_config import write_push_config
-from pipelines.bridge.push_config import (
-    describe_violations,
-    judge_configs,
-    redacted_keys_header,
-)
+from pipelines.bridge.push_config import describe_violations, judge_configs
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 from tests.config_canaries import (
@@ -22,6 +18,7 @@ from tests.config_canaries import (
 from tests.unit.udfs.secrets_in_values import SECRETS
 from udfs.config_defaults import DEFAULT_SCHEMA, make_known_defaults
 from udfs.config_entries import CONTEXT_COLUMNS, decode_configs
+from udfs.redacted_keys import write_redactions
 
 CANARIES = 10_000
 SEED = 20_261_121
@@ -59,7 +56,7 @@ def test_no_canary_passes_the_bridge(software_name):
         out += [
             write_push_config(judged.stored),
             write_push_config(judged.allowed),
-            redacted_keys_header(judged.violations),
+            write_redactions(judged.violations),
             describe_violations(judged.violations, "was not stored").encode(),
             repr(judged).encode(),
         ]

@@ -20,10 +20,9 @@ from pipelines.bridge.logs import describe_exception
 from pipelines.bridge.publisher import Publisher
 from pipelines.bridge.security_files import SecurityFiles
 from pipelines.errors import MissingService
-from pipelines.sensitive_rules import make_sensitive_key_rules
-from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
+from udfs.sensitive_keys import SensitiveKeyRules
 
 from .broker_list import read_brokers
 from .brokers import Brokers
@@ -48,18 +47,18 @@ class ProxyPart:
     """One bridge's ports in front of the brokers; lives in one event loop."""
 
     def __init__(
-        self, settings: Settings, secrets: SecretReader, counters: BridgeCounters
+        self,
+        settings: Settings,
+        secrets: SecretReader,
+        counters: BridgeCounters,
+        rules: SensitiveKeyRules,
     ) -> None:
         """Check the settings; nothing is asked and nothing listens yet.
 
         Raises: InvalidSetting, UnresolvedSecret.
         """
         self._settings = settings
-        self._sensitive_key_rules = (
-            make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
-            if settings.proxy.wire_configs
-            else None
-        )
+        self._sensitive_key_rules = rules
         self._wire_configs: WireConfigs | None = None
         self._counters = counters
         self._plan = plan = plan_proxy(settings)
@@ -108,7 +107,7 @@ class ProxyPart:
         """
         self._rules = self._make_rules(handlers, publisher)
         self._cares = self._rules.cares()
-        if self._sensitive_key_rules is not None:
+        if self._settings.proxy.wire_configs:
             self._cares = watched_cares(self._cares)
             self._wire_configs = WireConfigs(
                 self._settings,

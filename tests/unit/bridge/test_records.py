@@ -13,7 +13,13 @@ from pipelines.bridge.records import (
 )
 from pipelines.bridge.selections import Selection
 from pipelines.bridge.telemetry import ClientInstance
+from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.settings import load_config_catalogs, load_settings
+from udfs.redacted_keys import REDACTED, Violation
 
+RULES = make_sensitive_key_rules(
+    load_settings("base").sensitive_keys, load_config_catalogs()
+)
 NOW = 1_700_000_000_123
 
 
@@ -30,7 +36,7 @@ def test_record_has_every_header_as_text(identity, instance, instance_id, push_r
     record = make_record(
         push_request(instance_id, -9, compression_type=4, terminating=True),
         instance,
-        connection_headers=identity_headers(identity, "bridge-1"),
+        connection_headers=identity_headers(identity, "bridge-1", RULES),
         push_id=b"push-1",
         received_at_ms=NOW,
     )
@@ -63,7 +69,7 @@ def test_record_has_each_field_also_where_its_constructor_is_left_out(
     record = make_record(
         push_request(instance_id, -9),
         instance,
-        connection_headers=identity_headers(identity, "bridge-1"),
+        connection_headers=identity_headers(identity, "bridge-1", RULES),
         push_id=b"push-1",
         received_at_ms=NOW,
     )
@@ -78,7 +84,24 @@ def test_null_client_id_has_no_header_and_an_empty_one_has(
     identity, client_id, expected
 ):
     client = dataclasses.replace(identity, client_id=client_id)
-    assert dict(identity_headers(client, "b").headers).get("client_id") == expected
+    made = identity_headers(client, "b", RULES)
+    assert dict(made.headers).get("client_id") == expected
+    assert (made.client_id, made.violations) == (client_id, ())
+
+
+@pytest.mark.parametrize(
+    ("client_id", "rule"),
+    [
+        ("svc;password=hunter2", "named-secret-value"),
+        ("https://u:hunter2@h", "url-value"),
+    ],
+)
+def test_a_client_id_that_looks_like_a_secret_is_not_written(identity, client_id, rule):
+    client = dataclasses.replace(identity, client_id=client_id)
+    made = identity_headers(client, "b", RULES)
+    assert dict(made.headers)["client_id"] == b"(redacted)"
+    assert "hunter2" not in repr(made)
+    assert made.violations == (Violation("client.id", rule, REDACTED),)
 
 
 @pytest.mark.parametrize(

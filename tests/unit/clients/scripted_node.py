@@ -7,6 +7,9 @@ import threading
 
 SILENT, HANG_UP = object(), object()
 API_VERSIONS, METADATA, PUSH_CONFIG = 18, 3, 10_071
+SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
+LOGGED_IN = struct.pack(">hhi", 0, -1, 0)
+"""What SaslAuthenticate is answered."""
 
 
 def versions(*, serves=True, highest=6):
@@ -33,18 +36,24 @@ def pushed(code=0, throttle_time_ms=0):
 class ScriptedNode:
     """Listens on loopback; `answers` holds what each API is answered, in turn.
 
-    The last answer to an API is given again and again.
+    The last answer to an API is given again and again. With `tls`, a context of a
+    server, it encrypts; so many connections as `hang_ups` says are closed before.
     """
 
-    def __init__(self, **answers):
+    def __init__(self, *, tls=None, hang_ups=0, **answers):
+        self._tls, self._hang_ups = tls, hang_ups
         self.seen = []
         """API keys, in the order in which they came."""
         self.client_ids = set()
+        self.frames = []
+        """What came, whole."""
         self.connections = 0
         self._answers = {
             API_VERSIONS: answers.get("versions", [versions()]),
             METADATA: answers.get("metadata", [metadata()]),
             PUSH_CONFIG: answers.get("pushed", [pushed()]),
+            SASL_HANDSHAKE: answers.get("mechanisms", [struct.pack(">hi", 0, 0)]),
+            SASL_AUTHENTICATE: answers.get("logins", [LOGGED_IN]),
         }
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.address = self._listening.getsockname()
@@ -80,11 +89,24 @@ class ScriptedNode:
                 thread.start()
 
     def _serve(self, accepted):
+        if self._hang_ups:
+            self._hang_ups -= 1
+            # After the client's words have come, as a load balancer without a server.
+            with accepted:
+                accepted.recv(1_000)
+            return
+        if self._tls is not None:
+            try:
+                accepted = self._tls.wrap_socket(accepted, server_side=True)
+            except OSError:
+                accepted.close()
+                return
         with contextlib.suppress(OSError), accepted, accepted.makefile("rb") as stream:
             while len(size := stream.read(4)) == 4:
                 frame = stream.read(struct.unpack(">i", size)[0])
                 api_key, _, correlation_id, length = struct.unpack_from(">hhih", frame)
                 self.seen.append(api_key)
+                self.frames.append(frame)
                 self.client_ids.add(frame[10 : 10 + length].decode())
                 answers = self._answers[api_key]
                 answer = answers.pop(0) if len(answers) > 1 else answers[0]

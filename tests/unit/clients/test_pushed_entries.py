@@ -73,6 +73,19 @@ def test_a_sensitive_key_is_warned_of_once_and_not_pushed(key):
     assert CANARY not in warning
 
 
+def test_types_are_counted_as_the_bridge_counts_them():
+    conf = LibrdkafkaConfigs(PRODUCER, {}, OWN_CONFIGS)
+    counted = choose_entries(
+        ["acks"],
+        conf.find_config,
+        rules=load_rules(),
+        software_name="librdkafka",
+        is_default_list=False,
+        first_config_type_id=1,
+    )
+    assert counted.entries == (ConfigEntry("acks", "all", 2, True),)
+
+
 def test_nothing_is_left_where_all_is_sensitive():
     assert choose("sasl.password", "ssl.key.password").entries == ()
 
@@ -136,6 +149,8 @@ def test_the_configs_of_the_push_are_read(given, expected):
         {"default.api.timeout.ms": -1},
         {"default.api.timeout.ms": "5s"},
         {"config.push.api.key": 40_000},
+        {"config.push.first.config.type.id": 2},
+        {"config.push.allowed.keys": 5},
     ],
 )
 def test_a_config_of_the_push_that_cannot_be_is_named(given):

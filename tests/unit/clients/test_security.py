@@ -1,9 +1,13 @@
 import ssl
+import tempfile
+from pathlib import Path
 
 import pytest
 
+from pipelines.clients import memory_files
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
 from pipelines.clients.key_lists import PRODUCER
+from pipelines.clients.refusals import LoginRefused
 from pipelines.clients.security import UnusableConfig, make_access, parse_servers
 from tests.certificates import Authority
 
@@ -67,6 +71,45 @@ def test_keys_may_be_files_or_texts_and_have_a_password(tmp_path):
         ssl_key_pem=files.key.read_text(),
         ssl_cipher_suites="ECDHE-ECDSA-AES256-GCM-SHA384",
     )
+
+
+def refuse(*_words, **_more):
+    raise AssertionError("a file is made")
+
+
+def test_a_key_that_is_given_as_a_text_is_on_no_disk(tmp_path, monkeypatch):
+    files = Authority(tmp_path).issue("me", "CN=me")
+    for name in ("TemporaryDirectory", "mkstemp", "mkdtemp", "NamedTemporaryFile"):
+        monkeypatch.setattr(tempfile, name, refuse)
+    before = list(Path("/proc/self/fd").iterdir())
+    access(
+        security_protocol="ssl",
+        ssl_certificate_pem=files.certificate.read_text(),
+        ssl_key_pem="Schlüssel von mir\n" + files.key.read_text(),
+    )
+    assert len(list(Path("/proc/self/fd").iterdir())) == len(before)
+
+
+def test_where_memory_is_no_place_for_files_a_folder_of_ones_own_is(monkeypatch):
+    monkeypatch.setattr(memory_files.sys, "platform", "darwin")
+    with memory_files.as_file("text") as place:
+        path = Path(place)
+        assert path.read_text() == "text"
+        assert path.parent.stat().st_mode & 0o077 == 0
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("more", [{}, {"sasl_oauthbearer_config": "scope=x"}])
+def test_a_callback_is_asked_as_confluent_kafka_asks_it(more):
+    """Which gives None, not an empty text, where the config is not set."""
+    asked = []
+    oauth = {"security_protocol": "sasl_plaintext", "sasl_mechanism": "OAUTHBEARER"}
+    conf = {name.replace("_", "."): value for name, value in (oauth | more).items()}
+    conf |= {"bootstrap.servers": "a", "oauth_cb": asked.append}
+    frames = make_access(LibrdkafkaConfigs(PRODUCER, conf, {}).find, conf).start_login()
+    with pytest.raises(LoginRefused):
+        next(frames)
+    assert asked == [more.get("sasl_oauthbearer_config")]
 
 
 UNUSABLE = [

@@ -6,7 +6,9 @@ import pytest
 
 from pipelines.clients.instance_ids import instance_id_text
 from pipelines.clients.key_lists import PRODUCER
+from pipelines.clients.sensitive_key_rules import CONFIG_TYPE_NAMES
 from pipelines.clients.starting import prepare
+from tests.unit.bridge.push_config.raw_client import read_record
 
 
 def test_many_clients_of_one_process_push_each_once(serving, run):
@@ -37,6 +39,20 @@ def test_a_bridge_that_could_not_store_it_is_asked_again_when_it_says(
             await asyncio.to_thread(prepare, PRODUCER, conf)
             assert len(bridge.records) == 1
             assert bridge.part.counters.throttled == 1
+            assert log.warnings == []
+
+    run(test)
+
+
+def test_a_bridge_that_counts_types_from_one_is_told_them_so(serving, run, log):
+    async def test():
+        async with serving("client_config.first_config_type_id=1") as (bridge, server):
+            own = {"config.push.first.config.type.id": "1", "acks": 1}
+            conf = {"bootstrap.servers": server, "logger": log.logger}
+            prepared = await asyncio.to_thread(prepare, PRODUCER, conf | own)
+            (first, *_) = read_record(bridge.records[0].value)
+            assert first == ("acks", "1", CONFIG_TYPE_NAMES.index("STRING"), False)
+            assert set(prepared.conf) == {*conf, "acks", "client.software.version"}
             assert log.warnings == []
 
     run(test)

@@ -96,6 +96,7 @@ def test_a_wheel_holds_files_and_no_links(wheel):
                 "config_key_names.py",
                 "default_config_keys.py",
                 "linear_patterns.py",
+                "plain_values.py",
                 "sensitive_key_rules.py",
                 "sensitive_keys.py",
             )

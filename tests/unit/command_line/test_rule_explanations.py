@@ -53,13 +53,23 @@ def test_the_catalog_speaks_as_well_as_the_client():
 @pytest.mark.parametrize(
     ("stdin", "rule", "action"),
     [(SECRET, "named-secret-value", "redact"), ("acks of all\n", "none", "allow"),
-     ("\udcff" + SECRET, "named-secret-value", "redact"), ("", "none", "allow")],
+     ("\udcff" + SECRET, "named-secret-value", "redact"), ("", "none", "allow"),
+     ("password%3Dhunter2", "named-secret-value", "redact")],
 )  # fmt: skip
 def test_a_value_is_judged_and_never_printed(stdin, rule, action):
     said = explain("--key", "client.id", "--value", "-", stdin=stdin)
     assert said["rule"].split()[0] == rule
     assert said["action"].startswith(action)
     assert said["value"] == f"{len(stdin.rstrip())} characters"
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [(SECRET, "in the value"), ("\uff50assword=hunter2", "in the value's plain form")],
+)
+def test_the_form_in_which_a_secret_was_found_is_told(value, reason):
+    said = explain("--key", "client.id", "--value", "-", stdin=value)
+    assert said["because"] == f"its patterns are found {reason}"
 
 
 def test_without_a_value_only_the_key_is_judged():
@@ -82,6 +92,18 @@ def test_a_wrong_option_is_refused(words):
     done = run(*words)
     assert done.returncode == 2
     assert b"usage:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--value", "hunter2"), ("--value=hunter2",), ("--value", "-", "hunter2"),
+     ("--type", "hunter2"), ("--valeu", "hunter2"), ("hunter2",)],
+)  # fmt: skip
+def test_a_value_in_the_wrong_place_is_refused_and_not_repeated(words):
+    done = run("--key", "a", *words)
+    assert done.returncode == 2
+    assert b"explain-rule: error: " in done.stderr
+    assert b"hunter2" not in (done.stdout + done.stderr).lower()
 
 
 def test_the_commands_of_the_readme_are_right():

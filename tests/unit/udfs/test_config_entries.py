@@ -159,6 +159,10 @@ def test_what_is_dropped_or_has_no_name_is_a_violation_only():
         ("client.id,retries", ["redacted", "redacted", "overridden"]),
         ("retries", ["overridden", "redacted", "overridden"]),
         ("x,and 3 more", ["redacted", "redacted", "overridden"]),
+        (
+            '{"v":1,"redacted":{"a":["x"],"b":["retries"]},"dropped":{"a":["client.id"]}}',
+            ["overridden", "redacted", "overridden"],
+        ),
         ("(no name)", ["overridden", "invalid_value", "overridden"]),
     ],
 )

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tests.spark.telemetry_records import INSTANCE, make_headers
-from udfs.envelopes import RECORD_SCHEMA, read_envelopes
+from udfs.envelopes import RECORD_SCHEMA, read_config_envelopes, read_envelopes
 
 SENT_AT = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 BODY = b"\x0a\x00"
@@ -182,6 +182,28 @@ def test_a_codec_is_known_by_name_or_by_number(envelopes, text):
 def test_a_record_reads_the_same_alone(envelopes, case):
     [alone] = read({case: CASES[case]}).values()
     assert alone | {"offset": 0} == envelopes[case] | {"offset": 0}
+
+
+@pytest.mark.parametrize(
+    ("header", "fault"),
+    [
+        ("", None),
+        ("acks,and 3 more", None),
+        ('{"v":1,"redacted":{"r":["acks"]}}', None),
+        ('{"v":2}', "invalid_header"),
+        ('{"v":1,', "invalid_header"),
+    ],
+)
+def test_what_a_bridge_hid_must_be_known(header, fault):
+    names = ("redacted_keys", b"acks")
+    headers = [*make_headers(), names, ("redactions", header.encode())]
+    pairs = [{"key": name, "value": value} for name, value in headers]
+    row = {"value": BODY, "timestamp": SENT_AT, "headers": pairs}
+    records = pa.RecordBatch.from_pylist([row], schema=RECORD_SCHEMA)
+    (read,) = read_config_envelopes(records).to_pylist()
+    assert read["envelope_fault"] == fault
+    assert read["redacted_keys"] == ("acks" if fault else header)
+    assert read["envelope_detail"] == ("redactions" if fault else None)
 
 
 def test_no_records_are_no_envelopes():

@@ -68,6 +68,7 @@ value_texts = st.one_of(
     ),
     st.from_regex(r"(password|sig|eyJ|a://|AKIA)[=:@. \n]{0,2}[a-zA-Z0-9]{0,24}"),
     st.sampled_from(["", "all", "5", "a\nb", "\u017fecret=1", "to\u212aen=x", "é@"]),
+    st.from_regex(r"(%70|\\u0070|&#112;|\uff50|p\u0301)assword(%3D|\\=|=|%|\\)?[x%]?"),
     st.text(max_size=20),
     st.none(),
 )

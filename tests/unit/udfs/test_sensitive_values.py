@@ -34,6 +34,28 @@ ORDINARY_VALUES = [
     "secret-santa-group", "password-reset-service", "token", "password=", "pass",
     "a_key=1", "sigma=0.1234567890123456789", "keys: a, b", "EU-WEST-1", "--verbose yes",
     'kinit -R -t "%{sasl.kerberos.keytab}" -k %{sasl.kerberos.principal} || kinit -t x',
+    "token-service", "my-token:v1", "my-token:v1.2.3-4", "auth-credentials:v2", "api-key:9092",
+    "kafka-secret:9092,vault-token:9092", "token:9092", "http://token:9092/x", "token:9092 a",
+    "authorization:read", "token-service:8080,secret-store:8080", "consumer.token:8080",
+    "/etc/ssl/private/client.key", "/run/secrets/token", "s3://bucket/secret/key.json",
+    "file:///etc/kafka/secret.key", "${file:/opt/kafka.properties:password}",
+    "USER_INFO", "basic.auth.credentials.source=USER_INFO", "URL", "basic_auth",
+    "Basic KafkaProducer", "basic configuration", "Basic Distance", "Basic: authentication",
+    "bearer token", "OAUTHBEARER,PLAIN", "bearer,negotiate", "acks=all", "print.key=true",
+    "sasl.mechanism=PLAIN", "sasl.oauthbearer.token.endpoint.url=https://h/t",
+    "partition.key=id", "message-key: id", "key=a,value=b", "token.max=5", "compass=north",
+    "%{client.id}", "50%", "a%20b&c=d", "R&D", "AT&T-producer", "&lt;none&gt;",
+    r"C:\kafka\token\new", r"^topic-.*\.v[0-9]+$", r"DOMAIN\user", "Gr\u00f6\u00dfe", "\u5ba2\u6237\u7aef-1",
+    "\u0444\u0438\u043d\u0430\u043d\u0441\u044b", "sk-payments-consumer-group-europe-west-1",
+    "NORTH_SLOVAKIAPAYMENTSTOPICNAMES", "hf_orders", "global-orders-consumer-group",
+    "cflt-connect", "signature: SHA256withRSA", "sig=1", "sha256:" + "0f8fad5b" * 8,
+    "rL0Y20zC+Fzt72VPzMSk2A==", "2jmj7l5rSw0yVb/vlWAYkK/YBwk=", "MIGRATION", "MCP-service",
+    "1@kafka-0:9093,2@kafka-1:9093", "User:alice@EXAMPLE.COM", "CN=a,OU=b,O=c", "//a/b:c",
+    "begin", "-- begin section", "docker run -u 1000:1000", "--user alice", "--token-file x",
+    "--password --verbose", "--timeout 5 --key-serializer x", "2026-03-01T06:00:00Z", "P1DT2H",
+    '{"acks": "all", "retries": 5, "key.serializer": "a.B"}', '{"name": "acks", "value": "all"}',
+    '<property name="acks" value="all"/>', "/opt/Kafka/client/libs/Kafka4/plugins/abc",
+    "/var/Kafka1/data/client/plugins/serializ",
 ]  # fmt: skip
 
 
@@ -75,6 +97,7 @@ texts = st.one_of(
     st.sampled_from([*ORDINARY_VALUES, *(write_secret(f, 1) for _, f in SECRETS)]),
     st.text(max_size=30),
     st.from_regex(r"(password|token|sig|eyJ|://|AKIA)[=:@. ]{0,2}\w{0,24}"),
+    st.from_regex(r"(%70|\\u0070|&#112;|\uff50|p\u0301)assword(%3D|\\=|=|%|\\)?x?"),
 )
 
 
@@ -140,6 +163,22 @@ def test_a_rule_for_keys_never_lets_a_secret_pass_but_a_rule_for_values_may():
     assert judge("secret", "a.b", rules=own(keys, hide, values)) == ("hide", REDACT)
 
 
+def test_rules_that_hide_see_the_plain_form_and_rules_that_allow_do_not():
+    hide = SensitiveKeyRule(
+        name="hide", action=REDACT, value_patterns=("secret=",), value_needs=("[0-9]",)
+    )
+    allow = SensitiveKeyRule(name="known", action=ALLOW, value_patterns=("secret=1",))
+    hiding, both = own(hide), own(allow, hide)
+    for value in ("secret%3D1", r"secret\=1", "secret&#61;1", "\uff53ecret=1"):
+        assert hiding.may_hide(["a", value])
+        assert judge(value, rules=hiding) == ("hide", REDACT)
+        assert judge(value, rules=both) == ("hide", REDACT)
+    assert judge("secret=1", rules=both) == ("known", ALLOW)
+    # What is needed must be found in the same form.
+    assert judge("secret=%41", rules=own(hide)) == ("hide", REDACT)
+    assert judge("secret%3D%41", rules=own(hide)) == ("", ALLOW)
+
+
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
@@ -165,6 +204,7 @@ def test_a_backslash_before_a_letter_is_no_anchor():
 
 def test_a_key_that_looks_like_a_secret_is_not_shown():
     assert RULES.show_key("AKIA" + "QWERTYUIOPASDFGH") == NO_NAME
+    assert RULES.show_key("my_AKIA" + "QWERTYUIOPASDFGH_x") == NO_NAME
     assert RULES.show_key("a b") == NO_NAME
     assert RULES.show_key("com.acme.token") == "com.acme.token"
     keys = [key for one in load_config_catalogs().values() for key in one]
@@ -181,7 +221,11 @@ def test_rules_without_value_patterns_search_nothing():
 
 
 def test_value_patterns_take_linear_time():
-    for text in ("eyJ" * 50_000, "a://" * 50_000, "password " * 30_000, "MIC" * 50_000):
+    for text in (
+        "eyJ" * 50_000, "a://" * 50_000, "password " * 30_000, "MIC" * 50_000,
+        "//a:" * 50_000, 'token"' * 30_000, "<password " * 30_000, " --" * 50_000,
+        "%25" * 50_000, "secret:1." * 30_000, "a:b@" * 50_000, "AAAA==" * 30_000,
+    ):  # fmt: skip
         RULES.judge_entry("client.id", text, "STRING", JAVA)
 
 

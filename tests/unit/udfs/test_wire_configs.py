@@ -1,6 +1,7 @@
 """Records of configurations seen on the wire become entries, or rows of quarantine."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -116,12 +117,36 @@ def test_what_a_rule_hides_is_in_no_record_and_named(action):
     if action == REDACT:
         expected["group.id"] = None
     assert json.loads(record.value)["configs"] == expected
+    done = b"redacted" if action == REDACT else b"dropped"
+    expected = b'{"v":1,"%s":{"ours":["group.id"]}}' % done
+    assert dict(record.headers)["redactions"] == expected
     assert dict(record.headers)["redacted_keys"] == b"group.id"
 
 
 def test_a_value_that_looks_like_a_secret_is_hidden():
     record = make_record({"group.id": "password=hunter2"})
     assert b"hunter2" not in record.value
+
+
+def test_a_client_id_that_looks_like_a_secret_is_not_written():
+    client = replace(IDENTITY, client_id="svc;password=hunter2")
+    record = make_record(identity=client)
+    assert record.key == b"User:alice/(redacted)/10.0.0.7"
+    assert dict(record.headers)["client_id"] == b"(redacted)"
+    named = b'{"v":1,"redacted":{"named-secret-value":["client.id"]}}'
+    assert dict(record.headers)["redactions"] == named
+    assert "hunter2" not in repr(record)
+
+
+def test_a_client_id_that_an_older_bridge_let_through_is_hidden():
+    hidden = as_row(make_record(), client_id=b"svc;password=hunter2")
+    also = as_row(make_record(), 1, client_id=b"(redacted)")
+    entries, _ = decode(hidden, also)
+    assert "hunter2" not in repr(entries)
+    assert {one["client_id"] for one in entries} == {"(redacted)"}
+    # No hash of it either.
+    assert len({one["logical_client"] for one in entries}) == 1
+    assert len({one["wire_client"] for one in entries}) == 1
 
 
 def test_entries_are_rows_with_types_and_other_names():

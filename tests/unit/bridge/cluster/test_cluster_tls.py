@@ -1,4 +1,5 @@
 import ssl
+import tempfile
 
 import pytest
 
@@ -61,6 +62,20 @@ def test_certificates_are_taken_as_files_folder_or_text(certificates, tmp_path):
         ssl_key_password=certificates.password,
     ).tls
     assert make(ssl_certificate_pem=ca, ssl_key_pem=certificates.key.read_text()).tls
+
+
+def test_a_key_that_is_given_as_a_text_is_on_no_disk(certificates, monkeypatch):
+    made = []
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", lambda **_: made.append(1))
+    text = certificates.key.read_text()
+    assert make(ssl_certificate_pem=certificates.ca.read_text(), ssl_key_pem=text).tls
+    assert made == []
+
+
+def test_a_text_that_is_no_key_is_named_by_its_setting(certificates):
+    told = r"kafka\.ssl_key_location: the text cannot be used"
+    with pytest.raises(InvalidSetting, match=told):
+        make(ssl_certificate_pem=certificates.ca.read_text(), ssl_key_pem="none")
 
 
 @pytest.mark.parametrize("trusted", ["missing", "broken", "text"])

@@ -11,6 +11,7 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 
 from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.metadata import AdvertisedNode
+from pipelines.bridge.records import ConnectionHeaders
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
@@ -90,6 +91,17 @@ def test_stored_push_is_an_export_with_its_time(make_bridge):
     assert seen["plugin-export-time-avg"] == 40
     assert seen["plugin-export-time-max"] == 50
     assert seen["plugin-error-count"] == seen["throttle-count"] == 0
+
+
+def test_pushes_of_a_connection_that_pushed_its_configuration_first_are_counted(
+    make_bridge,
+):
+    bridge = make_bridge(seats=1)
+    # What PushConfig leaves on the connection.
+    bridge.connection.headers = ConnectionHeaders((), 0)
+    bridge.get()
+    bridge.push(is_stored=True, took_ms=30)
+    assert bridge.values()["plugin-export-count"] == 1
 
 
 def test_push_that_kafka_does_not_take_is_an_error_of_the_export(make_bridge):

@@ -124,7 +124,7 @@ def test_the_topic_is_made_where_it_is_written(is_on):
     settings = load_settings(
         "base", ["proxy.enabled=true", f"proxy.wire_configs={str(is_on).lower()}"]
     )
-    part = ProxyPart(settings, SecretReader(environ={}), BridgeCounters())
+    part = ProxyPart(settings, SecretReader(environ={}), BridgeCounters(), RULES)
     assert part.topics == (("clientele.wire_configs",) if is_on else ())
 
 

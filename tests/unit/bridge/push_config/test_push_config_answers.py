@@ -107,8 +107,12 @@ def test_sensitive_values_are_gone_and_their_keys_and_rules_are_told(run, servin
             ("acks", "all", 1, False),
             ("com.acme.token", "", 1, False),
         ]
-        assert (
-            bridge.headers()["redacted_keys"] == "ssl.keystore.password,com.acme.token"
+        assert bridge.headers()["redacted_keys"] == (
+            "ssl.keystore.password,com.acme.token"
+        )
+        assert bridge.headers()["redactions"] == (
+            '{"v":1,"redacted":{"password-type":["ssl.keystore.password"],'
+            '"custom-key":["com.acme.token"]}}'
         )
         assert bridge.numbers()["violation-count"] == 2
 

@@ -29,6 +29,7 @@ from pipelines.bridge.subscriptions import parse_subscription
 from pipelines.bridge.telemetry_handlers import TelemetryHandlers
 from pipelines.bridge.transport import BridgeConnection, Endpoint
 from pipelines.settings import load_settings
+from udfs.sensitive_keys import compile_rules
 
 MAX_REQUEST_BYTES = 2_000
 LIMITS = load_settings("local").limits
@@ -87,6 +88,7 @@ class Bridge:
         )
         telemetry = TelemetryHandlers(
             bridge_id="bridge-1",
+            rules=compile_rules([], {}),
             instances=self.instances,
             push_ids=PushIds(lambda _bits: 0),
             publish=lambda record, done: self.published.put_nowait((record, done)),

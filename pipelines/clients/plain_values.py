@@ -1,0 +1,1 @@
+../../udfs/plain_values.py

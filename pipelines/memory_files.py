@@ -1,0 +1,35 @@
+"""Texts for those who take files only, such as OpenSSL its own key and certificate.
+
+The client library has this file by a link, and it needs the standard library only.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_OPEN_FILES = Path("/proc/self/fd")
+
+
+@contextmanager
+def as_file(text: str) -> Iterator[str]:
+    """Give the place of a file that holds a text, for as long as it is needed.
+
+    It is in memory and on no disk where the system can do that (Linux); elsewhere in a
+    folder that nobody else can open.
+    """
+    if sys.platform == "linux" and _OPEN_FILES.is_dir():
+        descriptor = os.memfd_create("kafka-clientele")
+        try:
+            with os.fdopen(descriptor, "wb", closefd=False) as file:
+                file.write(text.encode())
+            yield str(_OPEN_FILES / str(descriptor))
+        finally:
+            os.close(descriptor)
+        return
+    with tempfile.TemporaryDirectory(prefix="kafka-clientele-") as folder:
+        path = Path(folder) / "text"
+        path.write_text(text, encoding="utf-8")
+        yield str(path)

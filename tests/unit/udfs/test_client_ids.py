@@ -1,0 +1,67 @@
+"""Client ids that look like secrets, of one client and of a whole column."""
+
+import pyarrow as pa
+import pytest
+
+from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.settings import load_config_catalogs, load_settings
+from tests.unit.udfs.secrets_in_values import SECRETS
+from udfs.client_id_columns import (
+    add_client_id_hits,
+    find_client_id_rules,
+    hide_client_ids,
+)
+from udfs.client_ids import HIDDEN_CLIENT_ID, find_client_id_rule
+from udfs.config_entries import VIOLATION_TYPE
+from udfs.sensitive_key_rules import SensitiveKeyRule
+from udfs.sensitive_keys import compile_rules
+
+RULES = make_sensitive_key_rules(
+    load_settings("base").sensitive_keys, load_config_catalogs()
+)
+BY_KEY = SensitiveKeyRule(name="key", action="redact", keys=("client.id",))
+LET = SensitiveKeyRule(
+    name="let", action="allow", keys=("client.id",), value_patterns=("^pin=ours$",)
+)
+HIDE = SensitiveKeyRule(name="hide", action="drop", value_patterns=("pin=",))
+
+
+@pytest.mark.parametrize(("rule", "form"), SECRETS)
+def test_what_the_rules_hide_as_a_value_is_hidden_as_a_client_id(rule, form):
+    secret = form.format(n="123456789", b="aB" * 25 + "123456789")
+    assert find_client_id_rule(secret, RULES) == rule
+
+
+@pytest.mark.parametrize("name", ["", "app-1", "orders@host", "é", HIDDEN_CLIENT_ID])
+def test_an_ordinary_client_id_is_written(name):
+    assert find_client_id_rule(name, RULES) is None
+
+
+def test_rules_for_keys_alone_hide_no_client_id_and_rules_for_values_may_allow_one():
+    rules = compile_rules([BY_KEY, LET, HIDE], {})
+    found = [find_client_id_rule(name, rules) for name in ("a", "pin=1", "pin=ours")]
+    assert found == [None, "hide", None]
+
+
+def test_a_column_is_hidden_where_each_one_is():
+    names = pa.array(["app", "pin=1", None, "", "pin=1", "pin=ours"])
+    found = find_client_id_rules(names, compile_rules([LET, HIDE], {}))
+    assert found.to_pylist() == [None, "hide", None, None, "hide", None]
+    shown = hide_client_ids(names, found).to_pylist()
+    assert shown == ["app", "(redacted)", None, "", "(redacted)", "pin=ours"]
+    nothing = pa.array([], pa.string())
+    assert hide_client_ids(nothing, find_client_id_rules(nothing, RULES)) == nothing
+
+
+def test_a_hidden_client_id_is_one_hit_of_its_push():
+    hits = [
+        {"config_key": key, "rule": "r", "action": "redact"}
+        for key in ("a", "client.id")
+    ]
+    found = pa.array([hits[:1], hits, [], []], pa.list_(VIOLATION_TYPE))
+    rules = pa.array(["hide", "hide", "hide", None])
+    named = {"config_key": "client.id", "rule": "hide", "action": "redact"}
+    made = add_client_id_hits(found, rules).to_pylist()
+    assert made == [[hits[0], named], hits, [named], []]
+    no_rules = pa.nulls(4, pa.string())
+    assert add_client_id_hits(found, no_rules) is found

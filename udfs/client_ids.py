@@ -1,0 +1,31 @@
+"""Client ids as they may be written: judged as values, since clients choose them.
+
+A stand-in takes the place of a client id that looks like a secret. It is the same for
+all of them: a hash would confirm a guess.
+"""
+
+from .sensitive_key_rules import ALLOW
+from .sensitive_keys import SensitiveKeyRules
+from .wire_keys import KEYS_SOFTWARE
+
+CLIENT_ID_KEY = "client.id"
+"""The config that a client id comes from."""
+HIDDEN_CLIENT_ID = "(redacted)"
+"""Stands for a client id that may not be written."""
+
+
+def find_client_id_rule(client_id: str, rules: SensitiveKeyRules) -> str | None:
+    """Return the rule that hides a client id, for what it looks like.
+
+    Rules for keys alone are not asked: who hides what clients push as client.id still
+    wants to know who they are.
+
+    Args:
+        client_id: As the header of a request has it.
+        rules: From sensitive_keys.compile_rules.
+    Nulls: None where it may be written.
+    """
+    if not rules.may_hide((client_id,)):
+        return None
+    verdict = rules.judge_value(CLIENT_ID_KEY, client_id, "STRING", KEYS_SOFTWARE)
+    return None if verdict.action == ALLOW else verdict.rule

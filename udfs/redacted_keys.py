@@ -1,0 +1,146 @@
+"""Headers of records that say what a bridge hid before it wrote them, never its values.
+
+`redacted_keys` names keys, by commas, each once; older bridges named the first 20, then
+`and N more`. It is empty where nothing was hidden.
+`redactions` is there where something was: JSON of version 1, keys by action and rule:
+`{"v":1,"redacted":{"password-type":["ssl.key.password"]},"dropped":{"gone":["x",""]}}`.
+A key that may not be shown is the empty text in it, once for each entry.
+Source: README.md, "Topics".
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from .config_key_names import NO_NAME
+
+KEYS_HEADER, REDACTIONS_HEADER = "redacted_keys", "redactions"
+REDACTED, DROPPED = "redacted", "dropped"
+"""What became of an entry: it lost its value, or is gone."""
+_VERSION, _FIRST_VERSION = "v", 1
+_NO_KEY = ""
+_JSON_START, _SEPARATOR = "{", ","
+_MORE = re.compile(r"and ([0-9]{1,9}) more")
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class Violation(NamedTuple):
+    """One sensitive entry of a push."""
+
+    key: str
+    """The key, or NO_NAME for what does not look like one."""
+    rule: str | None
+    """Rule that matched; None where an older bridge did not say."""
+    action: str
+    """REDACTED or DROPPED."""
+
+
+class RedactedKeys(NamedTuple):
+    """What a header says."""
+
+    violations: tuple[Violation, ...]
+    """Keys and rules as they stand there: anybody may have written them."""
+    redacted: frozenset[str]
+    """Keys whose entries lost their values."""
+    more: int
+    """How many keys an older bridge has only counted."""
+
+
+def make_redaction_headers(
+    violations: Collection[Violation],
+) -> list[tuple[str, bytes]]:
+    """Return the headers of a record.
+
+    Args:
+        violations: With rules, and with keys that may be shown.
+    Returns: Both, or KEYS_HEADER alone, empty, for no violations.
+    """
+    names = dict.fromkeys(violation.key for violation in violations)
+    headers = [(KEYS_HEADER, _SEPARATOR.join(names).encode())]
+    if violations:
+        headers.append((REDACTIONS_HEADER, write_redactions(violations)))
+    return headers
+
+
+def write_redactions(violations: Iterable[Violation]) -> bytes:
+    """Return the header `redactions`; empty for no violations.
+
+    Args:
+        violations: With rules, and with keys that may be shown.
+    Shape: A key stands once for each action and rule, NO_NAME each time. So what keys
+        take is less than the entries in their request did.
+    """
+    named: dict[str, dict[str | None, list[str]]] = {}
+    known = set()
+    for violation in violations:
+        key, rule, action = violation
+        if key == NO_NAME:
+            key = _NO_KEY
+        elif violation in known:
+            continue
+        else:
+            known.add(violation)
+        named.setdefault(action, {}).setdefault(rule, []).append(key)
+    return _encode({_VERSION: _FIRST_VERSION, **named}).encode() if named else b""
+
+
+@lru_cache(maxsize=256)
+def read_redactions(header: str) -> RedactedKeys | None:
+    """Read either header.
+
+    Args:
+        header: `redactions`, or `redacted_keys` where a record has no such.
+    Nulls: None for JSON that is not of this version.
+    """
+    if not header.startswith(_JSON_START):
+        return _read_names(header)
+    try:
+        said = json.loads(header)
+        violations = tuple(
+            Violation(_text(key) or NO_NAME, _text(rule) or NO_NAME, action)
+            for action in (REDACTED, DROPPED)
+            for rule, keys in said.pop(action, {}).items()
+            for key in _list(keys)
+        )
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        return None
+    if said != {_VERSION: _FIRST_VERSION}:
+        return None
+    redacted = (one.key for one in violations if one.action == REDACTED)
+    return RedactedKeys(violations, frozenset(redacted), 0)
+
+
+def _list(said: object) -> list[object]:
+    """Return what is a list.
+
+    Raises: TypeError.
+    """
+    if not isinstance(said, list):
+        raise TypeError("no list")
+    return said
+
+
+def _text(said: object) -> str:
+    """Return a text that Arrow takes: one without half of a surrogate pair.
+
+    Raises: TypeError, ValueError.
+    """
+    if not isinstance(said, str):
+        raise TypeError("no text")
+    said.encode()
+    return said
+
+
+def _read_names(header: str) -> RedactedKeys:
+    *names, last = header.split(_SEPARATOR)
+    more = _MORE.fullmatch(last)
+    if more is None:
+        names.append(last)
+    keys = [name for name in names if name]
+    return RedactedKeys(
+        tuple(Violation(key, None, REDACTED) for key in keys),
+        frozenset(keys),
+        0 if more is None else int(more.group(1)),
+    )
