@@ -202,7 +202,7 @@ class _Purge:
         return configs.transform(self._judge).transform(steps.filter_found)
 
     def _find_in_history(self) -> DataFrame:
-        columns = ("logical_client", "client_software_name")
+        columns = ("client_instance_id", "client_software_name")
         software = (
             self._read(CLIENT_CONFIG_PUSHES)
             .select(*columns)

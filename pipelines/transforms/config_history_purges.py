@@ -25,19 +25,15 @@ def with_history_entries(
 
     Args:
         history: The table.
-        software: client_software_name, as other tables have it by client_instance_id;
-            or by logical_client, where nothing says which instance it was.
+        software: client_instance_id and client_software_name, from other tables.
         every_software: What a row may be that no other table knows.
     Shape: A row for each software of the client instances that held the value. Others
         of the same logical client do not count: it may have had another library before,
         whose rules would hide what no rule of this one hides.
     """
     key = list(CLIENT_CONFIG_HISTORY.merge_key)
-    if _INSTANCE in software.columns:
-        holders = history.select(*key, F.explode(f"{_INSTANCE}s").alias(_INSTANCE))
-        known = holders.join(software, _INSTANCE)
-    else:
-        known = history.select(*key).join(software, "logical_client")
+    holders = history.select(*key, F.explode(f"{_INSTANCE}s").alias(_INSTANCE))
+    known = holders.join(software, _INSTANCE)
     names = known.groupBy(*key).agg(F.collect_set(_SOFTWARE).alias("own"))
     anything = F.array(*[F.lit(name) for name in every_software])
     entry = ENTRY.format(

@@ -10,7 +10,7 @@ HISTORY = (
 EVERY = ["java", "python"]
 
 
-def judge(spark, software, column):
+def judge(spark, software):
     """Return {value_id: software by which its row is judged}."""
     rows = [
         ("app", "a", value_id, 0, "x", "INT", False, instances)
@@ -22,7 +22,7 @@ def judge(spark, software, column):
         )
     ]
     history = spark.createDataFrame(rows, HISTORY)
-    names = f"{column} STRING, client_software_name STRING"
+    names = "client_instance_id STRING, client_software_name STRING"
     known = spark.createDataFrame(software, names)
     found = {}
     for row in with_history_entries(history, known, EVERY).collect():
@@ -33,14 +33,9 @@ def judge(spark, software, column):
 def test_a_row_is_judged_as_the_software_of_those_who_held_the_value(spark):
     """The client has moved from one library to the other."""
     software = [("i1", "python"), ("i2", "java")]
-    assert judge(spark, software, "client_instance_id") == {
+    assert judge(spark, software) == {
         "before": {"python"},
         "after": {"java"},
         "both": {"java", "python"},
         "forgotten": set(EVERY),
     }
-
-
-def test_without_the_instances_it_is_judged_as_all_of_its_client(spark):
-    found = judge(spark, [("app", "java"), ("app", "go")], "logical_client")
-    assert list(found.values()) == [{"java", "go"}] * 4
