@@ -1,6 +1,6 @@
 """Forms of secrets in values, and the rule of conf/ that finds each; all are made up.
 
-In a form `{n}` is a number of nine digits, so that each secret is unique, `{b}` a text of
+In a form `{n}` is a number of twelve digits, so that each secret is unique, `{b}` a text of
 59 letters and digits that ends in it. No other digit stands beside it.
 """
 
@@ -73,10 +73,10 @@ SECRETS = [
     ("url-value", "https\uff1a//user:{n}@host"),
     ("url-value", "//user:{n}@host:5432/db"),
     ("url-value", "user:{n}@tcp(localhost:3306)/db"),
-    ("cloud-key-value", "AKIA" + "QWERTYU{n}"),
-    ("cloud-key-value", "id ASIA" + "QWERTYU{n}, more"),
-    ("cloud-key-value", "key_AKIA" + "QWERTYU{n}"),
-    ("cloud-key-value", "AKIA" + "QWERTYU{n}_x"),
+    ("cloud-key-value", "AKIA" + "QWER{n}"),
+    ("cloud-key-value", "id ASIA" + "QWER{n}, more"),
+    ("cloud-key-value", "key_AKIA" + "QWER{n}"),
+    ("cloud-key-value", "AKIA" + "QWER{n}_x"),
     ("cloud-key-value", "FwoGZXIvYXdz" + "E{b}"),
     ("cloud-key-value", "GOOG1" + "EQWERTYUIOPAS{n}"),
     ("cloud-key-value", "LTAI" + "{b}"),
@@ -92,9 +92,9 @@ SECRETS = [
     ("cloud-key-value", "SharedAccessSignature " + "sr=x&se={n}"),
     ("azure-key-value", "aabcdefghijklmnopqrstuvwxyz{b}=="),
     ("cloud-key-value", "abc8Q~{b}"),
-    ("aws-secret-value", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYE{n}"),
-    ("aws-secret-value", "/wJalrXUtnFEMI/K7MDENG/bPxRfiCY{n}"),
-    ("aws-secret-value", '"wJalrXUtnFEMI/K7MDENG/bPxRfiCYE{n}",'),
+    ("aws-secret-value", "wJalrXUtnFEMI/K7MDENG/bPxRfi{n}"),
+    ("aws-secret-value", "/wJalrXUtnFEMI/K7MDENG/bPxRf{n}"),
+    ("aws-secret-value", '"wJalrXUtnFEMI/K7MDENG/bPxRfi{n}",'),
     ("named-secret-value", "password={n}"),
     ("named-secret-value", "user=a;Password = 'p{n}'"),
     ("named-secret-value", "jdbc:postgresql://host/db?user=a&password={n}"),
@@ -157,10 +157,10 @@ SECRETS = [
 ]
 
 
-FIRST_NUMBER = 900_000_000
+FIRST_NUMBER = 900_000_000_000
 
 
 def write_secret(form: str, number: int) -> str:
     """Return a secret of this form that holds FIRST_NUMBER + number."""
     digits = FIRST_NUMBER + number
-    return form.format(n=digits, b=f"{'Kx7' * 16}Kx{digits}")
+    return form.format(n=digits, b=f"{'Kx7' * 15}Kx{digits}")
