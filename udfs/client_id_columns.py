@@ -4,7 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .client_ids import CLIENT_ID_KEY, HIDDEN_CLIENT_ID, find_client_id_rule
+from .client_ids import (
+    CLIENT_ID_KEY,
+    HIDDEN_CLIENT_ID,
+    MAX_CHARACTERS,
+    find_client_id_rule,
+)
 from .sensitive_key_columns import find_suspects
 from .sensitive_key_rules import REDACT
 from .sensitive_keys import SensitiveKeyRules
@@ -23,11 +28,13 @@ def find_client_id_rules(
     Nulls: Null where it may be written, and for a null.
     """
     coded = code_texts(client_ids)
-    suspects = np.flatnonzero(find_suspects(coded.texts, rules))
+    is_long = pc.greater(pc.utf8_length(coded.texts), MAX_CHARACTERS).to_numpy(False)
+    judged = np.flatnonzero(find_suspects(coded.texts, rules) | is_long)
     found: list[str | None] = [None] * len(coded.texts)
-    for place in suspects.tolist():
+    for place in judged.tolist():
         found[place] = find_client_id_rule(coded.texts[place].as_py(), rules)
-    return pa.array(found, pa.string()).take(pa.array(coded.codes))
+    verdicts = pa.array(found, pa.string()).take(pa.array(coded.codes))
+    return pc.if_else(client_ids.is_valid(), verdicts, pa.scalar(None, pa.string()))
 
 
 def hide_client_ids(

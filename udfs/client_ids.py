@@ -12,6 +12,11 @@ CLIENT_ID_KEY = "client.id"
 """The config that a client id comes from."""
 HIDDEN_CLIENT_ID = "(redacted)"
 """Stands for a client id that may not be written."""
+MAX_CHARACTERS = 1_024
+"""Of a client id beyond ASCII that is judged: to look through disguises takes a
+microsecond a character, and nobody's other connections shall wait for it."""
+TOO_LONG = "too-long-client-id"
+"""In the place of a rule's name: a client id that is hidden without being judged."""
 
 
 def find_client_id_rule(client_id: str, rules: SensitiveKeyRules) -> str | None:
@@ -23,9 +28,19 @@ def find_client_id_rule(client_id: str, rules: SensitiveKeyRules) -> str | None:
     Args:
         client_id: As the header of a request has it.
         rules: From sensitive_keys.compile_rules.
-    Nulls: None where it may be written.
+    Returns: The name of a rule, or TOO_LONG.
+    Nulls: None where it may be written, and for the stand-in.
     """
+    if client_id == HIDDEN_CLIENT_ID:
+        return None
+    if _is_too_long(client_id):
+        return TOO_LONG
     if not rules.may_hide((client_id,)):
         return None
     verdict = rules.judge_value(CLIENT_ID_KEY, client_id, "STRING", KEYS_SOFTWARE)
     return None if verdict.action == ALLOW else verdict.rule
+
+
+def _is_too_long(client_id: str) -> bool:
+    """Return whether a client id is hidden unseen."""
+    return len(client_id) > MAX_CHARACTERS and not client_id.isascii()

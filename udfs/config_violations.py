@@ -91,7 +91,10 @@ def _read_headers(
     read = [read_redactions(one) or _NOTHING for one in coded.texts.to_pylist()]
     # Anybody may have written a header, its rules as well.
     texts = {text for one in read for entry in one.violations for text in entry[:2]}
-    shown = {text: text and rules.show_key(text) for text in texts}
+    shown = {
+        text: text if not text or text in rules.names else rules.show_key(text)
+        for text in texts
+    }
     named = [
         [(shown[key], shown[rule], action) for key, rule, action in one.violations]
         + ([(f"(and {one.more} more)", None, REDACTED)] if one.more else [])

@@ -49,6 +49,8 @@ class SensitiveKeyRules:
         self, rules: Iterable[SensitiveKeyRule], catalogs: Mapping[str, Catalog]
     ) -> None:
         self._made_from = (tuple(rules), catalogs)
+        self.names = frozenset(rule.name for rule in self._made_from[0])
+        """Of the rules."""
         compiled = [compile_rule(rule) for rule in self._made_from[0]]
         self._key_rules = tuple(one for one in compiled if one.value_pattern is None)
         self._value_rules = tuple(

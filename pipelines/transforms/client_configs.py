@@ -27,8 +27,12 @@ _ENTRY = (
 
 
 def filter_newest(pushes: DataFrame) -> DataFrame:
-    """Keep the newest push of each client instance; add pushes, their number."""
-    order = F.struct(*NEWEST)
+    """Keep the newest push of each client instance; add pushes, their number.
+
+    Of a record that Kafka holds twice the first one counts.
+    """
+    first = (-F.col("partition"), -F.col("offset"))
+    order = F.struct(*NEWEST, *first)
     newest = F.max_by(F.struct(*PUSH_COLUMNS), order).alias("push")
     count = F.count("*").alias("pushes")
     return pushes.groupBy(KEY).agg(newest, count).select("push.*", "pushes")

@@ -1,17 +1,24 @@
 """Client ids that look like secrets, of one client and of a whole column."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
-from tests.unit.udfs.secrets_in_values import SECRETS
+from tests.unit.udfs.secrets_in_values import SECRETS, write_secret
 from udfs.client_id_columns import (
     add_client_id_hits,
     find_client_id_rules,
     hide_client_ids,
 )
-from udfs.client_ids import HIDDEN_CLIENT_ID, find_client_id_rule
+from udfs.client_ids import (
+    HIDDEN_CLIENT_ID,
+    MAX_CHARACTERS,
+    TOO_LONG,
+    find_client_id_rule,
+)
 from udfs.config_entries import VIOLATION_TYPE
 from udfs.sensitive_key_rules import SensitiveKeyRule
 from udfs.sensitive_keys import compile_rules
@@ -28,8 +35,7 @@ HIDE = SensitiveKeyRule(name="hide", action="drop", value_patterns=("pin=",))
 
 @pytest.mark.parametrize(("rule", "form"), SECRETS)
 def test_what_the_rules_hide_as_a_value_is_hidden_as_a_client_id(rule, form):
-    secret = form.format(n="123456789", b="aB" * 25 + "123456789")
-    assert find_client_id_rule(secret, RULES) == rule
+    assert find_client_id_rule(write_secret(form, 7), RULES) == rule
 
 
 @pytest.mark.parametrize("name", ["", "app-1", "orders@host", "é", HIDDEN_CLIENT_ID])
@@ -41,6 +47,21 @@ def test_rules_for_keys_alone_hide_no_client_id_and_rules_for_values_may_allow_o
     rules = compile_rules([BY_KEY, LET, HIDE], {})
     found = [find_client_id_rule(name, rules) for name in ("a", "pin=1", "pin=ours")]
     assert found == [None, "hide", None]
+
+
+def test_neither_the_stand_in_nor_a_null_is_hidden_by_a_rule_for_everything():
+    rules = compile_rules([replace(HIDE, value_patterns=(".*",))], {})
+    names = pa.array(["a", HIDDEN_CLIENT_ID, None])
+    assert find_client_id_rules(names, rules).to_pylist() == ["hide", None, None]
+    assert find_client_id_rule(HIDDEN_CLIENT_ID, rules) is None
+
+
+def test_a_long_client_id_in_disguise_is_hidden_without_being_judged():
+    long, bounded = "\ufdfa" * (MAX_CHARACTERS + 1), "\ufdfa" * MAX_CHARACTERS
+    names = pa.array([long, bounded, "a" * 30_000])
+    found = [TOO_LONG, None, None]
+    assert find_client_id_rules(names, RULES).to_pylist() == found
+    assert [find_client_id_rule(one.as_py(), RULES) for one in names] == found
 
 
 def test_a_column_is_hidden_where_each_one_is():

@@ -11,8 +11,9 @@ from udfs.config_defaults import KnownDefaults
 from udfs.config_entries import CONTEXT_COLUMNS, VIOLATION_TYPE, decode_configs
 from udfs.config_key_names import NO_NAME
 from udfs.config_violations import list_violations
-from udfs.redacted_keys import write_redactions
-from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
+from udfs.redacted_keys import Violation, write_redactions
+from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES, SensitiveKeyRule
+from udfs.sensitive_keys import compile_rules
 
 JAVA = "apache-kafka-java"
 SETTINGS, CATALOGS = load_settings("base"), load_config_catalogs()
@@ -43,10 +44,10 @@ def through_bridge_and_job(*entries):
     return rows, {one["config_key"]: one["status"] for one in configs}
 
 
-def listed(header, *found):
+def listed(header, *found, rules=RULES):
     """Return key, rule, action and finder of the rows of one push."""
     hits = pa.array([found], pa.list_(VIOLATION_TYPE))
-    rows = list_violations(hits, pa.array([header], pa.string()), RULES).to_pylist()
+    rows = list_violations(hits, pa.array([header], pa.string()), rules).to_pylist()
     assert [row["entry_index"] for row in rows] == list(range(len(rows)))
     return [tuple(row.values())[2:] for row in rows]
 
@@ -117,6 +118,17 @@ def test_an_older_bridge_names_keys_and_counts_the_others():
         ("b", "r", "redacted", "bridge"),
         ("(and 7 more)", None, "redacted", "bridge"),
     ]
+
+
+def test_rules_in_force_are_told_by_any_name():
+    rules = compile_rules(
+        [SensitiveKeyRule(name="Acme's räcks", action="redact", keys=("acks",))], {}
+    )
+    header = write_redactions([Violation("acks", "Acme's räcks", "redacted")]).decode()
+    assert listed(header, rules=rules) == [
+        ("acks", "Acme's räcks", "redacted", "bridge")
+    ]
+    assert listed(header) == [("acks", NO_NAME, "redacted", "bridge")]
 
 
 def test_what_a_header_says_is_shown_only_where_it_looks_like_a_name():
