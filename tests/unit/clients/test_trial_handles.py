@@ -8,7 +8,7 @@ import pytest
 from pipelines import clients
 from pipelines.clients import admin, aio
 from pipelines.clients.key_lists import CLIENT_TYPES, CONSUMER, PRODUCER
-from pipelines.clients.trial_handles import is_taken
+from pipelines.clients.trial_handles import DESERIALIZERS, SERIALIZERS, is_taken
 from tests.unit.clients.scripted_node import PUSH_CONFIG, ScriptedNode
 
 GROUP = {"group.id": "g"}
@@ -19,6 +19,11 @@ REFUSED = {
     "a callback that is none": (clients.Producer, {"error_cb": 7}),
     "no group": (clients.Consumer, {}),
     "no group to share": (clients.ShareConsumer, {}),
+    "serializers that nobody takes": (clients.Producer, {"key.serializer": str}),
+    "a builder that nobody takes": (
+        clients.DeserializingShareConsumer, GROUP | {"key.deserializer.builder": str}),
+    "a consumer's callback": (clients.Producer, {"on_commit": print}),
+    "a producer's callback": (clients.Consumer, GROUP | {"on_delivery": print}),
     "of a serializing producer": (clients.SerializingProducer, {"linger.ms": "x"}),
     "of a deserializing consumer": (clients.DeserializingConsumer, {}),
     "of an admin client": (admin.AdminClient, {"retries": -1}),
@@ -48,23 +53,19 @@ def test_a_trial_calls_nobody_and_says_nothing(capfd):
     def call(*words):
         called.append(words)
 
-    callbacks = dict.fromkeys(
-        ("error_cb", "stats_cb", "throttle_cb", "oauth_cb", "on_delivery"), call
-    )
+    callbacks = dict.fromkeys(("error_cb", "stats_cb", "throttle_cb", "oauth_cb"), call)
     conf = callbacks | {
         "bootstrap.servers": "127.0.0.1:1",
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "OAUTHBEARER",
         "statistics.interval.ms": 1,
         "debug": "all",
-        "transactional.id": "t",
-        "plugin.library.paths": "none-such",
         "ssl.ca.location": "/none",
-        "key.serializer": call,
-        "value.serializer": call,
     }
-    assert is_taken(PRODUCER, conf)
-    assert is_taken(CONSUMER, GROUP | {"on_commit": call, "value.deserializer": call})
+    produced = {"on_delivery": call, "transactional.id": "t", "key.serializer": call}
+    assert is_taken(PRODUCER, conf | produced, SERIALIZERS)
+    consumed = GROUP | {"on_commit": call, "value.deserializer": call}
+    assert is_taken(CONSUMER, conf | consumed, DESERIALIZERS)
     assert called == []
     assert capfd.readouterr() == ("", "")
 
@@ -79,16 +80,70 @@ def test_what_each_client_needs_is_taken(client_type):
     assert not is_taken(client_type, needed | {"default.topic.config": {"acks": "x"}})
 
 
-def test_a_serializing_producer_with_serializers_pushes():
-    def serialize(value, _context):
-        return value
+def serialize(value, _context):
+    return value
 
-    quiet = {
-        "error_cb": lambda _error: None,
-        "log_level": 0,
-        "enable.metrics.push": False,
-    }
+
+class Builder:
+    """Builds a function, and takes a property of its own out of the configuration."""
+
+    def build(self, conf, _is_key):
+        conf.pop("only.the.builder.knows", None)
+        return serialize, conf
+
+
+class AsyncBuilder(Builder):
+    """The same, for a client that awaits it."""
+
+    async def build(self, conf, is_key):
+        return super().build(conf, is_key)
+
+
+QUIET = {
+    "error_cb": lambda _error: None,
+    "log_level": 0,
+    "enable.metrics.push": False,
+}
+OWN = {"only.the.builder.knows": 1}
+SERDES = {
+    "a serializer": (clients.SerializingProducer, {"value.serializer": serialize}),
+    "a builder": (
+        clients.SerializingProducer, OWN | {"value.serializer.builder": Builder()}),
+    "a builder of keys": (
+        clients.SerializingProducer, OWN | {"key.serializer.builder": Builder()}),
+    "no builder": (clients.SerializingProducer, {"key.serializer.builder": None}),
+    "a builder of deserializers": (
+        clients.DeserializingConsumer,
+        GROUP | OWN | {"key.deserializer.builder": Builder()}),
+    "a deserializer of a share consumer": (
+        clients.DeserializingShareConsumer, GROUP | {"key.deserializer": serialize}),
+    "a builder with asyncio": (
+        aio.AsyncSerializingProducer, OWN | {"key.serializer.builder": AsyncBuilder()}),
+    "a builder of deserializers with asyncio": (
+        aio.AsyncDeserializingConsumer,
+        GROUP | OWN | {"value.deserializer.builder": AsyncBuilder()}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "conf"), SERDES.values(), ids=SERDES)
+def test_a_client_with_what_its_class_takes_out_itself_pushes(kind, conf):
+    async def make(whole):
+        made = kind(whole)
+        made = await made if asyncio.iscoroutine(made) else made
+        closed = made.close()
+        if asyncio.iscoroutine(closed):
+            await closed
+
     with ScriptedNode() as node:
-        conf = {"bootstrap.servers": node.server, "value.serializer": serialize}
-        clients.SerializingProducer(conf | quiet)
+        asyncio.run(make({"bootstrap.servers": node.server} | conf | QUIET))
+        assert PUSH_CONFIG in node.seen
+
+
+def test_properties_of_plugins_do_not_stop_a_push(log):
+    """The plugin alone knows them; here there is none, and the handle says so."""
+    conf = {"plugin.library.paths": "none-such", "only.the.plugin.knows": 1}
+    with ScriptedNode() as node:
+        whole = conf | {"bootstrap.servers": node.server, "logger": log.logger}
+        with pytest.raises(confluent_kafka.KafkaException, match="none-such"):
+            clients.Producer(whole)
         assert PUSH_CONFIG in node.seen
