@@ -181,8 +181,11 @@ def _as_file(find: FindValue, name: str) -> Iterator[str]:
         yield find(f"{name}.location")
         return
     # OpenSSL takes our own key from files only.
-    with as_file(pem) as place:
-        yield place
+    try:
+        with as_file(pem) as place:
+            yield place
+    except OSError as error:
+        raise UnusableConfig(f"{name}.pem has no place ({error.strerror})") from None
 
 
 def _use(name: str, load: Callable[[], object]) -> None:
