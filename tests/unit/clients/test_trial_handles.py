@@ -9,7 +9,12 @@ from pipelines import clients
 from pipelines.clients import admin, aio
 from pipelines.clients.key_lists import CLIENT_TYPES, CONSUMER, PRODUCER
 from pipelines.clients.trial_handles import DESERIALIZERS, SERIALIZERS, is_taken
-from tests.unit.clients.scripted_node import PUSH_CONFIG, ScriptedNode
+from tests.unit.clients.scripted_node import (
+    HANG_UP,
+    PUSH_CONFIG,
+    ScriptedNode,
+    versions,
+)
 
 GROUP = {"group.id": "g"}
 REFUSED = {
@@ -44,6 +49,32 @@ def test_what_is_refused_is_not_pushed(kind, conf, log):
         assert node.connections == 0
     (warning,) = log.warnings
     assert warning.endswith("confluent_kafka does not take the configuration")
+
+
+def give_token(_config):
+    raise AssertionError("a token is asked for")
+
+
+LOGINS = {
+    "PLAIN without a name": {"sasl.mechanism": "PLAIN", "sasl.password": "p"},
+    "PLAIN without a password": {"sasl.mechanism": "PLAIN", "sasl.username": "u"},
+    "SCRAM with an empty name": {
+        "sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "", "sasl.password": "p"},
+    "tokens of two kinds": {
+        "sasl.mechanism": "OAUTHBEARER", "oauth_cb": give_token,
+        "enable.sasl.oauthbearer.unsecure.jwt": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("conf", LOGINS.values(), ids=LOGINS)
+def test_a_login_that_librdkafka_refuses_is_not_tried(conf, log):
+    with ScriptedNode() as node:
+        whole = {"bootstrap.servers": node.server, "logger": log.logger}
+        with pytest.raises(confluent_kafka.KafkaException):
+            clients.Producer(whole | conf | {"security.protocol": "sasl_plaintext"})
+        assert node.connections == 0
+    (warning,) = log.warnings
+    assert warning.startswith("configuration push: not done, since ")
 
 
 def test_a_trial_calls_nobody_and_says_nothing(capfd):
@@ -99,11 +130,11 @@ class AsyncBuilder(Builder):
         return super().build(conf, is_key)
 
 
-QUIET = {
-    "error_cb": lambda _error: None,
-    "log_level": 0,
-    "enable.metrics.push": False,
-}
+async def drop(_error):
+    """What an asyncio client calls, it awaits."""
+
+
+QUIET = {"log_level": 0, "enable.metrics.push": False}
 OWN = {"only.the.builder.knows": 1}
 SERDES = {
     "a serializer": (clients.SerializingProducer, {"value.serializer": serialize}),
@@ -127,6 +158,9 @@ SERDES = {
 
 @pytest.mark.parametrize(("kind", "conf"), SERDES.values(), ids=SERDES)
 def test_a_client_with_what_its_class_takes_out_itself_pushes(kind, conf):
+    is_awaited = asyncio.iscoroutinefunction(kind.__init__)
+    told = {"error_cb": drop if is_awaited else lambda _error: None}
+
     async def make(whole):
         made = kind(whole)
         made = await made if asyncio.iscoroutine(made) else made
@@ -134,8 +168,10 @@ def test_a_client_with_what_its_class_takes_out_itself_pushes(kind, conf):
         if asyncio.iscoroutine(closed):
             await closed
 
-    with ScriptedNode() as node:
-        asyncio.run(make({"bootstrap.servers": node.server} | conf | QUIET))
+    # The node does not speak with the handle itself, whose Metadata is another one.
+    answers = [versions(), versions(), HANG_UP]
+    with ScriptedNode(versions=answers) as node:
+        asyncio.run(make({"bootstrap.servers": node.server} | conf | QUIET | told))
         assert PUSH_CONFIG in node.seen
 
 
