@@ -4,7 +4,6 @@ The client library has this file by a link, and it needs the standard library on
 """
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +18,11 @@ def as_file(text: str) -> Iterator[str]:
 
     It is in memory and on no disk where the system can do that (Linux); elsewhere in a
     folder that nobody else can open.
+
+    Raises: OSError where there is no place for such a folder either.
     """
-    if sys.platform == "linux" and _OPEN_FILES.is_dir():
-        descriptor = os.memfd_create("kafka-clientele")
+    descriptor = _open_memory()
+    if descriptor is not None:
         try:
             with os.fdopen(descriptor, "wb", closefd=False) as file:
                 file.write(text.encode())
@@ -33,3 +34,15 @@ def as_file(text: str) -> Iterator[str]:
         path = Path(folder) / "text"
         path.write_text(text, encoding="utf-8")
         yield str(path)
+
+
+def _open_memory() -> int | None:
+    """Return the descriptor of a new file in memory; None where there is no such."""
+    # Python built for an old libc does not have it, and a sandbox may deny the call.
+    create = getattr(os, "memfd_create", None)
+    if create is None or not _OPEN_FILES.is_dir():
+        return None
+    try:
+        return int(create("kafka-clientele"))
+    except OSError:
+        return None

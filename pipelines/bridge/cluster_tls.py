@@ -124,8 +124,8 @@ def _identify(
     context: ssl.SSLContext, connection: Mapping[str, str], key_name: KeyName
 ) -> None:
     with (
-        _as_file(connection, "ssl.certificate") as chain,
-        _as_file(connection, "ssl.key") as key,
+        _as_file(connection, "ssl.certificate", key_name) as chain,
+        _as_file(connection, "ssl.key", key_name) as key,
     ):
         if not chain and not key:
             return
@@ -142,15 +142,20 @@ def _identify(
 
 
 @contextmanager
-def _as_file(connection: Mapping[str, str], name: str) -> Iterator[str]:
+def _as_file(
+    connection: Mapping[str, str], name: str, key_name: KeyName
+) -> Iterator[str]:
     """Give the place of a file, made for a moment where only its text is known."""
     pem = connection.get(f"{name}.pem")
     if not pem:
         yield connection.get(f"{name}.location", "")
         return
     # OpenSSL takes our own key from files only.
-    with as_file(pem) as place:
-        yield place
+    try:
+        with as_file(pem) as place:
+            yield place
+    except OSError as error:
+        raise _unusable(key_name(f"{name}.pem"), None, error) from None
 
 
 def _unusable(name: str, place: str | None, error: Exception) -> InvalidSetting:

@@ -7,6 +7,9 @@ of confluent_kafka is here by the same name. Installed alone it is called
 
 from confluent_kafka import *  # noqa: F403 - one import line is all that changes
 from confluent_kafka import ThrottleEvent as ThrottleEvent
+
+# A star brings what that of confluent_kafka brings, and none of the modules here.
+from confluent_kafka import __all__ as __all__
 from confluent_kafka import __version__ as __version__
 
 from . import deserializing_consumer as deserializing_consumer

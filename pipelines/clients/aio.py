@@ -13,7 +13,8 @@ from confluent_kafka import aio
 
 from .key_lists import CONSUMER, PRODUCER
 from .pushing import PushesConfig
-from .starting import Prepared, prepare
+from .starting import Prepared, prepare, prepare_with_serdes
+from .trial_handles import DESERIALIZERS, SERIALIZERS
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -70,7 +71,9 @@ class AsyncSerializingProducer(PushesConfig, aio.AsyncSerializingProducer[K, V])
     """An asyncio serializing producer; `await` it, as upstream."""
 
     async def __init__(self, conf: dict[str, Any], *args: Any, **kwargs: Any) -> None:  # type: ignore[misc] # noqa: ANN401 - as upstream
-        prepared = await asyncio.to_thread(prepare, PRODUCER, conf)
+        prepared = await asyncio.to_thread(
+            prepare_with_serdes, PRODUCER, conf, SERIALIZERS
+        )
         self._client_instance_id = prepared.client_instance_id
         await super().__init__(prepared.conf, *args, **kwargs)
 
@@ -79,7 +82,9 @@ class AsyncDeserializingConsumer(PushesConfig, aio.AsyncDeserializingConsumer[K,
     """An asyncio deserializing consumer; `await` it, as upstream."""
 
     async def __init__(self, conf: dict[str, Any], *args: Any, **kwargs: Any) -> None:  # type: ignore[misc] # noqa: ANN401 - as upstream
-        prepared = await asyncio.to_thread(prepare, CONSUMER, conf)
+        prepared = await asyncio.to_thread(
+            prepare_with_serdes, CONSUMER, conf, DESERIALIZERS
+        )
         self._client_instance_id = prepared.client_instance_id
         await super().__init__(prepared.conf, *args, **kwargs)
 

@@ -6,7 +6,8 @@ import confluent_kafka
 
 from .key_lists import CONSUMER, SHARE_CONSUMER
 from .pushing import PushesConfig
-from .starting import prepare
+from .starting import prepare, prepare_with_serdes
+from .trial_handles import DESERIALIZERS, PLAIN_DESERIALIZERS
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -25,7 +26,7 @@ class DeserializingConsumer(PushesConfig, confluent_kafka.DeserializingConsumer[
     """A deserializing consumer that pushes its configuration before it is made."""
 
     def __init__(self, conf: dict[str, Any]) -> None:
-        prepared = prepare(CONSUMER, conf)
+        prepared = prepare_with_serdes(CONSUMER, conf, DESERIALIZERS)
         self._client_instance_id = prepared.client_instance_id
         super().__init__(prepared.conf)
 
@@ -45,6 +46,6 @@ class DeserializingShareConsumer(
     """A deserializing share consumer that pushes its configuration first."""
 
     def __init__(self, conf: dict[str, Any]) -> None:
-        prepared = prepare(SHARE_CONSUMER, conf)
+        prepared = prepare_with_serdes(SHARE_CONSUMER, conf, PLAIN_DESERIALIZERS)
         self._client_instance_id = prepared.client_instance_id
         super().__init__(prepared.conf)

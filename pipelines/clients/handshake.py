@@ -68,15 +68,21 @@ class Handshake:
                 attempt += 1
         except LoginRefused as error:
             self.fault = f"authentication failed: {str(error)[:_MAX_MESSAGE_LENGTH]}"
-        except (Refused, SearchEnded) as error:
+        except Refused as error:
             self.fault = str(error)
+        except SearchEnded as error:
+            self.fault = self._sum_up(str(error))
         except DeadlinePassed:
             took = f"not done in {self.plan.timeout_ms} ms"
             last = self.fault or fault
-            self.fault = f"{took}; last: {last}" if last else took
+            self.fault = self._sum_up(took, f"last: {last}" if last else "")
         except Exception as error:  # noqa: BLE001 - the top of a thread
-            # A host name that cannot be one, a client id longer than a request has.
+            # Such as a client id longer than a request has.
             self.fault = type(error).__name__
+
+    def _sum_up(self, *texts: str) -> str:
+        """Return texts as one, with what a server has refused."""
+        return "; ".join(filter(None, (*texts, self._search.describe_refusal())))
 
     def _try_once(self, deadline: Deadline) -> None:
         found = self._search.find_server(deadline)

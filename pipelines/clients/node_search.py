@@ -1,9 +1,10 @@
 """The search for a node that serves PushConfig: first any, then a random one.
 
 Strategy: the bootstrap servers are asked in random order until one serves it; one that
-does not has cost one round trip, before any login, and is not asked again. What is
-wrong with one server does not end the search. Then the cluster's nodes, of which a few
-are tried; the server that is known to serve it always stays.
+does not has cost one round trip, before any login, and is not asked again; nor is one
+that has refused. What is wrong with one server does not end the search. Then the
+cluster's nodes, of which a few are tried; the server that is known to serve it always
+stays.
 Source: KIP-1324, "Handshake".
 """
 
@@ -23,6 +24,10 @@ FAULTS = (OSError, MalformedAnswer)
 _MAX_NODES_TRIED = 3
 """Each has its share of the time, in which TLS and a login must fit."""
 _MAX_SEARCHES_BESIDE_ANSWERS = 2
+_SHORT_SHARE_S = 1.0
+"""For one of several servers to answer, until all have been asked once, and beside one
+that has answered without PushConfig."""
+_MAX_REFUSAL_LENGTH = 500
 
 
 class SearchEnded(Exception):
@@ -37,7 +42,10 @@ class NodeSearch:
     pick: random.Random = field(repr=False)
     _without: set[Address] = field(default_factory=set)
     """Servers that have said that they do not serve PushConfig."""
+    _refused: dict[Address, Refused] = field(default_factory=dict)
+    """What servers and nodes have refused; it is not repeated."""
     _has_found: bool = False
+    _searches: int = 0
     _incomplete: int = 0
     """Searches in which some server said that it does not, and another one nothing."""
 
@@ -47,30 +55,37 @@ class NodeSearch:
         Raises: one of FAULTS where another search may find one; Refused where it will
             not; SearchEnded where it is not worth the application's time.
         """
-        servers = [one for one in self.plan.access.servers if one not in self._without]
+        settled = self._without | self._refused.keys()
+        servers = [one for one in self.plan.access.servers if one not in settled]
         self.pick.shuffle(servers)
-        fault: Exception | None = None
-        refusal: Refused | None = None
+        faults: list[Exception] = []
         for place, server in enumerate(servers):
-            within = Deadline(deadline.remaining_s() / (len(servers) - place))
+            within = self._take_share(deadline, len(servers) - place)
             try:
                 connection = self._open_serving(server, deadline, within)
             except DeadlinePassed:
                 raise
             except FAULTS as error:
-                fault = error
+                faults.append(error)
             except Refused as error:
-                refusal = error
+                self._refused[server] = error
             else:
                 if connection is not None:
                     self._has_found = True
                     return connection
                 self._without.add(server)
-        if fault is not None:
-            raise self._judge(fault)
-        if refusal is not None:
+        self._searches += 1
+        if faults:
+            raise self._judge(faults)
+        for refusal in self._refused.values():
             raise refusal
         return None
+
+    def describe_refusal(self) -> str:
+        """Return what one server has refused; empty where none has."""
+        for (host, port), refusal in self._refused.items():
+            return f"{host}:{port} refuses: {str(refusal)[:_MAX_REFUSAL_LENGTH]}"
+        return ""
 
     def choose_node(
         self,
@@ -87,7 +102,9 @@ class NodeSearch:
         """
         nodes = known.list_nodes(deadline)
         self.pick.shuffle(nodes)
-        tried = [(node.host, node.port) for node in nodes[:_MAX_NODES_TRIED]]
+        addresses = [(node.host, node.port) for node in nodes]
+        open_ones = [one for one in addresses if one not in self._refused]
+        tried = open_ones[:_MAX_NODES_TRIED]
         for address in tried:
             if address == known.address:
                 return known
@@ -101,9 +118,11 @@ class NodeSearch:
                     prove(other, within)
                     is_proven = True
                     return other
-            except (*FAULTS, Refused):
+            except FAULTS:
                 # Unless the time for everything is over, there are others.
                 deadline.remaining_s()
+            except Refused as error:
+                self._refused[address] = error
             finally:
                 if other is not None and not is_proven:
                     other.close()
@@ -127,16 +146,28 @@ class NodeSearch:
                 connection.close()
         return connection if is_serving else None
 
-    def _judge(self, fault: Exception) -> Exception:
-        """Return what a fault means beside servers that do not serve it.
+    def _take_share(self, deadline: Deadline, places: int) -> Deadline:
+        """Return what one server may take where so many are still to be asked."""
+        share_s = deadline.remaining_s() / places
+        is_one_of_several = len(self.plan.access.servers) > 1
+        is_short = not self._has_found and (self._without or not self._searches)
+        if is_one_of_several and is_short:
+            share_s = min(share_s, _SHORT_SHARE_S)
+        return Deadline(share_s)
+
+    def _judge(self, faults: list[Exception]) -> Exception:
+        """Return what faults mean beside servers that do not serve it.
 
         A cluster that does not know it must not hold each of its clients up for all
-        the time there is, because one of its brokers is away.
+        the time there is, because one of its brokers is away. One that keeps silent
+        has cost enough.
         """
+        fault = faults[-1]
         if self._has_found or not self._without:
             return fault
         self._incomplete += 1
-        if self._incomplete < _MAX_SEARCHES_BESIDE_ANSWERS:
+        is_silent = any(isinstance(one, TimeoutError) for one in faults)
+        if self._incomplete < _MAX_SEARCHES_BESIDE_ANSWERS and not is_silent:
             return fault
         return SearchEnded(
             f"one server does not serve it, another is out of reach: {describe(fault)}"

@@ -6,7 +6,8 @@ import confluent_kafka
 
 from .key_lists import PRODUCER
 from .pushing import PushesConfig
-from .starting import prepare
+from .starting import prepare, prepare_with_serdes
+from .trial_handles import SERIALIZERS
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -25,6 +26,6 @@ class SerializingProducer(PushesConfig, confluent_kafka.SerializingProducer[K, V
     """A serializing producer that pushes its configuration before it is made."""
 
     def __init__(self, conf: dict[str, Any]) -> None:
-        prepared = prepare(PRODUCER, conf)
+        prepared = prepare_with_serdes(PRODUCER, conf, SERIALIZERS)
         self._client_instance_id = prepared.client_instance_id
         super().__init__(prepared.conf)

@@ -36,6 +36,8 @@ _UNSUPPORTED = (
     "ssl_certificate",
     "ssl_key",
 )
+_UNSECURE_TOKENS = "enable.sasl.oauthbearer.unsecure.jwt"
+"""Which librdkafka refuses beside oauth_cb."""
 _SERVER = re.compile(
     r"(?:[A-Za-z_]+://)?(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?"
 )
@@ -114,8 +116,13 @@ def _make_login(
         )
         if not callable(callback):
             raise UnusableConfig("OAUTHBEARER is supported with oauth_cb only")
+        if find(_UNSECURE_TOKENS) == "true":
+            raise UnusableConfig(f"{_UNSECURE_TOKENS} is not supported")
         return lambda: log_in_by_oauth(callback, config)
     username, password = find("sasl.username"), find("sasl.password")
+    if not username or not password:
+        # As librdkafka has it, with whom there will be no client.
+        raise UnusableConfig("sasl.username and sasl.password must be set")
     if mechanism in HASHES:
         return lambda: log_in_by_scram(mechanism, username, password)
     return lambda: log_in_by_plain(username, password)
@@ -181,8 +188,11 @@ def _as_file(find: FindValue, name: str) -> Iterator[str]:
         yield find(f"{name}.location")
         return
     # OpenSSL takes our own key from files only.
-    with as_file(pem) as place:
-        yield place
+    try:
+        with as_file(pem) as place:
+            yield place
+    except OSError as error:
+        raise UnusableConfig(f"{name}.pem has no place ({error.strerror})") from None
 
 
 def _use(name: str, load: Callable[[], object]) -> None:

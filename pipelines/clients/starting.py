@@ -73,7 +73,28 @@ def prepare(client_type: str, *given: Any, **more: Any) -> Prepared:  # noqa: AN
     """
     if len(given) > 1 or any(not isinstance(one, Mapping) for one in given):
         raise TypeError("expected configuration dict")
-    conf = {**(given[0] if given else {}), **more}
+    return _prepare(client_type, {**(given[0] if given else {}), **more}, ())
+
+
+def prepare_with_serdes(
+    client_type: str, conf: object, serdes: tuple[str, ...]
+) -> Prepared:
+    """Do the same for a class with serializers or deserializers.
+
+    Args:
+        client_type: One of CLIENT_TYPES.
+        conf: What the constructor was given.
+        serdes: The names that the class takes out itself, as is_taken has them.
+    Raises: As prepare does.
+    """
+    if not isinstance(conf, Mapping):
+        raise TypeError("expected configuration dict")
+    return _prepare(client_type, dict(conf), serdes)
+
+
+def _prepare(
+    client_type: str, conf: dict[str, Any], serdes: tuple[str, ...]
+) -> Prepared:
     own = _read_own(conf)
     handle_conf = leave_out_own_configs(conf)
     if not own.is_enabled:
@@ -81,7 +102,7 @@ def prepare(client_type: str, *given: Any, **more: Any) -> Prepared:  # noqa: AN
     log = conf.get("logger") or logger
     known = None
     try:
-        known = _push(client_type, own, conf, log)
+        known = _push(client_type, own, conf, serdes, log)
     except UnusableConfig as error:
         _tell(log, logging.WARNING, f"not done, since {error}")
     except Exception as error:  # noqa: BLE001 - whatever it is, the client is made
@@ -95,7 +116,11 @@ def prepare(client_type: str, *given: Any, **more: Any) -> Prepared:  # noqa: AN
 
 
 def _push(
-    client_type: str, own: OwnConfigs, conf: dict[str, Any], log: Log
+    client_type: str,
+    own: OwnConfigs,
+    conf: dict[str, Any],
+    serdes: tuple[str, ...],
+    log: Log,
 ) -> Software | None:
     """Push; return who the client is where a node serves PushConfig."""
     configs = LibrdkafkaConfigs(client_type, conf, OWN_CONFIGS)
@@ -114,7 +139,7 @@ def _push(
         retry_backoff_ms=_read_int(configs, "retry.backoff.ms"),
         retry_backoff_max_ms=_read_int(configs, "retry.backoff.max.ms"),
     )
-    if not is_taken(client_type, leave_out_own_configs(conf)):
+    if not is_taken(client_type, leave_out_own_configs(conf), serdes):
         raise UnusableConfig("confluent_kafka does not take the configuration")
     handshake = run_bounded(plan, own.timeout_ms)
     _report(handshake, log)

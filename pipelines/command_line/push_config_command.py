@@ -30,7 +30,7 @@ from pipelines.clients.wire import ConfigEntry
 from pipelines.errors import InvalidSetting, PushNotTaken
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
-from .java_configs_in_force import derive
+from .java_configs_in_force import client_id_of, derive
 
 SOFTWARE_NAME = "apache-kafka-java"
 _SERVERS = "bootstrap.servers"
@@ -72,7 +72,14 @@ def run(
         return
     place = connection_path or properties_path
     connection = properties if connection_path is None else _load(connection_path)
-    plan = _plan(place, connection, properties, own=own, entries=entries)
+    plan = _plan(
+        place,
+        connection,
+        properties,
+        own=own,
+        entries=entries,
+        client_id=client_id_of(client_type, properties),
+    )
     handshake = Handshake(plan)
     handshake.run()
     _report(handshake, client_type, own.first_config_type_id, say)
@@ -119,12 +126,13 @@ def _plan(
     *,
     own: OwnConfigs,
     entries: list[ConfigEntry],
+    client_id: str,
 ) -> PushPlan:
     servers = connection.get(_SERVERS) or properties.get(_SERVERS)
     if not servers:
         raise InvalidSetting(f"{place}: {_SERVERS} is missing")
     software = Software(
-        client_id=properties.get("client.id", "").strip(),
+        client_id=client_id,
         name=SOFTWARE_NAME,
         version=JAVA_VERSION,
         client_instance_id=make_instance_id(),

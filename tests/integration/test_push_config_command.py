@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from pipelines.clients.catalogs import load_java_catalog
+from pipelines.clients.key_lists import CLIENT_TYPES
 from pipelines.command_line.java_configs_in_force import derive
 from tests.integration.config_support import (
     DEADLINE_S,
@@ -103,7 +104,19 @@ IN_FORCE = [
     ("consumer", "enable.auto.commit", ""),
     ("consumer", "enable.auto.commit", "group.id=g"),
     ("consumer", "enable.auto.commit", "enable.auto.commit=false"),
-]
+    *((one, "reconnect.backoff.max.ms", "reconnect.backoff.ms=500") for one in CLIENT_TYPES),
+    ("producer", "reconnect.backoff.max.ms", ""),
+    ("producer", "reconnect.backoff.max.ms", "reconnect.backoff.max.ms=700"),
+    ("producer", "reconnect.backoff.max.ms", "reconnect.backoff.ms=500,reconnect.backoff.max.ms=700"),
+    *((one, "client.id", "") for one in CLIENT_TYPES),
+    *((one, "client.id", "client.id=") for one in CLIENT_TYPES),
+    *((one, "client.id", "client.id=app,group.id=g") for one in CLIENT_TYPES),
+    ("producer", "client.id", "transactional.id=t"),
+    ("consumer", "client.id", "group.id=g"),
+    ("consumer", "client.id", "group.id=g,group.instance.id=i"),
+    ("consumer", "client.id", "group.id="),
+    ("share-consumer", "client.id", "group.id=g"),
+]  # fmt: skip
 
 
 def test_what_java_clients_change_by_themselves_is_changed(java):
@@ -120,9 +133,10 @@ def test_what_java_clients_change_by_themselves_is_changed(java):
     ours = []
     for client_type, key, text in IN_FORCE:
         given = dict(one.split("=") for one in text.split(",") if one)
+        in_force = given | derive(client_type, given)
         default = load_java_catalog(client_type)[key].default
-        ours.append((derive(client_type, given) | given).get(key, default))
-    assert done.stdout.split() == [*ours, "used"]
+        ours.append(in_force.get(key, default))
+    assert done.stdout.splitlines() == [*ours, "used"]
 
 
 FAULTS = {

@@ -37,11 +37,12 @@ class ScriptedNode:
     """Listens on loopback; `answers` holds what each API is answered, in turn.
 
     The last answer to an API is given again and again. With `tls`, a context of a
-    server, it encrypts; so many connections as `hang_ups` says are closed before.
+    server, it encrypts; so many connections as `hang_ups` says are closed before. Each
+    of them is told `words` before, if there are any.
     """
 
-    def __init__(self, *, tls=None, hang_ups=0, **answers):
-        self._tls, self._hang_ups = tls, hang_ups
+    def __init__(self, *, tls=None, hang_ups=0, words=b"", **answers):
+        self._tls, self._hang_ups, self._words = tls, hang_ups, words
         self.seen = []
         """API keys, in the order in which they came."""
         self.client_ids = set()
@@ -92,8 +93,9 @@ class ScriptedNode:
         if self._hang_ups:
             self._hang_ups -= 1
             # After the client's words have come, as a load balancer without a server.
-            with accepted:
+            with contextlib.suppress(OSError), accepted:
                 accepted.recv(1_000)
+                accepted.sendall(self._words)
             return
         if self._tls is not None:
             try:

@@ -4,6 +4,8 @@ import ssl
 
 import pytest
 
+from pipelines.clients.refusals import LoginRefused
+from pipelines.clients.sockets import fault_of_tls
 from tests.certificates import Authority
 from tests.unit.clients.scripted_node import (
     METADATA,
@@ -55,6 +57,40 @@ def test_a_server_that_breaks_off_in_the_handshake_is_tried_again(authority, tru
         done = push(node, tls=trusting)
         assert node.connections == 3
     assert (done.is_pushed, done.fault) == (True, "")
+
+
+def test_a_server_that_speaks_no_tls_is_not_tried_again(trusting):
+    with ScriptedNode(hang_ups=9, words=b"HTTP/1.1 400 Bad Request\r\n\r\n") as node:
+        done = push(node, tls=trusting)
+        assert node.connections == 1
+    assert done.fault == "authentication failed: TLS: WRONG_VERSION_NUMBER"
+
+
+FAULTS = [
+    (ssl.SSLError, "TLSV1_ALERT_INTERNAL_ERROR"),
+    (ssl.SSLError, "TLSV1_ALERT_USER_CANCELLED"),
+    (ssl.SSLError, None),
+    (ssl.SSLEOFError, "UNEXPECTED_EOF_WHILE_READING"),
+    (ssl.SSLZeroReturnError, "TLS_CONNECTION_HAS_BEEN_CLOSED"),
+]
+
+
+@pytest.mark.parametrize(("kind", "reason"), FAULTS)
+def test_what_may_pass_is_a_fault_of_the_network(kind, reason):
+    error = kind(1, "text")
+    error.reason = reason
+    told = f"TLS: {reason or 'the connection was closed'}"
+    fault = fault_of_tls(error)
+    assert (type(fault), str(fault)) == (ConnectionError, told)
+
+
+@pytest.mark.parametrize(
+    "reason", ["UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION", "INTERNAL_ERROR"]
+)
+def test_what_does_not_pass_is_a_refusal(reason):
+    error = ssl.SSLError(1, "text")
+    error.reason = reason
+    assert isinstance(fault_of_tls(error), LoginRefused)
 
 
 def test_a_server_without_trust_is_not_tried_again(stranger, trusting):

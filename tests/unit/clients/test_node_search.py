@@ -54,6 +54,47 @@ def test_an_old_cluster_with_a_broker_away_does_not_take_all_the_time():
     )
 
 
+def test_an_old_cluster_with_a_silent_broker_takes_a_second():
+    """In whatever order the two are asked."""
+    with (
+        ScriptedNode(versions=[versions(serves=False)]) as old,
+        ScriptedNode(versions=[SILENT]) as silent,
+    ):
+        for seed in (0, 1):
+            before_s = time.monotonic()
+            pick = random.Random(seed)  # noqa: S311 - both orders
+            done = push(old, silent, pick=pick)
+            assert time.monotonic() - before_s < 2
+            assert done.fault == (
+                "one server does not serve it, another is out of reach: "
+                f"{silent.server} does not answer"
+            )
+        assert (old.connections, silent.connections) == (2, 2)
+
+
+class Late:
+    """A list of answers, of which each comes so late."""
+
+    def __init__(self, answer, *, after_s):
+        self._answer, self._after_s = answer, after_s
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, _place):
+        time.sleep(self._after_s)
+        return self._answer
+
+
+def test_a_server_that_takes_longer_than_a_second_is_asked_again():
+    """Where none has answered without it: then there is nobody to hold up."""
+    with (
+        ScriptedNode(versions=Late(versions(), after_s=1.3)) as late,
+        ScriptedNode(versions=[SILENT]) as silent,
+    ):
+        assert push(late, silent, timeout_ms=9_000).is_pushed
+
+
 def test_a_server_that_is_known_to_serve_it_is_tried_until_the_end():
     """Though another one does not, and this one goes away in the middle."""
     with (
@@ -144,6 +185,41 @@ def test_a_node_that_refuses_the_first_request_does_not_end_the_search():
     refusal = struct.pack(">hB", 42, 1)
     with ScriptedNode(versions=[refusal]) as node, ScriptedNode() as other:
         assert all(push(node, other).is_pushed for _ in range(4))
+
+
+def test_a_refusal_is_not_repeated_beside_a_server_that_is_away():
+    with ScriptedNode(versions=[struct.pack(">hB", 42, 1)]) as node:
+        servers = f"{node.server},127.0.0.1:1"
+        done = push(servers=servers, timeout_ms=700, backoff_ms=10)
+        assert node.connections == 1
+    assert done.fault == (
+        "not done in 700 ms; last: Connection refused; "
+        f"{node.server} refuses: ApiVersions is answered with error 42"
+    )
+
+
+def test_a_refusal_is_named_beside_servers_of_an_old_cluster():
+    with (
+        ScriptedNode(versions=[struct.pack(">hB", 42, 1)]) as node,
+        ScriptedNode(versions=[versions(serves=False)]) as old,
+    ):
+        done = push(servers=f"{node.server},127.0.0.1:1,{old.server}")
+        assert (node.connections, old.connections) == (1, 1)
+    assert done.fault == (
+        "one server does not serve it, another is out of reach: Connection refused; "
+        f"{node.server} refuses: ApiVersions is answered with error 42"
+    )
+
+
+def test_a_node_that_refuses_a_login_is_not_logged_in_to_again():
+    with (
+        ScriptedNode(pushed=[HANG_UP, HANG_UP, pushed()]) as first,
+        ScriptedNode(mechanisms=[struct.pack(">hi", 33, 0)]) as other,
+    ):
+        first._answers[METADATA] = [metadata(other.address)]
+        assert push(first, start_login=log_in).is_pushed
+        assert first.seen.count(PUSH_CONFIG) == 3
+        assert other.seen == [API_VERSIONS, SASL_HANDSHAKE]
 
 
 def test_a_silent_server_leaves_time_for_the_others():

@@ -1,3 +1,4 @@
+import os
 import ssl
 import tempfile
 from pathlib import Path
@@ -90,13 +91,37 @@ def test_a_key_that_is_given_as_a_text_is_on_no_disk(tmp_path, monkeypatch):
     assert len(list(Path("/proc/self/fd").iterdir())) == len(before)
 
 
-def test_where_memory_is_no_place_for_files_a_folder_of_ones_own_is(monkeypatch):
-    monkeypatch.setattr(memory_files.sys, "platform", "darwin")
+def deny(*_words, **_more):
+    raise PermissionError(1, "Operation not permitted")
+
+
+@pytest.fixture(params=["no such call", "a call that is denied", "no /proc"])
+def without_memory(request, monkeypatch, tmp_path):
+    if request.param == "no such call":
+        monkeypatch.delattr(os, "memfd_create")
+    elif request.param == "no /proc":
+        monkeypatch.setattr(memory_files, "_OPEN_FILES", tmp_path / "none")
+    else:
+        monkeypatch.setattr(os, "memfd_create", deny)
+
+
+@pytest.mark.usefixtures("without_memory")
+def test_where_memory_is_no_place_for_files_a_folder_of_ones_own_is():
     with memory_files.as_file("text") as place:
         path = Path(place)
         assert path.read_text() == "text"
         assert path.parent.stat().st_mode & 0o077 == 0
     assert not path.parent.exists()
+
+
+@pytest.mark.usefixtures("without_memory")
+def test_without_a_place_for_a_key_it_cannot_be_used(tmp_path, monkeypatch):
+    key = Authority(tmp_path).issue("me", "CN=me").key.read_text()
+    given = {"security_protocol": "ssl", "ssl_key_pem": key, "ssl_certificate_pem": key}
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", deny)
+    told = r"^ssl\.certificate\.pem has no place \(Operation not permitted\)$"
+    with pytest.raises(UnusableConfig, match=told):
+        access(**given)
 
 
 @pytest.mark.parametrize("more", [{}, {"sasl_oauthbearer_config": "scope=x"}])

@@ -7,8 +7,6 @@ import uuid
 
 import confluent_kafka
 import pytest
-from confluent_kafka.error import ConsumeError
-from confluent_kafka.serialization import StringSerializer
 
 from pipelines import clients
 from pipelines.clients.instance_ids import instance_id_text, make_instance_id
@@ -208,32 +206,6 @@ def test_a_client_whose_cluster_does_not_know_it_has_no_id():
     )
     with pytest.raises(confluent_kafka.IllegalStateException):
         producer.client_instance_id(1.0)
-
-
-def test_all_else_of_confluent_kafka_is_there():
-    names = set(confluent_kafka.__all__)
-    assert names <= set(dir(clients))
-    assert clients.KafkaError is confluent_kafka.KafkaError
-    assert clients.admin.NewTopic is not None
-    assert clients.admin.AdminClient.__module__ == "pipelines.clients.admin_clients"
-    assert clients.aio.AIOProducer.__module__ == "pipelines.clients.aio"
-
-
-def test_each_name_of_confluent_kafka_is_there():
-    """But what is its own: private names, its compiled part, a module that it needs."""
-    public = {name for name in vars(confluent_kafka) if not name.startswith("_")}
-    assert (public | {"__version__"}) - {"cimpl", "os"} <= set(vars(clients))
-
-
-def test_the_modules_that_applications_import_are_there():
-    assert clients.serialization.StringSerializer is StringSerializer
-    assert clients.error.ConsumeError is ConsumeError
-    modules = (
-        clients.serializing_producer.SerializingProducer,
-        clients.deserializing_consumer.DeserializingConsumer,
-        clients.deserializing_share_consumer.DeserializingShareConsumer,
-    )
-    assert all(hasattr(kind, "client_instance_id") for kind in modules)
 
 
 def test_an_id_has_the_text_that_kafka_prints():

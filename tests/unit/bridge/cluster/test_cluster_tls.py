@@ -1,3 +1,4 @@
+import os
 import ssl
 import tempfile
 
@@ -70,6 +71,21 @@ def test_a_key_that_is_given_as_a_text_is_on_no_disk(certificates, monkeypatch):
     text = certificates.key.read_text()
     assert make(ssl_certificate_pem=certificates.ca.read_text(), ssl_key_pem=text).tls
     assert made == []
+
+
+def deny(*_words, **_more):
+    raise PermissionError(1, "Operation not permitted")
+
+
+def test_a_text_without_a_place_is_named_by_its_setting(certificates, monkeypatch):
+    """Where neither memory nor a folder is one."""
+    monkeypatch.setattr(os, "memfd_create", deny)
+    text = certificates.key.read_text()
+    assert make(ssl_certificate_pem=certificates.ca.read_text(), ssl_key_pem=text).tls
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", deny)
+    told = r"kafka\.ssl_certificate_pem: .*\(Operation not permitted\)"
+    with pytest.raises(InvalidSetting, match=told):
+        make(ssl_certificate_pem=certificates.ca.read_text(), ssl_key_pem=text)
 
 
 def test_a_text_that_is_no_key_is_named_by_its_setting(certificates):
