@@ -76,4 +76,9 @@ def test_a_mechanism_that_the_broker_lacks_is_named(secured, connect):
 def test_a_broker_that_is_not_trusted_hears_no_password(secured, connect, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(LoginRefused, match=r"^TLS: CERTIFICATE_VERIFY_FAILED"):
-        connect(secured, ssl_ca_location=str(tmp_path / "empty"))
+        connect(
+            secured,
+            ssl_ca_location=str(tmp_path / "empty"),
+            sasl_username="alice",
+            sasl_password=USERS["alice"],
+        )
