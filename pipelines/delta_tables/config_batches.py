@@ -101,7 +101,7 @@ class BatchWriter:
     def _merge_defaults(
         self, pushes: DataFrame, ledger: DataFrame, transaction: sinks.Transaction
     ) -> Sequence[Row]:
-        """Merge what the pushes tell of defaults; return the keys that changed."""
+        """Merge what the pushes tell of defaults; return what may have changed."""
         session, contract = pushes.sparkSession, CONFIG_DEFAULTS
         changes = self.tables.begin(session, contract, transaction)
         is_first = transaction.batch_id == 0
@@ -116,7 +116,12 @@ class BatchWriter:
             else config_defaults.add_to_defaults
         )
         with sinks.persisted(told.transform(compare, changes.read())) as rows:
-            changed = rows.where("is_changed")
+            changed = rows.where("is_changed").select(*config_defaults.KEY)
+            if is_first:
+                # A batch of another checkpoint location may have told them before, and
+                # have ended before it looked at the rows that they concern.
+                again = pushes.transform(config_defaults.summarise_told_defaults)
+                changed = changed.unionByName(again.select(*config_defaults.KEY))
             keys = changed.transform(config_defaults.select_changed_keys).collect()
             self.tables.commit(changes, contract, rows, rows.count(), is_gone="is_gone")
         return keys

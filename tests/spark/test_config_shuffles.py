@@ -1,6 +1,10 @@
 """Whatever their order, their batches and restarts, pushes give the same tables."""
 
-from tests.integration.config_shuffle_run import run_shuffles
+import pytest
+
+from pipelines.client_config_tables import CLIENT_CONFIGS, CONFIG_DEFAULTS
+from tests.integration.config_shuffle_run import cut_off, run_shuffles
+from tests.spark.config_records import ConfigJob, entry, make_record
 
 
 def test_tables_follow_from_the_set_of_pushes(spark, tmp_path):
@@ -8,3 +12,24 @@ def test_tables_follow_from_the_set_of_pushes(spark, tmp_path):
     faults, restarts = run_shuffles(spark, tmp_path, count=120, orders=1, batches=2)
     assert faults == []
     assert restarts > 0
+
+
+@pytest.mark.parametrize("is_anew", [False, True])
+def test_a_default_told_by_a_batch_that_was_cut_off_is_looked_at(
+    spark, tmp_path, is_anew
+):
+    """Also where the table knows it already, from before the checkpoint was lost."""
+    job = ConfigJob(spark, tmp_path)
+    job.write(make_record(0, entry("acks", "all"), push_id="a"))
+    told = make_record(
+        1,
+        entry("acks", "all", is_default=True),
+        push_id="b",
+        client_instance_id="AAAAAAAAAAAAAAAAAAAAAg",
+    )
+    cut_off(job, [told], f"after {CONFIG_DEFAULTS.name}")
+    if is_anew:
+        assert job.begin_anew() == 1
+    job.write(told)
+    rows = job.read(CLIENT_CONFIGS).select("push_id", "configs.acks.status").collect()
+    assert dict(map(tuple, rows)) == {"a": "set_to_default", "b": "default"}
