@@ -17,7 +17,7 @@ from tests.unit.bridge.push_config.raw_client import (
 from tests.unit.udfs.secrets_in_values import SECRETS, write_secret
 
 CANARIES = 1_400
-CANARY = re.compile(rb"canary[0-9]{6}|(?<![0-9])9000[0-9]{5}(?![0-9])")
+CANARY = re.compile(rb"canary[0-9]{6}|(?<![0-9])900000[0-9]{6}(?![0-9])")
 ORDINARY = "ordinary-value-that-must-be-found"
 POLICY = "client_config.policy=tests.unit.bridge.push_config.policies:Failing"
 

@@ -36,34 +36,42 @@ def test_a_user_produces_and_consumes_over_sasl_ssl(
     assert value == b"value"
 
 
-def first_error(servers, config):
-    """The first error that a client reports about its connection."""
-    errors = []
+def find_error(servers, config, wanted):
+    """Return the errors that a client reports of its connections, up to one of these.
+
+    On a busy machine another may come first: a connection that took too long.
+    """
+    codes = []
     producer = Producer(
-        {"bootstrap.servers": servers, "error_cb": errors.append, **config}
+        {
+            "bootstrap.servers": servers,
+            "error_cb": lambda error: codes.append(error.code()),
+            **config,
+        }
     )
     deadline = time.monotonic() + PATIENCE_S
-    while not errors and time.monotonic() < deadline:
+    while not wanted & set(codes) and time.monotonic() < deadline:
         producer.poll(0.1)
-    return errors[0].code()
+    return codes
 
 
 def test_a_wrong_password_is_refused(secured):
     config = sasl_ssl(secured, "alice", "wrong")
-    code = first_error(secured.bootstrap_servers, config)
-    assert code == KafkaError._AUTHENTICATION
+    wanted = {KafkaError._AUTHENTICATION}
+    assert wanted & set(find_error(secured.bootstrap_servers, config, wanted))
 
 
 def test_a_client_that_trusts_somebody_else_is_refused(secured, tmp_path):
     config = sasl_ssl(secured, "alice", USERS["alice"])
     (tmp_path / "empty").mkdir()
     config["ssl.ca.location"] = str(tmp_path / "empty")
-    assert first_error(secured.bootstrap_servers, config) == KafkaError._SSL
+    wanted = {KafkaError._SSL}
+    assert wanted & set(find_error(secured.bootstrap_servers, config, wanted))
 
 
 def test_a_plaintext_client_is_refused(secured):
-    code = first_error(secured.bootstrap_servers, {})
-    assert code in {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}
+    wanted = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}
+    assert wanted & set(find_error(secured.bootstrap_servers, {}, wanted))
 
 
 def test_no_password_is_in_a_process_list_or_a_file(secured, list_processes):
