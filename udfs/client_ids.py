@@ -13,8 +13,8 @@ CLIENT_ID_KEY = "client.id"
 HIDDEN_CLIENT_ID = "(redacted)"
 """Stands for a client id that may not be written."""
 MAX_CHARACTERS = 1_024
-"""Of a client id beyond ASCII that is judged: to look through disguises takes a
-microsecond a character, and nobody's other connections shall wait for it."""
+"""Of a client id beyond ASCII that is judged: one of 32 kB took 59 ms to look through
+its disguises, and nobody's other connections shall wait for that."""
 TOO_LONG = "too-long-client-id"
 """In the place of a rule's name: a client id that is hidden without being judged."""
 
