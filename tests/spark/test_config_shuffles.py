@@ -33,3 +33,10 @@ def test_a_default_told_by_a_batch_that_was_cut_off_is_looked_at(
     job.write(told)
     rows = job.read(CLIENT_CONFIGS).select("push_id", "configs.acks.status").collect()
     assert dict(map(tuple, rows)) == {"a": "set_to_default", "b": "default"}
+
+
+def test_of_a_record_that_kafka_holds_twice_the_first_one_counts(spark, tmp_path):
+    job = ConfigJob(spark, tmp_path)
+    places = (3, 1, 2)
+    job.write(*(make_record(one, entry("acks", "all"), push_id="a") for one in places))
+    assert job.rows(CLIENT_CONFIGS, "push_id", "offset") == [("a", 1)]
