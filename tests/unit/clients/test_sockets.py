@@ -17,10 +17,11 @@ def test_an_address_of_a_family_that_the_kernel_lacks_is_passed_over(monkeypatch
     """As where a resolver gives an address of IPv6 first, and IPv6 is switched off."""
     make, resolve = socket.socket, socket.getaddrinfo
 
-    def make_some(family, *more):
+    def make_some(family=-1, *more, **named):
+        # The node's own thread makes a socket of what it accepted through here too.
         if family == socket.AF_INET6:
             raise OSError(errno.EAFNOSUPPORT, "Address family not supported")
-        return make(family, *more)
+        return make(family, *more, **named)
 
     def resolve_both(_host, port, **more):
         return resolve("::1", port, **more) + resolve("127.0.0.1", port, **more)
