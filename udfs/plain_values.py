@@ -12,19 +12,21 @@ import html
 import re
 import unicodedata
 
-MAY_DIFFER = r"[%&\\\x{80}-\x{10FFFF}]"
+MAY_DIFFER = r"[%&\\\x00-\x08\x0b\x0e-\x1f\x7f-\x{10FFFF}]"
 """RE2's: where it is not found in a value, the value is its own plain form."""
 
 _MAX_TIMES = 3
 # No entity is longer than what html knows; digits are bounded as int() bounds them.
 _ENTITY = re.compile(
-    r"&(?:#0{0,8}[0-9]{1,7}|#[xX]0{0,8}[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+    r"&(?:#0{0,8}[0-9]{1,7}(?:;|(?![0-9]))"
+    r"|#[xX]0{0,8}[0-9A-Fa-f]{1,6}(?:;|(?![0-9A-Fa-f]))|[A-Za-z][A-Za-z0-9]{1,31};)"
 )
 # Each begins with a literal, which Python searches for at once.
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*")
 _BACKSLASH = re.compile(
     r"\\\\*(?:(?P<units>u[0-9A-Fa-f]{4}(?:\\+u[0-9A-Fa-f]{4})*)"
-    r"|x(?P<byte>[0-9A-Fa-f]{2})|(?P<other>.))"
+    r"|(?:x(?P<byte>[0-9A-Fa-f]{2})|u\{0{0,8}(?P<point>[0-9A-Fa-f]{1,6})\}"
+    r"|U00(?P<long>[0-9A-Fa-f]{6}))|(?P<octal>[0-3][0-7]{2})|(?P<other>.))"
 )
 _NOT_HEX = re.compile(r"[\\u]+")
 _WHITE_SPACE = {"n": "\n", "r": "\n", "t": " "}
@@ -34,6 +36,8 @@ _LOOKS = {
     "Pd": "-", "Pi": '"', "Pf": '"',
 }  # fmt: skip
 """What characters of these categories look like."""
+_CONTROLS = dict.fromkeys((*range(1, 9), 11, *range(14, 32), 127), " ") | {0: None}
+"""A text in UTF-16 that is read as another has a NUL beside each letter."""
 _FILLERS_AND_MINUS = str.maketrans({"\u115f": "", "\u1160": "", "\u2212": "-"})
 
 
@@ -44,7 +48,8 @@ def plain_value(value: str) -> str:
         value: As it was sent.
     Returns: The value without escapes (percent, backslash, HTML) and in compatibility
         forms (NFKD), without marks and invisible characters; case is kept. Dashes are
-        `-`, quotation marks `"`, white space beyond ASCII is a blank.
+        `-`, quotation marks `"`, white space beyond ASCII and control characters but
+        those of lines and tabs are blanks, NUL is nothing.
     Shape: Of values joined by line feeds, their plain forms joined by line feeds.
     """
     for _ in range(_MAX_TIMES):
@@ -57,6 +62,7 @@ def plain_value(value: str) -> str:
             value = _BACKSLASH.sub(_undo_backslash, value)
         if value == before:
             break
+    value = value.translate(_CONTROLS)
     if value.isascii():
         return value
     # Marks go first: to sort a long run of them takes NFKD the square of its length.
@@ -74,9 +80,18 @@ def _undo_backslash(found: re.Match[str]) -> str:
         # As UTF-16, so that pairs of surrogates are one character, and none is alone.
         digits = _NOT_HEX.sub("", units)
         return bytes.fromhex(digits).decode("utf-16-be", errors="replace")
-    if found["byte"]:
-        return chr(int(found["byte"], 16))
+    if octal := found["octal"]:
+        return chr(int(octal, 8))
+    if digits := found["byte"] or found["point"] or found["long"]:
+        return _character(int(digits, 16))
     return _WHITE_SPACE.get(found["other"], found["other"])
+
+
+def _character(number: int) -> str:
+    try:
+        return chr(number).encode().decode()
+    except ValueError:  # beyond Unicode, or half of a pair
+        return "\ufffd"
 
 
 def _take_looks(found: re.Match[str]) -> str:

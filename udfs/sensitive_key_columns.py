@@ -3,9 +3,9 @@
 Strategy: keys, types and software repeat all over a batch, so each different
 combination is judged once, by the same SensitiveKeyRules that judge a single request,
 and the verdicts are spread over the rows by index. Of the values that keys allow, Arrow
-searches each different one for the rules' hiding pattern, by RE2 as they do; only where
-it is found is the entry judged with its value, again by SensitiveKeyRules. Values that
-may have another plain form are few, and SensitiveKeyRules search that one by one. The
+searches each different one for the rules' hiding patterns, by RE2 as they do; only
+where one is found is the entry judged with its value, again by SensitiveKeyRules.
+Values that may have another plain form are few, and they search that one by one. The
 loops are over combinations, over those few and over suspects.
 What a column lacks is the empty text, which no catalog knows: null is never a way
 around a rule.
@@ -115,17 +115,21 @@ def find_suspects(
         rules: From sensitive_keys.compile_rules.
     Returns: bool for each value; where rules.may_hide says so of it alone.
     """
-    if not rules.hiding_pattern:
-        return np.zeros(len(values), np.bool_)
-    found, may_differ = (
-        pc.match_substring_regex(values, one).to_numpy(zero_copy_only=False)
-        for one in (rules.hiding_pattern, MAY_DIFFER)
-    )
-    is_suspect = np.array(found, np.bool_)
+    is_suspect = np.zeros(len(values), np.bool_)
+    if not rules.hiding_patterns:
+        return is_suspect
+    for pattern in rules.hiding_patterns:
+        is_suspect |= _find(values, pattern)
+    may_differ = _find(values, MAY_DIFFER)
     rows = np.flatnonzero(may_differ & ~is_suspect)
     texts = values.take(pa.array(rows)).to_pylist()
     is_suspect[rows] = [rules.may_hide((one,)) for one in texts]
     return is_suspect
+
+
+def _find(values: pa.StringArray, pattern: str) -> npt.NDArray[np.bool_]:
+    found = pc.match_substring_regex(values, pattern)
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
 
 
 def _judge_combinations(

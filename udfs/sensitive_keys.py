@@ -56,18 +56,11 @@ class SensitiveKeyRules:
         self._value_rules = tuple(
             one for one in compiled if one.value_pattern is not None
         )
-        self.hiding_pattern = join_value_patterns(
-            pattern
-            for rule in self._made_from[0]
-            if rule.action != ALLOW
-            for pattern in rule.value_patterns
-        )
-        """RE2's: where it is found neither in a value nor in its plain form, no rule
-        hides the value."""
+        self.hiding_patterns = _join_hiding_patterns(self._made_from[0])
+        """RE2's: where none is found in a value or in its plain form, no rule hides the
+        value."""
         try:
-            self._hiding = (
-                compile_joined(self.hiding_pattern) if self.hiding_pattern else None
-            )
+            self._hiding = [compile_joined(one) for one in self.hiding_patterns]
         except InvalidPattern as error:
             raise InvalidRule(f"value_patterns of all rules: {error}") from None
         self._catalogs = catalogs
@@ -90,7 +83,9 @@ class SensitiveKeyRules:
             key: As it was sent.
             type_name: One of CONFIG_TYPE_NAMES, or any other text for a type unknown.
             software_name: client_software_name of the client.
-        Returns: The verdict of the first rule that matches, or ORDINARY.
+        Returns: The verdict of the first rule that matches, or ORDINARY. Of a key that
+            no catalog has and that would be allowed, what judge_value says of the key
+            as a value, where that hides it.
         """
         place = (software_name, key, type_name)
         known = self._known.get(place)
@@ -104,6 +99,10 @@ class SensitiveKeyRules:
             if rule.takes(key, plain, types, is_custom=is_custom):
                 verdict = rule.verdict
                 break
+        if is_custom and verdict.action == ALLOW and self.may_hide((key,)):
+            # No rule for keys lets a secret pass that stands where a key should.
+            found = self.judge_value(key, key, type_name, software_name)
+            verdict = verdict if found.action == ALLOW else found
         if not is_custom and type_name in CONFIG_TYPE_NAMES:
             self._known[place] = verdict
         return verdict
@@ -111,17 +110,18 @@ class SensitiveKeyRules:
     def may_hide(self, values: Iterable[str]) -> bool:
         """Return whether one of these values may be hidden for what it looks like.
 
-        One search for all, and one more where their plain form is another: where this
-        is false, judge_entry says no more than judge.
+        One search for all of each hiding pattern, and one more where their plain form
+        is another: where this is false, judge_entry says no more than judge.
         """
-        hiding = self._hiding
-        if hiding is None:
+        if not self._hiding:
             return False
         joined = "\n".join(values)
-        if hiding.search(joined) is not None:
+        if any(one.search(joined) is not None for one in self._hiding):
             return True
         plain = plain_value(joined)
-        return plain != joined and hiding.search(plain) is not None
+        return plain != joined and any(
+            one.search(plain) is not None for one in self._hiding
+        )
 
     def show_key(self, key: str) -> str:
         """Return a key as it may be written and told.
@@ -197,9 +197,26 @@ class SensitiveKeyRules:
         types = {type_name.upper(), *(catalogued or ())}
         reason = rule.reason(key, plain_form(key), types, is_custom=catalogued is None)
         if rule.value_pattern is not None:
-            found = f"its patterns are found {rule.finds_in(value, plain_value(value))}"
+            place = rule.finds_in(value, plain_value(value)) or "in the key"
+            found = f"its patterns are found {place}"
             reason = f"{reason}; {found}" if reason else found
         return Explanation(verdict, reason)
+
+
+def _join_hiding_patterns(rules: Iterable[SensitiveKeyRule]) -> tuple[str, ...]:
+    """Join what hides values, but for what would make the one search slow.
+
+    Patterns of rules with value_needs count characters from many places at once: they
+    multiply with all others, where each alone takes next to nothing.
+    """
+    together: list[str] = []
+    alone: list[str] = []
+    for rule in rules:
+        if rule.action != ALLOW and rule.value_needs:
+            alone.append(join_value_patterns(rule.value_patterns))
+        elif rule.action != ALLOW:
+            together += rule.value_patterns
+    return tuple(one for one in (join_value_patterns(together), *alone) if one)
 
 
 def compile_rules(

@@ -1,5 +1,6 @@
 """What the rules for sensitive entries say of one, in words; never its value."""
 
+from udfs.config_key_names import NO_NAME
 from udfs.sensitive_key_rules import ALLOW, DROP, REDACT
 from udfs.sensitive_keys import SensitiveKeyRules
 
@@ -8,6 +9,8 @@ _OUTCOMES = {
     DROP: "neither key nor value is written",
     ALLOW: "written as it is",
 }
+_NEITHER = "neither is written, for the key does not look like one"
+_UNLESS_FOUND = "written, unless a rule for values finds something in its value"
 _VALUE_NOT_GIVEN = "not looked at; --value - reads one"
 _NO_RULE = "none matches"
 _NO_CATALOG = "custom: no catalog of {software} has the key"
@@ -33,9 +36,14 @@ def explain_rule(
     key, value = _without_surrogates(key), value and _without_surrogates(value)
     explained = rules.explain(key, value or "", type_name, software_name)
     catalogued = rules.catalogued_types(key, software_name)
-    verdict = explained.verdict
+    verdict, shown = explained.verdict, rules.show_key(key)
+    outcome = _OUTCOMES[verdict.action]
+    if verdict.action == REDACT and shown == NO_NAME:
+        outcome = _NEITHER
+    elif verdict.action == ALLOW and value is None:
+        outcome = _UNLESS_FOUND
     lines = {
-        "key": rules.show_key(key),
+        "key": shown,
         "type": type_name,
         "catalog": (
             _NO_CATALOG.format(software=software_name)
@@ -45,7 +53,7 @@ def explain_rule(
         "value": _VALUE_NOT_GIVEN if value is None else f"{len(value)} characters",
         "rule": verdict.rule or _NO_RULE,
         "because": explained.reason or "-",
-        "action": f"{verdict.action}: {_OUTCOMES[verdict.action]}",
+        "action": f"{verdict.action}: {outcome}",
     }
     return "\n".join(f"{name:<8}  {text}" for name, text in lines.items())
 

@@ -3,11 +3,13 @@
 `python tests/bench/config_entries.py [--pushes N] [--rounds N]`: bodies as the bridge
 writes them, the 11 default keys of KIP-1324's producer, every client with an id of its
 own; the second case has 3 sensitive keys in 11, the third a secret in the value of one
-push in a hundred. Decoding, rules, types, statuses and hashes together, and each alone.
+push in a hundred, in the fourth client ids are random bytes in Base64. Decoding, rules, types, statuses and hashes together, and each alone.
 It prints and never fails on a number.
 """
 
 import argparse
+import base64
+import random
 import statistics
 import sys
 import time
@@ -68,12 +70,15 @@ DEFAULTS = make_known_defaults(
 )
 
 
-def make_bodies(pushes, *, sensitive=0, secret_every=0):
-    bodies = []
+def make_bodies(pushes, *, sensitive=0, secret_every=0, has_random_ids=False):
+    bodies, random_numbers = [], random.Random(1)  # noqa: S311 - no secrets
     for number in range(pushes):
-        entries = [("client.id", "STRING", f"app-{number}", False)]
+        client_id = f"app-{number}"
         if secret_every and number % secret_every == 0:
-            entries = [("client.id", "STRING", f"app?password={number}", False)]
+            client_id = f"app?password={number}"
+        if has_random_ids:
+            client_id = base64.b64encode(random_numbers.randbytes(16)).decode()
+        entries = [("client.id", "STRING", client_id, False)]
         kept = KEYS[: len(KEYS) - sensitive]
         # Every third key is set by its user, every sixth to what is its default.
         entries += [
@@ -162,6 +167,7 @@ def main():
         "11 ordinary keys": {},
         "11 keys, 3 of them sensitive": {"sensitive": 3},
         "a secret in the value of one push in 100": {"secret_every": 100},
+        "client ids in Base64": {"has_random_ids": True},
     }
     context = make_context(options.pushes)
     pa.set_cpu_count(1)

@@ -38,6 +38,10 @@ def test_a_key_is_explained_by_its_rule_and_the_condition_that_held():
     assert said["key"] == "(no name)"
     assert said["rule"] == "security-key"
     assert said["because"] == "key_prefixes has 'ssl.', in plain form"
+    assert said["action"] == (
+        "redact: neither is written, for the key does not look like one"
+    )
+    said = explain("--key", "SSL_keystore.password", "--type", "string")
     assert said["action"] == "redact: the key is written, its value is not"
 
 
@@ -76,6 +80,17 @@ def test_without_a_value_only_the_key_is_judged():
     said = explain("--key", "acks", stdin=SECRET)
     assert said["value"] == "not looked at; --value - reads one"
     assert (said["rule"], said["because"]) == ("none matches", "-")
+    assert said["action"] == (
+        "allow: written, unless a rule for values finds something in its value"
+    )
+
+
+def test_a_key_that_is_a_secret_is_explained_and_not_repeated():
+    ours = 'sensitive_keys.rules=[{name="ours",action="allow",key_prefixes=["a."]},'
+    hide = '{name="hide",action="redact",value_patterns=["hunter2"]}]'
+    said = explain("--key", "a.hunter2", "--set", ours + hide)
+    assert (said["key"], said["rule"]) == ("(no name)", "hide")
+    assert said["because"] == "its patterns are found in the key"
 
 
 def test_the_rules_of_the_command_line_are_those_in_force():

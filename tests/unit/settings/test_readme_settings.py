@@ -51,17 +51,23 @@ def test_a_block_is_an_environment_that_a_bridge_takes(tmp_path, block):
 
 
 @pytest.mark.parametrize(
-    ("block", "key", "value", "rule"),
+    ("block", "before", "key", "value", "rule"),
     [
-        (RULES[0], "com.acme.x", "a", "our-keys"),
-        (RULES[1], "group.id", "pass: me", "our-group-ids"),
+        (RULES[0], "custom-key", "com.acme.x", "a", "our-keys"),
+        (RULES[1], "pem-value", "group.id", "pass: me", "our-group-ids"),
     ],
 )
-def test_a_rule_can_be_put_before_those_of_the_file(tmp_path, block, key, value, rule):
+def test_a_rule_goes_before_the_one_that_the_readme_names(
+    tmp_path, block, before, key, value, rule
+):
     conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
     path = conf / "sensitive_keys.toml"
-    path.write_text(block + path.read_text())
+    head = f'[[rules]]\nname = "{before}"\n'
+    assert path.read_text().count(head) == 1
+    path.write_text(path.read_text().replace(head, f"{block}\n{head}"))
     settings = load_settings("base", conf_path=conf).sensitive_keys
     rules = make_sensitive_key_rules(settings, load_config_catalogs(conf))
     verdict = rules.judge_entry(key, value, "STRING", "apache-kafka-java")
     assert (verdict.rule, verdict.action) == (rule, "allow")
+    type_rule = rules.judge("com.acme.ssl.keystore.x", "PASSWORD", "apache-kafka-java")
+    assert type_rule.rule == "password-type"

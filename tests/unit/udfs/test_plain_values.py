@@ -22,6 +22,10 @@ from udfs.plain_values import MAY_DIFFER, plain_value
         (r"\u0041\\\u003d\x3D\/\"\:", 'A==/":'),
         (r"a\nb\tc\rd", "a\nb c\nd"),
         (r"\ud835\udc9c\ud800\uzz", "A\ufffduzz"),
+        (r"\075\75\u{3d}\u{00003D}\U0000003d\U00110000", "=75===\ufffd"),
+        (r"\u{d800}\u{}\U0000003", "\ufffdu{}U0000003"),
+        ("&#61a&#x3D!&#6", "=a=!"),
+        ("p\0a\0s\0s\x0b=\x01\x7f\x1bx\0\r\t\f\n", "pass =   x\r\t\f\n"),
         ("a\\", "a\\"),
         ("a\\\nb", "a\\\nb"),
         ("&quot;&#61;&#x3D;&#0000061;&amp;amp;", '"===&'),
@@ -41,7 +45,7 @@ def test_what_only_makes_a_value_look_different_is_gone(value, plain):
 pieces = st.one_of(
     st.sampled_from(["%", "%25", "%3D", "%E2%82", "%AC", "\\", "\\\\", "\\u", "\\u00", "3d",
                      "\\ud835", "\\udc9c", "\\n", "\\x4", "1", "&", "&#6", "&quot", ";",
-                     "&#10;", "%0A", "\n", "\u0301", "\u0323", "e", "\u200b", "\uff1d"]),
+                     "&#10;", "%0A", "\0", "\x0b", "\\u{3d}", "\\12", "{", "}", "\n", "\u0301", "\u0323", "e", "\u200b", "\uff1d"]),
     st.text(max_size=3),
 )  # fmt: skip
 values = st.lists(pieces, max_size=8).map("".join)
@@ -67,7 +71,7 @@ def test_arrow_names_all_values_that_have_another_plain_form(value):
 @pytest.mark.parametrize(
     "piece",
     ["\\", "%", "%25", "%CC%81%CC%A3", "&", "&#", "&a", "\\u", "\\u0041", "\\\\u004",
-     "\u0301\u0323", "a\u0301\u0323", "\uff9e\u0323", "\\u0301\\u0323", "\ufdfa"],
+     "\u0301\u0323", "\0\x01", "\\u{0", "\\U00", "\\07", "&#0", "a\u0301\u0323", "\uff9e\u0323", "\\u0301\\u0323", "\ufdfa"],
 )  # fmt: skip
 def test_plain_forms_take_linear_time(piece):
     """NFKD alone takes a minute and more for such a run of marks."""
@@ -78,5 +82,8 @@ def test_plain_forms_take_linear_time(piece):
 
 
 def test_what_arrow_looks_for_is_what_the_steps_begin_with():
-    found = pc.match_substring_regex(pa.array(["%", "&", "\\", "a", "é"]), MAY_DIFFER)
-    assert found.to_pylist() == [True, True, True, False, True]
+    found = pc.match_substring_regex(
+        pa.array(["%", "&", "\\", "a", "é", "\0", "\x1f", "\x7f", "\t\r\n\f"]),
+        MAY_DIFFER,
+    )
+    assert found.to_pylist() == [True, True, True, False, *[True] * 4, False]

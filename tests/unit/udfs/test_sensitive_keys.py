@@ -220,3 +220,18 @@ def test_what_is_remembered_does_not_grow_with_what_clients_send():
     assert list(rules._known) == []
     rules.judge("acks", "STRING", JAVA)
     assert len(rules._known) == 1
+
+
+@pytest.mark.parametrize(
+    "key", ["com.acme.x password=hunter2", "com.acme.AKIA" + "QWERTYUIOPASDFGH"]
+)
+def test_a_key_that_looks_like_a_secret_is_not_let_through_by_a_rule(key):
+    ours = SensitiveKeyRule(name="ours", action=ALLOW, key_prefixes=("com.acme.",))
+    base = load_settings("base").sensitive_keys.rules
+    rules = compile_rules([ours, *base], {})
+    assert judge("com.acme.x y", rules=rules) == ("ours", ALLOW)
+    hidden = judge(key, rules=rules)
+    assert hidden in {("named-secret-value", REDACT), ("cloud-key-value", REDACT)}
+    let = SensitiveKeyRule(name="let", action=ALLOW, value_patterns=("com.acme",))
+    rules = compile_rules([ours, let, *base], {})
+    assert judge(key, rules=rules) == ("ours", ALLOW)

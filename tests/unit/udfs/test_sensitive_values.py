@@ -55,7 +55,12 @@ ORDINARY_VALUES = [
     "--password --verbose", "--timeout 5 --key-serializer x", "2026-03-01T06:00:00Z", "P1DT2H",
     '{"acks": "all", "retries": 5, "key.serializer": "a.B"}', '{"name": "acks", "value": "all"}',
     '<property name="acks" value="all"/>', "/opt/Kafka/client/libs/Kafka4/plugins/abc",
-    "/var/Kafka1/data/client/plugins/serializ",
+    "/var/Kafka1/data/client/plugins/serializ", "rL0Y20zC+Fzt72VPzMSkpw==", "Pw==", "pw==",
+    "SG.production-payments-team.consumer-orders-v2", "hvr.replication-connector-oracle",
+    "xapp-payments-consumer", "xoxo-valentine-service", "sk_test_consumergroup",
+    "pypi-mirror-synchroniser-consumer-group", "name: acks value: all", "password, token",
+    "a: 1\n\tb: 2", "{name: group.id, value: a}", "cookie-service", "keystore: a.jks",
+    "certificate.chain.location=/etc/a", "key.pem", "http://:8080/a", "PLAINTEXT://:9092",
 ]  # fmt: skip
 
 
