@@ -32,7 +32,7 @@ def test_a_bridge_that_could_not_store_it_is_asked_again_when_it_says(
     """First 89 without a time, then 89 with one, which is waited for."""
 
     async def test():
-        interval = "client_config.min_push_interval_ms=400"
+        interval = "client_config.min_push_interval_ms=2500"
         async with serving(interval) as (bridge, server):
             bridge.refused = 1
             conf = {"bootstrap.servers": server, "logger": log.logger}

@@ -76,7 +76,9 @@ def test_the_catalogs_of_conf_hold_both_kinds_of_clients():
 def test_an_unknown_key_of_a_rule_is_refused_with_file_and_key(tmp_path):
     conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
     rules = conf / "sensitive_keys.toml"
-    rules.write_text(rules.read_text().replace("key_suffixes", "key_sufixes"))
+    rules.write_text(
+        rules.read_text("utf-8").replace("key_suffixes", "key_sufixes"), "utf-8"
+    )
     with pytest.raises(InvalidSetting) as raised:
         load_settings("local", conf_path=conf)
     assert str(raised.value) == (

@@ -63,8 +63,9 @@ def test_a_rule_goes_before_the_one_that_the_readme_names(
     conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
     path = conf / "sensitive_keys.toml"
     head = f'[[rules]]\nname = "{before}"\n'
-    assert path.read_text().count(head) == 1
-    path.write_text(path.read_text().replace(head, f"{block}\n{head}"))
+    text = path.read_text(encoding="utf-8")
+    assert text.count(head) == 1
+    path.write_text(text.replace(head, f"{block}\n{head}"), encoding="utf-8")
     settings = load_settings("base", conf_path=conf).sensitive_keys
     rules = make_sensitive_key_rules(settings, load_config_catalogs(conf))
     verdict = rules.judge_entry(key, value, "STRING", "apache-kafka-java")

@@ -35,7 +35,8 @@ def test_a_bomb_is_refused_before_it_takes_memory(make):
     finally:
         tracemalloc.stop()
     assert peak < 4 * LIMIT
-    assert pa.total_allocated_bytes() == arrow_bytes
+    # Less where a collection has freed what others had left.
+    assert pa.total_allocated_bytes() <= arrow_bytes
 
 
 def test_a_zstd_frame_that_claims_a_huge_size_is_not_believed():

@@ -177,10 +177,9 @@ def test_cluster_that_is_away_leaves_what_it_said_last(
         answers.others = resources
         async with make_broker(answers) as broker:
             client = ClusterClient(make_access(connect_to(broker.port)), client_id="b")
-            follower = SubscriptionFollower(
-                client, followed, poll_ms=100, timeout_s=0.3
-            )
+            follower = SubscriptionFollower(client, followed, poll_ms=100)
             await follower.read()
+        follower._timeout_s = 0.3
         await follower.try_read()
         await follower.try_read()
         await client.close()

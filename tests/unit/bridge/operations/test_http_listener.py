@@ -133,9 +133,12 @@ def test_peer_that_does_not_read_is_cut_off_in_time():
         reader._transport.pause_reading()
         writer.write(GET)
         # Others are served meanwhile; a cut connection shows when it is written to.
+        seen = set()
         while not writer.is_closing():
-            assert status_of(await ask(connect, b"GET / HTTP/1.1" + HEAD_END)) == 404
+            seen.add(status_of(await ask(connect, b"GET / HTTP/1.1" + HEAD_END)))
             writer.write(b"more")
+        # They have no more time than that one, and a machine may stand for as long.
+        assert {404} <= seen <= {404, 408}
 
     run_with_pages(test, body=bytes(20_000_000), timeout_s=0.3)
 

@@ -16,6 +16,7 @@ NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
 DEFAULTS = (
     "client_config.enabled=true",
     "client_config.min_push_interval_ms=0",
+    "client_config.policy_timeout_ms=20000",
     'subscriptions=[{name="s",metrics=["*"],interval_ms=100,match=[]}]',
 )
 

@@ -68,8 +68,10 @@ def test_subscriptions_match_the_client_id_that_is_not_written(run, serving):
 def test_a_secret_client_id_is_in_no_log_and_no_metric(run, serving, caplog):
     caplog.set_level(logging.DEBUG)
 
+    long = 'subscriptions=[{name="s",metrics=["*"],interval_ms=60000,match=[]}]'
+
     async def test():
-        async with serving() as (bridge, connect):
+        async with serving(long) as (bridge, connect):
             client = await connect(NAMED)
             await client.say_versions()
             assert (await client.push(ACKS)).error_code == 0
