@@ -6,18 +6,20 @@ for every default that the catalogs hold, which a test compares. A text that thi
 not read, such as a hexadecimal double, has no typed value.
 """
 
+# A text ends at \z alone: Java's `$` matches before a last line terminator as well,
+# which may be U+0085 or U+2028.
 # A run of blanks is looked at from its first one alone: Java's matcher would begin anew
 # at each of them, and a value may hold thousands.
 TRIMMED = (
     r"regexp_replace(config_value, "
-    r"r'^[\x00-\x20]+|(?<![\x00-\x20])[\x00-\x20]+$', '')"
+    r"r'^[\x00-\x20]+|(?<![\x00-\x20])[\x00-\x20]+\z', '')"
 )
 """Java's String.trim; PARSED reads it as the column `trimmed`."""
 
-_WHOLE = r"r'^[+-]?[0-9]+$'"
+_WHOLE = r"r'^[+-]?[0-9]+\z'"
 _DOUBLE = (
     r"r'^([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?"
-    r"|[+-]?(NaN|Infinity))$'"
+    r"|[+-]?(NaN|Infinity))\z'"
 )
 
 PARSED = {
@@ -32,15 +34,15 @@ PARSED = {
       WHEN config_type = 'SHORT' THEN bigint(try_cast(trimmed AS SMALLINT))
       WHEN config_type = 'LONG' THEN try_cast(trimmed AS BIGINT)
     END""",
-    "value_double": f"""CASE
+    "value_double": rf"""CASE
       WHEN config_type = 'DOUBLE' AND trimmed RLIKE {_DOUBLE}
-      THEN try_cast(regexp_replace(trimmed, '(?<=[0-9.])[fFdD]$', '') AS DOUBLE)
+      THEN try_cast(regexp_replace(trimmed, r'(?<=[0-9.])[fFdD]\z', '') AS DOUBLE)
     END""",
     "value_list": r"""CASE
       WHEN config_type IS NULL OR config_type <> 'LIST' THEN NULL
       WHEN trimmed = '' THEN CAST(array() AS ARRAY<STRING>)
       ELSE transform(
-        split(trimmed, ',', -1), item -> regexp_replace(item, r'^\s+|(?<!\s)\s+$', '')
+        split(trimmed, ',', -1), item -> regexp_replace(item, r'^\s+|(?<!\s)\s+\z', '')
       )
     END""",
     "value_string": """CASE

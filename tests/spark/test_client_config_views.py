@@ -163,6 +163,15 @@ def test_every_catalogued_default_is_typed_as_the_job_would_type_it(spark):
     texts |= {("INT", " 7 "), ("DOUBLE", "1.5f"), ("DOUBLE", "NaN"), ("INT", "1.0")}
     texts |= {("LIST", "a , b,"), ("BOOLEAN", " TRUE"), ("SHORT", "40000")}
     texts |= {("UNHEARD OF", " x "), ("PASSWORD", "x"), ("STRING", " x ")}
+    # These end lines, and are no blanks: nothing ends before them.
+    kinds = ("STRING", "LIST", "INT", "LONG", "DOUBLE", "BOOLEAN")
+    lines = ("5", "5 ", "1.5f", "true", "a,b ", "a ,b \t")
+    texts |= {
+        (kind, text + end)
+        for kind in kinds
+        for text in lines
+        for end in ("\x85", "\N{LINE SEPARATOR}", "\r\n")
+    }
     check_typing(spark, texts)
 
 
