@@ -2,7 +2,8 @@
 
 `client_config_entries` is one row a client instance and key, completed by what the
 proxy has seen and by defaults;
-`client_config_timeline` is the history with what telemetry says of clients that ended.
+`client_config_timeline` is the history with what telemetry says of clients that ended
+(config_timeline_view).
 Nothing here is stored: a default that is learned later shows at once.
 """
 
@@ -20,6 +21,7 @@ from pipelines.settings.records import Settings
 
 from .client_config_functions import register_functions
 from .config_catalog_view import RELEASES, register_catalog, version_number_sql
+from .config_timeline_view import timeline_query
 from .config_value_sql import PARSED, TRIMMED
 from .wire_config_views import found_entries_sql
 
@@ -103,53 +105,6 @@ SELECT {_IDENTITY}, config_key, config_value, config_type, is_default, status,
 FROM (SELECT *, {TRIMMED} AS trimmed FROM found)
 """  # noqa: S608 - names of our own contracts
 
-# A holder that pushed anew, and otherwise, has stopped holding. One that telemetry has
-# never seen is taken to live, and so is one that pushed a configuration after its end.
-# What references leave out says nothing.
-_TIMELINE_SQL = f"""
-WITH held AS (
-  SELECT logical_client, config_key, value_id, valid_from, config_value,
-    explode(client_instance_ids) AS client_instance_id
-  FROM {CLIENT_CONFIG_HISTORY.name} WHERE is_current
-),
-ends AS (
-  SELECT client_instance_id, coalesce(
-    terminated_at,
-    timestampadd(MILLISECOND, {{silent_after}} * bigint(push_interval_ms),
-      coalesce(last_push, first_seen))
-  ) AS ended_at
-  FROM {{clients}} WHERE state <> 'live'
-),
-closed AS (
-  SELECT logical_client, config_key, value_id, valid_from,
-    max(coalesce(ended_at, moved_at)) AS ended_at
-  FROM (
-    SELECT held.*,
-      IF(c.received_at > ends.ended_at, NULL, ends.ended_at) AS ended_at,
-      CASE WHEN c.received_at > held.valid_from AND (
-        NOT map_contains_key(c.configs, held.config_key)
-        OR c.configs[held.config_key].config_value <> held.config_value
-      ) THEN c.received_at END AS moved_at
-    FROM held
-    LEFT JOIN {CLIENT_CONFIGS.name} AS c
-      ON held.client_instance_id = c.client_instance_id
-    LEFT JOIN ends ON held.client_instance_id = ends.client_instance_id
-  )
-  GROUP BY logical_client, config_key, value_id, valid_from
-  HAVING count(*) = count(coalesce(ended_at, moved_at)) AND count(ended_at) > 0
-)
-SELECT {{columns}}
-FROM {CLIENT_CONFIG_HISTORY.name} AS h LEFT JOIN closed
-  ON h.logical_client = closed.logical_client AND h.config_key = closed.config_key
-  AND h.value_id = closed.value_id AND h.valid_from = closed.valid_from
-"""  # noqa: S608 - names of our own contracts
-_CLOSING = {
-    # Of a null and a time, greatest() takes the time.
-    "valid_to": "CASE WHEN closed.ended_at IS NULL THEN h.valid_to "
-    "ELSE greatest(h.valid_from, closed.ended_at) END AS valid_to",
-    "is_current": "h.is_current AND closed.ended_at IS NULL AS is_current",
-}
-
 
 def register_client_configs(
     spark: SparkSession,
@@ -174,15 +129,7 @@ def register_client_configs(
         found = found_entries_sql(registered, _IDENTITY)
         made.append(_make_view(spark, ENTRIES, _ENTRIES_SQL.format(found=found)))
     if {CLIENT_CONFIGS.name, CLIENT_CONFIG_HISTORY.name} <= set(registered):
-        query = f"SELECT * FROM {CLIENT_CONFIG_HISTORY.name}"  # noqa: S608 - our own
-        if clients in registered:
-            columns = ", ".join(
-                _CLOSING.get(name, f"h.{name}")
-                for name in CLIENT_CONFIG_HISTORY.column_names
-            )
-            query = _TIMELINE_SQL.format(
-                columns=columns, clients=clients, silent_after=silent_after
-            )
+        query = timeline_query(registered, clients=clients, silent_after=silent_after)
         made.append(_make_view(spark, TIMELINE, query))
     if {ENTRIES, TIMELINE} <= set(made) and CLIENT_CONFIG_PUSHES.name in registered:
         register_functions(spark)

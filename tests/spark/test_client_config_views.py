@@ -1,19 +1,16 @@
-"""Entries, completed by defaults, and the history closed where telemetry knows more."""
+"""Entries of client instances, completed by what is known of defaults."""
 
 import time
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from pipelines import views
 from pipelines.client_config_tables import (
     CLIENT_CONFIG_CONTRACTS,
-    CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
 from pipelines.settings import load_settings
-from pipelines.tables import CLIENT_INSTANCES, CLIENT_PUSHES
 from pipelines.views.catalog_entries import load_catalog_entries
 from pipelines.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.views.config_value_sql import PARSED, TRIMMED
@@ -22,14 +19,11 @@ from tests.spark.config_rows import (
     TYPED,
     append,
     held,
-    hours,
     instance,
-    span,
 )
 from tests.spark.empty_tables import make_tables
 from udfs.config_values import INVALID, parse_value
 
-NOW = datetime.now(tz=UTC)
 PATIENCE_S = 30
 
 
@@ -200,59 +194,3 @@ def check_typing(spark, texts):
         value = made if made is not None else (values[0] if values else None)
         nothing = expected is INVALID or expected is None
         assert repr(value) == repr(None if nothing else expected), row
-
-
-TELEMETRY = {
-    "gone": (9, True),
-    "silent": (5, False),
-    "live": (1, False),
-    "back": (9, False),
-}
-"""Client instance to hours since its last push, and whether it ended by that."""
-
-
-def test_a_value_ends_with_the_last_of_its_holders(spark, settings, entries):
-    assert entries  # registered before there was any telemetry
-    make_tables(spark, settings.tables, [CLIENT_INSTANCES, CLIENT_PUSHES])
-    lasts = {name: NOW - timedelta(hours=one[0]) for name, one in TELEMETRY.items()}
-    instances = [
-        {"client_instance_id": name, "push_interval_ms": 3_600_000}
-        | {"terminated_at": lasts[name] if is_terminated else None}
-        for name, (_, is_terminated) in TELEMETRY.items()
-    ]
-    append(spark, settings, CLIENT_INSTANCES, *instances)
-    pushes = [{"client_instance_id": n, "received_at": at} for n, at in lasts.items()]
-    append(spark, settings, CLIENT_PUSHES, *pushes)
-    moved = instance("live", {"acks": held("new")}, received_at=hours(3))
-    # It pushed its configuration after it had fallen silent.
-    back = instance("back", {"acks": held("back")}, received_at=NOW)
-    append(spark, settings, CLIENT_CONFIGS, moved, back)
-    append(
-        spark,
-        settings,
-        CLIENT_CONFIG_HISTORY,
-        span("acks", "ended", 0, client_instance_ids=["gone", "silent"]),
-        span("acks", "unseen", 0, client_instance_ids=["gone", "never seen"]),
-        span("acks", "old", 0, 1, client_instance_ids=["gone"]),
-        # Who pushed something else meanwhile no longer holds.
-        span("acks", "moved", 0, client_instance_ids=["gone", "live"]),
-        span("acks", "new", 3, client_instance_ids=["live"]),
-        span("acks", "back", 3, client_instance_ids=["back"]),
-    )
-    views.register(spark, settings)
-    rows = spark.table(TIMELINE).collect()
-    found = {
-        row["config_value"]: (
-            row["valid_to"] and row["valid_to"].astimezone(UTC),
-            row["is_current"],
-        )
-        for row in rows
-    }
-    assert found == {
-        "ended": (NOW - timedelta(hours=2), False),
-        "unseen": (None, True),
-        "old": (hours(1), False),
-        "moved": (NOW - timedelta(hours=9), False),
-        "new": (None, True),
-        "back": (None, True),
-    }
