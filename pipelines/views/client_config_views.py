@@ -20,7 +20,13 @@ from pipelines.client_config_tables import (
 from pipelines.settings.records import Settings
 
 from .client_config_functions import register_functions
-from .config_catalog_view import RELEASES, register_catalog, version_number_sql
+from .config_catalog_view import (
+    ALWAYS_SET,
+    NAMES,
+    RELEASES,
+    register_catalog,
+    version_number_sql,
+)
 from .config_timeline_view import timeline_query
 from .config_value_sql import PARSED, TRIMMED
 from .wire_config_views import found_entries_sql
@@ -37,12 +43,33 @@ _IDENTITY = """client_instance_id, client_id, principal, client_software_name,
 _SAME_SOFTWARE = """c.client_software_name = d.client_software_name
     AND c.client_software_version = d.client_software_version
     AND coalesce(c.client_type, '') = d.client_type"""
+# Every client has its own; no default of another says anything of it.
+_ALWAYS_SET_SQL = ", ".join(f"'{name}'" for name in sorted(ALWAYS_SET))
 _VALUES = ", ".join(
     f"IF(is_parsed, entry.{name}, {parsed}) AS {name}"
     for name, parsed in PARSED.items()
 )
+# Of learned defaults that are one config by several names the one learned first counts.
 _ENTRIES_SQL = f"""
-WITH incomplete AS (
+WITH learned AS (
+  SELECT * EXCEPT (place) FROM (
+    SELECT d.*, coalesce(n.other_names, array()) AS other_names, row_number() OVER (
+      PARTITION BY d.client_software_name, d.client_software_version, d.client_type,
+        array_min(array_append(coalesce(n.other_names, array()), d.config_key))
+      ORDER BY d.first_seen, d.config_key
+    ) AS place
+    FROM {CONFIG_DEFAULTS.name} AS d LEFT JOIN {NAMES} AS n
+      ON d.client_software_name = n.client_software_name
+      AND d.client_type = n.client_type AND d.config_key = n.config_key
+    WHERE d.config_key NOT IN ({_ALWAYS_SET_SQL}) AND NOT coalesce(n.is_hidden, false)
+  ) WHERE place = 1
+),
+learned_names AS (
+  SELECT client_software_name, client_software_version, client_type,
+    explode(array_append(other_names, config_key)) AS config_key
+  FROM learned
+),
+incomplete AS (
   SELECT * FROM {CLIENT_CONFIGS.name}
   WHERE NOT exists(map_values(configs), one -> one.is_default)
 ),
@@ -88,13 +115,14 @@ UNION ALL
   SELECT {", ".join(f"c.{name.strip()}" for name in _IDENTITY.split(","))},
     d.config_key, d.default_value, d.config_type, true, 'default', false,
     '{DEFAULTS}', NULL, NULL, false
-  FROM incomplete AS c JOIN {CONFIG_DEFAULTS.name} AS d ON {_SAME_SOFTWARE}
-  WHERE NOT map_contains_key(c.configs, d.config_key)
+  FROM incomplete AS c JOIN learned AS d ON {_SAME_SOFTWARE}
+  WHERE c.client_type IS NOT NULL AND NOT map_contains_key(c.configs, d.config_key)
+    AND NOT arrays_overlap(map_keys(c.configs), d.other_names)
 UNION ALL
   SELECT {", ".join(f"c.{name.strip()}" for name in _IDENTITY.split(","))},
     c.entry.config_key, c.entry.config_value, c.entry.config_type, true, 'default',
     false, '{CATALOG}', c.catalog_version, NULL, false
-  FROM catalogued AS c LEFT ANTI JOIN {CONFIG_DEFAULTS.name} AS d
+  FROM catalogued AS c LEFT ANTI JOIN learned_names AS d
     ON {_SAME_SOFTWARE} AND c.entry.config_key = d.config_key
   WHERE NOT array_contains(c.pushed_keys, c.entry.config_key)
     AND NOT arrays_overlap(c.pushed_keys, c.entry.other_names)

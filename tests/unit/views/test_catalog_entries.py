@@ -5,7 +5,11 @@ import pytest
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_settings
 from pipelines.views.catalog_entries import load_catalog_entries, parse_file
-from pipelines.views.config_catalog_view import list_releases, number_version
+from pipelines.views.config_catalog_view import (
+    list_names,
+    list_releases,
+    number_version,
+)
 
 HEADER = "name,type,default,has_default,importance,validator,internal"
 
@@ -56,6 +60,21 @@ def test_hidden_keys_and_those_that_clients_always_set_are_left_out():
         {"bootstrap.servers", "client.id", "key.serializer", "sasl.mechanism"}
     )
     assert releases["librdkafka", "consumer"].keys() == {"2.15"}
+
+
+def test_every_name_of_a_config_names_the_others_and_says_whether_it_is_hidden():
+    names = {
+        tuple(key): (others, is_hidden)
+        for *key, others, is_hidden in list_names(load_settings("base"))
+    }
+    python = ("confluent-kafka-python", "producer")
+    assert names[*python, "acks"] == (["request.required.acks"], False)
+    assert names[*python, "request.required.acks"] == (["acks"], False)
+    assert names["apache-kafka-java", "producer", "ssl.key.password"] == ([], True)
+    assert ("apache-kafka-java", "producer", "acks") not in names
+    # Of librdkafka's own, and of Java's name for another one.
+    admin = names["librdkafka", "admin", "request.timeout.ms"]
+    assert admin == (["socket.timeout.ms"], False)
 
 
 @pytest.mark.parametrize(
