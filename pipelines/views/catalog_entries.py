@@ -13,16 +13,22 @@ from pipelines.clients.catalogs import LIBRDKAFKA_TYPES
 from pipelines.clients.key_lists import COUNTERPARTS
 from pipelines.errors import InvalidSetting
 from pipelines.settings.loading import CATALOG_FOLDER, CONF_PATH
+from udfs.config_client_types import (
+    CONSUMER,
+    NOT_OF_SHARE_CONSUMERS,
+    OF_SHARE_CONSUMERS_ONLY,
+    SHARE_CONSUMER,
+)
 
 LIBRDKAFKA = "librdkafka"
 _CLIENT_TYPES_OF_FILE: Mapping[str, tuple[str, ...]] = {
     # Java's share consumers are configured by the class of its consumers.
-    "consumer": ("consumer", "share_consumer"),
+    CONSUMER: (CONSUMER, SHARE_CONSUMER),
 }
 _LIBRDKAFKA_LETTERS: Mapping[str, str] = {
     "producer": "P",
-    "consumer": "C",
-    "share_consumer": "C",
+    CONSUMER: "C",
+    SHARE_CONSUMER: "C",
     # To librdkafka, an admin client is a producer.
     "admin": "P",
 }
@@ -79,6 +85,8 @@ def parse_file(stem: str, text: str) -> Iterator[CatalogEntry]:
         if row["has_default"] != "true":
             continue
         for one in _CLIENT_TYPES_OF_FILE.get(client_type, (client_type,)):
+            if not _has_key(one, row["name"]):
+                continue
             yield CatalogEntry(
                 catalog=catalog,
                 version=version,
@@ -104,7 +112,9 @@ def _parse_librdkafka(
     for client_type, letter in _LIBRDKAFKA_LETTERS.items():
         counterparts = COUNTERPARTS[client_type.replace("_", "-")]
         for name, row in properties.items():
-            if row["applies_to"] not in {"*", letter}:
+            if row["applies_to"] not in {"*", letter} or not _has_key(
+                client_type, name
+            ):
                 continue
             others = aliases.get(name, [])
             names = {name, *others}
@@ -118,3 +128,13 @@ def _parse_librdkafka(
                 default_value=row["default"],
                 other_names=tuple(sorted({*others, *java} - {name})),
             )
+
+
+def _has_key(client_type: str, key: str) -> bool:
+    """Return whether a type of client takes a key that the catalog lists for it.
+
+    Catalogs list consumers and share consumers together.
+    """
+    if client_type == SHARE_CONSUMER:
+        return key not in NOT_OF_SHARE_CONSUMERS
+    return client_type != CONSUMER or not key.startswith(OF_SHARE_CONSUMERS_ONLY)

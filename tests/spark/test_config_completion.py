@@ -12,6 +12,7 @@ from pipelines.settings import load_settings
 from pipelines.views.client_config_views import ENTRIES
 from tests.spark.config_rows import JAVA, append, held, hours, instance
 from tests.spark.empty_tables import make_tables
+from udfs.config_client_types import NOT_OF_SHARE_CONSUMERS
 
 PYTHON = {
     "client_software_name": "confluent-kafka-python",
@@ -42,6 +43,7 @@ def found(spark, tmp_path_factory):
     make_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
     own = {"batch.size": held("1", "INT")}
     typeless = {"client_type": None}
+    share = {"client_type": "share_consumer", "client_software_version": "4.3.1"}
     append(
         spark,
         settings,
@@ -56,6 +58,8 @@ def found(spark, tmp_path_factory):
             **OLD | typeless,
         ),
         instance("plain", own, **OLD),
+        instance("share", {"share.acquire.mode": held("x")}, **share),
+        instance("consumer", {"fetch.min.bytes": held("1")}, client_type="consumer"),
     )
     append(
         spark,
@@ -108,3 +112,11 @@ def test_a_client_of_unknown_type_has_only_its_own_keys(found):
     assert found["typeless"] == {"batch.size": ("1", "pushed")}
     referred = {"metadata.max.age.ms": ("7", "config_defaults")}
     assert found["typeless with references"] == referred
+
+
+def test_a_share_consumer_is_not_completed_with_what_it_refuses(found):
+    assert found["share"].keys().isdisjoint(NOT_OF_SHARE_CONSUMERS)
+    assert found["share"]["share.acknowledgement.mode"][1] == "catalog"
+    assert found["share"]["fetch.min.bytes"][1] == "catalog"
+    assert found["consumer"].keys() >= {"auto.offset.reset", "session.timeout.ms"}
+    assert not any(key.startswith("share.") for key in found["consumer"])

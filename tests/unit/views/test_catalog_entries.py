@@ -24,6 +24,23 @@ def test_a_key_without_a_default_has_no_entry():
     assert {(one.version, one.default_value) for one in entries} == {("4.3.1", "all")}
 
 
+def test_consumers_and_share_consumers_have_what_they_take():
+    text = (
+        f"{HEADER}\nisolation.level,STRING,x,true,LOW,,false\n"
+        "share.acquire.mode,STRING,x,true,LOW,,false\n"
+    )
+    assert [
+        (one.config_key, one.client_type)
+        for one in parse_file("java-4.3.1-consumer", text)
+    ] == [("isolation.level", "consumer"), ("share.acquire.mode", "share_consumer")]
+    keys = {"share_consumer": set(), "consumer": set()}
+    for one in load_catalog_entries():
+        if one.catalog == "librdkafka" and one.client_type in keys:
+            keys[one.client_type].add(one.config_key)
+    assert "auto.offset.reset" in keys["consumer"] - keys["share_consumer"]
+    assert "share.acknowledgement.mode" in keys["share_consumer"] - keys["consumer"]
+
+
 def test_a_file_with_a_wrong_name_is_told():
     with pytest.raises(
         InvalidSetting, match=r"config_catalog/java\.csv: a file is named"
