@@ -23,6 +23,7 @@ _SAME_CLIENT = "{0}.principal = held.principal AND {0}.client_id <=> held.client
 # A holder that client_configs does not know has not pushed anything else, and one that
 # telemetry has never seen is taken to live, as is one that pushed a configuration after
 # its end. Where a reference to a default cannot be filled in, the ledger is asked.
+# Both readers of `finished` take the same columns: Spark then works it out once.
 _TIMELINE_SQL = f"""
 WITH held AS (
   SELECT {_ROW}, principal, client_id, config_value,
@@ -66,18 +67,20 @@ finished AS (
   HAVING count_if(is_kept AND ended_at IS NULL) = 0 AND count(ended_at) > 0
 ),
 turns AS (
-  SELECT /*+ BROADCAST(held) */ {_HELD_ROW},
+  SELECT /*+ BROADCAST(held) */ {_HELD_ROW}, held.kept_to, held.movers_count,
     held.client_instance_id, held.ended_at, l.received_at,
     struct(l.received_at, l.push_id) AS turn,
     {_SAME_CLIENT.format("l")} AND exists(l.configs, one ->
       one.config_key = held.config_key AND one.config_value <=> held.config_value
     ) AS has_value
-  FROM (SELECT {_ROW}, inline(movers) FROM finished) AS held
+  FROM (
+    SELECT {_ROW}, kept_to, size(movers) AS movers_count, inline(movers) FROM finished
+  ) AS held
   JOIN {CLIENT_CONFIG_PUSHES.name} AS l
     ON held.client_instance_id = l.client_instance_id AND l.decode_status = 'ok'
 ),
 stops AS (
-  SELECT {_ROW}, coalesce(
+  SELECT {_ROW}, kept_to, movers_count, coalesce(
     min(IF(turn > last_turn, received_at, NULL)), max(ended_at)
   ) AS stopped_at
   FROM (
@@ -85,16 +88,14 @@ stops AS (
       OVER (PARTITION BY {_ROW}, client_instance_id) AS last_turn
     FROM turns
   )
-  GROUP BY {_ROW}, client_instance_id
-),
-moved AS (
-  SELECT {_ROW}, count(stopped_at) AS stopped, max(stopped_at) AS moved_to
-  FROM stops GROUP BY {_ROW}
+  GROUP BY {_ROW}, kept_to, movers_count, client_instance_id
 ),
 closed AS (
-  SELECT {_ROW}, greatest(kept_to, moved_to) AS ended_at
-  FROM finished LEFT JOIN moved USING ({_ROW})
-  WHERE coalesce(stopped, 0) = size(movers)
+  SELECT {_ROW}, kept_to AS ended_at FROM finished WHERE size(movers) = 0
+UNION ALL
+  SELECT {_ROW}, greatest(kept_to, max(stopped_at)) AS ended_at
+  FROM stops GROUP BY {_ROW}, kept_to, movers_count
+  HAVING count(stopped_at) = movers_count
 )
 SELECT {{columns}}
 FROM {CLIENT_CONFIG_HISTORY.name} AS h LEFT JOIN closed
