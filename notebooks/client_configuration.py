@@ -62,7 +62,7 @@ display(client_config_overview.select_overridden_keys(entries))
 # MAGIC SELECT config_key, config_value, status, client_type, client_id, principal,
 # MAGIC   count(*) AS instances
 # MAGIC FROM client_config_entries
-# MAGIC WHERE is_pushed AND status <> 'default'
+# MAGIC WHERE is_pushed AND NOT is_default
 # MAGIC GROUP BY ALL ORDER BY config_key, instances DESC, client_id
 
 # COMMAND ----------

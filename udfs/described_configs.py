@@ -25,6 +25,7 @@ from .text_codes import (
 PUSHED_ENTRY_TYPE = pa.struct(list(ENTRY_TYPE)[:4])
 """config_key, config_value, config_type, is_default."""
 PLACE_COLUMNS = ("client_software_name", "client_software_version", "client_type")
+_DEFAULT = "default"
 _VALUES = tuple(
     field.name
     for field in ENTRY_TYPE
@@ -49,7 +50,8 @@ def describe_configs(
         rules: They know which keys are catalogued.
         defaults: From config_defaults.make_known_defaults.
         has_references: Whether an entry that its client calls a default, and that is
-            the known default, goes without its value.
+            the known default, goes without its value. One that does not fit its type
+            keeps it: no view would fill it in.
     Returns: list of ENTRY_TYPE.
     Shape: One list a push, same order; entries keep theirs.
     Nulls: A redacted entry has nothing typed. Nulls in places are empty.
@@ -75,7 +77,9 @@ def describe_configs(
     )
     made = make_entries(entries, is_redacted, rules, defaults)
     if has_references:
-        made = _without_values(made, _find_references(entries, is_redacted, defaults))
+        is_plain = pc.equal(made.field("status"), _DEFAULT)
+        is_plain = is_plain.to_numpy(zero_copy_only=False)
+        made = _without_values(made, _find_references(entries, is_plain, defaults))
     counts = pc.fill_null(pc.list_value_length(configs), 0).to_numpy()
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), made)
@@ -87,13 +91,19 @@ def _spread(texts: pa.StringArray, pushes: Codes) -> CodedTexts:
 
 
 def _find_references(
-    entries: PushedEntries, is_redacted: Mask, defaults: KnownDefaults
+    entries: PushedEntries, is_plain: Mask, defaults: KnownDefaults
 ) -> Mask:
-    """Say which entries are, letter by letter, the default that is known."""
-    decoded = entries.decoded
-    rows = np.flatnonzero(decoded.is_default & ~is_redacted)
+    """Say which entries are, letter by letter, the default that is known.
+
+    Args:
+        entries: Of a batch of pushes.
+        is_plain: Whether the status of an entry is that of a default.
+        defaults: From config_defaults.make_known_defaults.
+    """
+    rows = np.flatnonzero(is_plain)
     columns = [
-        one.take(rows) for one in (*entries.places, decoded.keys, entries.values)
+        one.take(rows)
+        for one in (*entries.places, entries.decoded.keys, entries.values)
     ]
     first, at = combine_codes(columns)
     is_known = np.array(
@@ -103,7 +113,7 @@ def _find_references(
         ],
         np.bool_,
     )
-    found = np.zeros(len(is_redacted), np.bool_)
+    found = np.zeros(len(is_plain), np.bool_)
     found[rows] = is_known[at]
     return found
 

@@ -26,6 +26,7 @@ from .config_histories import (
 )
 from .config_purges import PURGE_TYPE, judge_stored_entries
 from .config_push_files import CONFIG_PUSH_TYPES, ConfigTables, write_config_pushes
+from .config_value_columns import type_values
 from .daily_files import WrittenPart
 from .described_configs import PLACE_COLUMNS, describe_configs
 from .envelopes import RECORD_SCHEMA, read_config_envelopes, read_wire_envelopes
@@ -42,6 +43,7 @@ __all__ = [
     "WireTables",
     "encode_config_files",
     "encode_wire_config_files",
+    "filter_valid_values",
     "make_client_type_keys",
     "make_known_defaults",
     "select_histories",
@@ -177,6 +179,25 @@ def with_statuses(
             yield batch.set_column(place, "configs", described.cast(stored))
 
     return pushes.mapInArrow(describe, output)
+
+
+def filter_valid_values(entries: DataFrame) -> DataFrame:
+    """Keep entries whose values fit their types; use with transform.
+
+    Args:
+        entries: Has config_value and config_type.
+    Returns: The same columns.
+    Shape: At most as many rows.
+    Nulls: A null value fits, and so does every value of a type unknown.
+    Errors: As in `config_value_columns.type_values`; never raises for data.
+    """
+
+    def fits(values: pa.Array, type_names: pa.Array) -> pa.Array:
+        typed = type_values(values.cast(pa.string()), type_names.cast(pa.string()))
+        return typed.field("value_error").is_null()
+
+    fits_udf = _make_udf(fits, "boolean")
+    return entries.where(fits_udf("config_value", "config_type"))
 
 
 def with_possible_types(pushes: DataFrame, type_keys: ClientTypeKeys) -> DataFrame:

@@ -3,7 +3,6 @@
 Words and lines are those of kafka-configs.sh where it has them; a hidden value is null.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -22,14 +21,18 @@ from pipelines.transforms.client_config_diffs import (
     select_configs_at,
     select_instance_configs_at,
 )
+from pipelines.views.client_config_disagreements import DISAGREEMENTS
 from pipelines.views.client_config_views import ENTRIES, TIMELINE
 
 from . import client_config_lines as lines
 from .client_config_filters import INSTANCE, filter_asked
+from .client_config_json import format_json
 from .client_config_questions import DESCRIBE, DIFF, HISTORY, ClientName, ConfigQuestion
 
 Say = Callable[[str], None]
-_DEFAULT, _LIVE, _NEAR = "default", "live", 5
+_NEAR = 5
+# A default that is hidden, or does not fit its type, is no less a default.
+_IS_SET = "NOT coalesce(is_default, false)"
 
 
 class UnknownClient(PipelineError):
@@ -81,7 +84,7 @@ class ConfigCommand:
         states = self._read_states(asked)
         entries = self._narrow(self._select(ENTRIES, asked), asked)
         if not asked.is_all:
-            entries = entries.where(F.col("status") != _DEFAULT)
+            entries = entries.where(_IS_SET)
         shown = entries.where(F.col("client_instance_id").isin(*states))
         found = shown.orderBy("client_instance_id", "config_key").collect()
         if asked.is_json:
@@ -95,7 +98,10 @@ class ConfigCommand:
                 self._say(line)
 
     def diff(self, asked: ConfigQuestion) -> None:
-        """Print what differs between two clients, or between two moments."""
+        """Print what differs: of two clients or moments, or of a client's instances."""
+        if len(asked.clients) == 1 and asked.start is None:
+            self._diff_instances(asked)
+            return
         moments = (asked.start or self._now, asked.end or asked.at or self._now)
         names = (asked.clients * 2)[:2]
         if asked.start is None:
@@ -132,6 +138,19 @@ class ConfigCommand:
         for line in lines.describe_history(rows):
             self._say(line)
 
+    def _diff_instances(self, asked: ConfigQuestion) -> None:
+        """Print where live instances of one client disagree."""
+        instances = list(self._read_states(asked).values())
+        found = self._narrow(self._select(DISAGREEMENTS, asked), asked)
+        rows = found.orderBy(
+            *LOGICAL_CLIENT, "config_key", F.desc("instances"), "config_value"
+        ).collect()
+        if asked.is_json:
+            self._print_json(rows)
+            return
+        for line in lines.describe_disagreements(instances, rows):
+            self._say(line)
+
     def _describe_at(self, asked: ConfigQuestion, at: datetime) -> None:
         instances = tuple(one for one in asked.clients if one.column == INSTANCE)
         others = tuple(one for one in asked.clients if one.column != INSTANCE)
@@ -144,7 +163,7 @@ class ConfigCommand:
             parts.append(select_configs_at(self._find(TIMELINE, one), at))
         found = reduce(DataFrame.unionByName, parts)
         if not asked.is_all:
-            found = found.where(~F.coalesce("is_default", F.lit(col=False)))
+            found = found.where(_IS_SET)
         rows = (
             self._narrow(found, asked)
             .orderBy(*LOGICAL_CLIENT, "config_key", "config_value")
@@ -171,7 +190,7 @@ class ConfigCommand:
         else:
             configs = configs.withColumn("state", F.lit(None).cast("string"))
         rows = configs.orderBy(F.desc("received_at"), "client_instance_id").collect()
-        live = [row for row in rows if row["state"] in {None, _LIVE}]
+        live = [row for row in rows if lines.is_live(row)]
         return {row["client_instance_id"]: row for row in live or rows}
 
     def _select_side(
@@ -228,11 +247,4 @@ class ConfigCommand:
         return rows.where(F.col("config_key").isin(*asked.keys)) if asked.keys else rows
 
     def _print_json(self, rows: Sequence[Row]) -> None:
-        documents = [row.asDict(recursive=True) for row in rows]
-        self._say(json.dumps(documents, indent=2, default=_as_json))
-
-
-def _as_json(value: object) -> str:
-    if isinstance(value, datetime):
-        return lines.show_time(value)
-    raise TypeError(f"{type(value).__name__} is nothing that a row holds")
+        self._say(format_json(rows))

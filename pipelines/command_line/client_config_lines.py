@@ -11,7 +11,9 @@ from .console import format_table, make_printable
 HIDDEN = "null"
 """As Kafka shows a sensitive value."""
 _NO_CLIENT_ID = "without a client-id"
-_REDACTED = "redacted"
+_REDACTED, _LIVE = "redacted", "live"
+_SHOWN_NAMES = 3
+"""Most instances of one value that a line names."""
 _MAX_WIDTH = 60
 """Longest key and value that others are aligned to."""
 
@@ -102,6 +104,57 @@ def describe_diff(titles: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
                 yield make_printable(f"{sign}   {_show_value(one)}{note}")
 
 
+def describe_disagreements(
+    instances: Sequence[Row], rows: Sequence[Row]
+) -> Iterator[str]:
+    """Return the lines of how live instances of clients disagree, or that they do not.
+
+    Args:
+        instances: Of client_configs, with state: of all clients that are meant.
+        rows: Of client_config_disagreements, by client and key.
+    """
+    clients: dict[str, Row] = {}
+    for row in (*instances, *rows):
+        clients.setdefault(row["logical_client"], row)
+    for logical_client, client in clients.items():
+        differing = [row for row in rows if row["logical_client"] == logical_client]
+        who = make_printable(show_client(client))
+        if differing:
+            yield f"Live instances of {who} disagree:"
+            yield from _describe_keys(differing)
+            continue
+        live = [
+            row
+            for row in instances
+            if row["logical_client"] == logical_client and is_live(row)
+        ]
+        plural = "" if len(live) == 1 else "s"
+        yield f"{len(live)} live instance{plural} of {who}: no difference"
+
+
+def _describe_keys(rows: Sequence[Row]) -> Iterator[str]:
+    """Return the lines of values of one client, each with those that have it."""
+    keys = dict.fromkeys(row["config_key"] for row in rows)
+    for key in keys:
+        yield make_printable(f"  {key}")
+        yield from _align(
+            [
+                (
+                    f"  {_show_value(row)}{' (default)' if row['is_default'] else ''}",
+                    f"instances={row['instances']}",
+                    _show_some(row["client_instance_ids"]),
+                )
+                for row in rows
+                if row["config_key"] == key
+            ]
+        )
+
+
+def _show_some(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > _SHOWN_NAMES else ""
+    return f"{', '.join(names[:_SHOWN_NAMES])}{more}"
+
+
 def describe_history(rows: Sequence[Row]) -> Iterator[str]:
     """Return the lines of a history.
 
@@ -125,6 +178,15 @@ def describe_history(rows: Sequence[Row]) -> Iterator[str]:
             for row in of_client
         ]
         yield format_table(names, cells)
+
+
+def is_live(instance: Row) -> bool:
+    """Return whether an instance lives, or telemetry does not tell.
+
+    Args:
+        instance: Has state.
+    """
+    return instance["state"] in {None, _LIVE}
 
 
 def show_client(row: Row) -> str:

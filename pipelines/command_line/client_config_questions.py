@@ -83,15 +83,19 @@ def _find_fault(arguments: Namespace) -> str | None:
         (arguments.all and action != DESCRIBE, "--all belongs to describe"),
         (
             is_diff and clients not in {1, _TWO},
-            "diff is about one client at two moments, or about two clients",
+            "diff is about one client, now or at two moments, or about two clients",
         ),
         (
             is_diff and is_pair and has_range,
             "two clients are compared at one moment: --at, or now",
         ),
         (
-            is_diff and not is_pair and (has_moment or start is None),
+            is_diff and not is_pair and (has_moment or (end and not start)),
             "one client is compared at two moments: --from, and --to or now",
+        ),
+        (
+            is_diff and arguments.client_instance_id and not (is_pair or start),
+            "one instance is compared at two moments: --from, and --to or now",
         ),
         (
             action == DESCRIBE and has_range,

@@ -218,7 +218,8 @@ COMMANDS = (
             option(
                 "action",
                 "describe: what clients run with; diff: of one client at two moments, "
-                "or of two clients; history: each value and its time",
+                "of two clients, or, of one client alone, where its live instances "
+                "disagree; history: each value and its time",
                 choices=ACTIONS,
             ),
             option(

@@ -30,6 +30,7 @@ from pipelines.transforms.quarantine import DECODED
 from udfs.spark_configs import (
     ConfigTables,
     encode_config_files,
+    filter_valid_values,
     select_histories,
     with_logical_clients,
     with_possible_types,
@@ -106,7 +107,7 @@ class BatchWriter:
         changes = self.tables.begin(session, contract, transaction)
         is_first = transaction.batch_id == 0
         told_by = pushes.unionByName(ledger) if is_first else pushes
-        told = told_by.transform(config_defaults.summarise_told_defaults)
+        told = told_by.transform(_summarise_defaults)
         if changes.is_committed:
             # What they changed then is not known any more.
             return told.transform(config_defaults.select_changed_keys).collect()
@@ -120,7 +121,7 @@ class BatchWriter:
             if is_first:
                 # A batch of another checkpoint location may have told them before, and
                 # have ended before it looked at the rows that they concern.
-                again = pushes.transform(config_defaults.summarise_told_defaults)
+                again = pushes.transform(_summarise_defaults)
                 changed = changed.unionByName(again.select(*config_defaults.KEY))
             keys = changed.transform(config_defaults.select_changed_keys).collect()
             self.tables.commit(changes, contract, rows, rows.count(), is_gone="is_gone")
@@ -176,3 +177,10 @@ class BatchWriter:
             return None
         instances, pushes = (session.table(name) for name in names)
         return config_history.select_ends(replaced, instances, pushes, oldest_us)
+
+
+def _summarise_defaults(pushes: DataFrame) -> DataFrame:
+    """Say what pushes tell of defaults: one rule for all that is counted, or again."""
+    entries = pushes.transform(config_defaults.select_told_entries)
+    told = entries.transform(filter_valid_values)
+    return told.transform(config_defaults.summarise_told_defaults)

@@ -5,6 +5,7 @@ to defaults, and client_config_entries has filled them in. Two hidden values cou
 the same, for nobody can tell.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import DataFrame
@@ -90,29 +91,35 @@ def collect_instances(values: DataFrame) -> DataFrame:
     return values.groupBy(*names).agg(instances.alias("client_instance_ids"))
 
 
-def client_config_diff(before: DataFrame, after: DataFrame) -> DataFrame:
+def client_config_diff(
+    before: DataFrame, after: DataFrame, *, by: Sequence[str] = ()
+) -> DataFrame:
     """Return the keys whose values differ between two configurations.
 
     Args:
-        before: VALUE, of one client or of several: at a moment, or one of two clients.
-        after: VALUE, of the same client at another moment, or of another client.
-    Returns: config_key, before and after (arrays of struct config_value, is_default,
-        sorted), change (added, removed, changed); by config_key.
-    Shape: One row a key. A value that is the default on one side and was set to the
-        same on the other is no difference.
+        before: VALUE and by, of one client at a moment, or of one of two clients.
+        after: VALUE and by, of the same client at another moment, or of the other one.
+        by: Columns that tell clients apart where each side has several of them, as
+            LOGICAL_CLIENT does; without them all of a side count as one, since two
+            clients that are compared differ in these columns.
+    Returns: by, config_key, before and after (arrays of struct config_value,
+        is_default, sorted), change (added, removed, changed); by by and config_key.
+    Shape: One row a key, of each client that by tells apart. A value that is the
+        default on one side and was set to the same on the other is no difference.
     Nulls: config_value is null where it was hidden.
     """
-    sides = before.select(*VALUE, F.lit(1).alias("side")).unionByName(
-        after.select(*VALUE, F.lit(2).alias("side"))
+    key = [*by, "config_key"]
+    sides = before.select(*by, *VALUE, F.lit(1).alias("side")).unionByName(
+        after.select(*by, *VALUE, F.lit(2).alias("side"))
     )
     return (
-        sides.groupBy("config_key", "config_value")
+        sides.groupBy(*key, "config_value")
         .agg(*(F.expr(text).alias(name) for name, text in BY_VALUE.items()))
-        .groupBy("config_key")
+        .groupBy(*key)
         .agg(*(F.expr(text).alias(name) for name, text in BY_KEY.items()))
         .where("is_different")
-        .select("config_key", "before", "after", F.expr(CHANGE).alias("change"))
-        .orderBy("config_key")
+        .select(*key, "before", "after", F.expr(CHANGE).alias("change"))
+        .orderBy(*key)
     )
 
 

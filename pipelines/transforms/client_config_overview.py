@@ -35,14 +35,16 @@ def select_who_runs_what(client_configs: DataFrame) -> DataFrame:
 def select_overridden_keys(client_config_entries: DataFrame) -> DataFrame:
     """Return the keys that clients set themselves, the most usual first.
 
+    What a client calls a default it did not set, also where the value is hidden or
+    does not fit its type.
+
     Returns: config_key, logical_clients, instances (counts), different_values, status
         (the different ones, sorted), examples (up to three values, the most usual
         first).
     Nulls: A redacted value is counted as a value, once, and never an example.
     """
-    known = client_config_entries.where(
-        F.col("is_pushed") & ~F.col("status").isin("default")
-    )
+    is_set = ~F.coalesce("is_default", F.lit(False))
+    known = client_config_entries.where(F.col("is_pushed") & is_set)
     by_value = known.groupBy("config_key", "config_value").agg(
         F.collect_set("logical_client").alias("holders"),
         F.count("*").alias("instances"),
@@ -97,27 +99,36 @@ def select_changes(timeline: DataFrame, since: datetime) -> DataFrame:
         timeline: client_config_timeline, or client_config_history.
         since: The moment; knows its zone.
     Returns: valid_from, client_id, client_type, principal, config_key, config_value,
-        before (the value that ended last when or before this one began), valid_to.
-    Shape: One row for each value of a key that had another one before; the first
-        configuration of a logical client is no change.
-    Nulls: before is null where it was hidden.
+        before (sorted: the values held just before this one began, or else those that
+        ended last), valid_to.
+    Shape: One row for each value of a key that had others before; the first
+        configuration of a logical client is no change, and neither is a value that was
+        among those before.
+    Nulls: A hidden value is null, in before as well.
     """
+    row = [*LOGICAL_CLIENT, "config_key", "config_value", "valid_from", "valid_to"]
     earlier = timeline.select(
         "logical_client",
         "config_key",
         F.col("config_value").alias("earlier_value"),
         F.col("valid_from").alias("earlier_from"),
+        F.col("valid_to").alias("earlier_to"),
     )
+    # Of a null and a time, least() takes the time: what is held still ended last.
+    ended = F.least("earlier_to", "valid_from").alias("ended")
+    # As structs, for collect_set() leaves nulls out.
+    values = F.sort_array(F.collect_set(F.struct("earlier_value")))
+    is_among = F.exists("before", lambda one: one.eqNullSafe(F.col("config_value")))
     is_earlier = F.col("earlier_from") < F.col("valid_from")
     return (
         timeline.where(F.col("valid_from") >= F.lit(since))
         .join(earlier, ["logical_client", "config_key"])
         .where(is_earlier)
-        .groupBy(
-            *LOGICAL_CLIENT, "config_key", "config_value", "valid_from", "valid_to"
-        )
-        .agg(F.max_by("earlier_value", "earlier_from").alias("before"))
-        .where(~F.col("config_value").eqNullSafe(F.col("before")))
+        .groupBy(*row, ended)
+        .agg(values.getField("earlier_value").alias("values"))
+        .groupBy(*row)
+        .agg(F.max_by("values", "ended").alias("before"))
+        .where(~is_among)
         .orderBy(F.desc("valid_from"), "client_id", "config_key")
         .select(
             "valid_from",

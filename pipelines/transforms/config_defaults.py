@@ -3,6 +3,9 @@
 A default is counted by pushes, each of which is written once: so what a batch tells is
 added to the table. What the first batch of a checkpoint location tells is all that the
 ledger holds, for nobody knows what of it the table counts already.
+A value that does not fit its type is told by nobody: no client can run with it, and a
+later value would stand beside it as overridden. That is said of each entry by itself,
+so that it is the same in whatever batch the entry comes.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -18,21 +21,31 @@ _ROW = CONFIG_DEFAULTS.column_names
 _FIRST = ("default_value", "config_type", "first_seen", "first_push_id")
 
 
-def summarise_told_defaults(pushes: DataFrame) -> DataFrame:
-    """Say what pushes call defaults.
+def select_told_entries(pushes: DataFrame) -> DataFrame:
+    """Return the entries that pushes call defaults.
 
     Args:
         pushes: PUSH_COLUMNS; configs as they are stored.
-    Returns: KEY, first (the oldest of them), evidence_count and told (all values).
+    Returns: KEY, received_at, push_id, config_value and config_type.
+    Shape: One row for each such entry.
     Nulls: A redacted entry tells nothing. An unknown client type is the empty text.
     """
-    told = pushes.select(
+    return pushes.select(
         *PLACE[:2],
         F.coalesce(PLACE[2], F.lit("")).alias(PLACE[2]),
         "received_at",
         "push_id",
         F.inline(F.filter("configs", _is_told)),
-    )
+    ).drop("is_default")
+
+
+def summarise_told_defaults(told: DataFrame) -> DataFrame:
+    """Say what pushes call defaults.
+
+    Args:
+        told: From select_told_entries; those only whose value fits their type.
+    Returns: KEY, first (the oldest of them), evidence_count and told (all values).
+    """
     first = F.struct(
         F.col("config_value").alias("default_value"),
         "config_type",

@@ -19,6 +19,7 @@ from pipelines.client_config_tables import (
 )
 from pipelines.settings.records import Settings
 
+from .client_config_disagreements import register_disagreements
 from .client_config_functions import register_functions
 from .config_catalog_view import (
     ALWAYS_SET,
@@ -156,6 +157,8 @@ def register_client_configs(
         made += register_catalog(spark, settings)
         found = found_entries_sql(registered, _IDENTITY)
         made.append(_make_view(spark, ENTRIES, _ENTRIES_SQL.format(found=found)))
+        telling = clients if clients in registered else None
+        made.append(register_disagreements(spark, ENTRIES, telling))
     if {CLIENT_CONFIGS.name, CLIENT_CONFIG_HISTORY.name} <= set(registered):
         query = timeline_query(registered, clients=clients, silent_after=silent_after)
         made.append(_make_view(spark, TIMELINE, query))

@@ -1,3 +1,4 @@
+# Longer than 250 lines: all questions are asked of the same tables.
 """What `configs` prints, and the notebook, of two clients that run with real tables."""
 
 import json
@@ -52,6 +53,7 @@ def settings(spark, tmp_path_factory):
                 "acks": held("1"),
                 "linger.ms": held("5", "LONG", "default"),
                 "ssl.key.password": held(None, "PASSWORD", "redacted"),
+                "retries": held("many", "INT", "invalid_value", is_default=True),
             },
             received_at=hours(2),
             **ORDERS,
@@ -127,6 +129,7 @@ OF_THE_README = {
     DESCRIBE: ["acks=1 ", "sensitive=true", "source=pushed"],
     " --from ": ["- client-id orders at 2026-03-01T", "acks (added)", "+   1"],
     " --client-id billing": ["- client-id orders at ", "acks (changed)", "+   all"],
+    " --client-id shop": ["of client-id shop, producer of User:a disagree:", "acks"],
     " history ": ["History of client-id orders, producer of", "2026-03-01T14:00:00Z"],
     " sql ": ["acks", "changed", "row"],
 }
@@ -199,17 +202,36 @@ def test_describe_instances_at_a_moment(ask):
 def test_json_is_whole(ask):
     found = json.loads(ask("describe --client-id orders --all --json"))
     values = {one["config_key"]: one["value_long"] for one in found}
-    assert values == {"acks": None, "linger.ms": 5, "ssl.key.password": None}
+    assert values.pop("linger.ms") == 5
+    assert values == dict.fromkeys(["acks", "retries", "ssl.key.password"])
     found = json.loads(ask("history --client-id orders --key acks --json"))
     assert [one["valid_to"] for one in found] == ["2026-03-01T14:00:00Z", None]
     text = f"diff --client-id orders --client-id billing --json {' '.join(PRODUCER)}"
     assert [one["config_key"] for one in json.loads(ask(text))] == ["acks"]
+    found = json.loads(ask("diff --client-id shop --json"))
+    assert [one["client_instance_ids"] for one in found] == [["shop-2"], ["shop-1"]]
 
 
 def test_an_instance_is_compared_by_its_pushes(ask):
     text = "diff --client-instance-id orders-1 --from 2026-03-01T13 --to 2026-03-01T15"
     assert ask(text).splitlines()[2:] == ["  acks (changed)", "-   all", "+   1"]
     assert "no difference" in ask(text.replace("15", "13:30"))
+
+
+def test_instances_that_agree_are_told(ask):
+    printed = ask("diff --client-id shop --key acks").splitlines()
+    assert printed == [
+        "Live instances of client-id shop, producer of User:a disagree:",
+        "  acks",
+        "    1   instances=1 shop-2",
+        "    all instances=1 shop-1",
+    ]
+    text = "live instance{} of client-id {}, producer of User:a: no difference"
+    agreeing = ask("diff --client-id shop --key retries")
+    assert agreeing == f"2 {text.format('s', 'shop')}"
+    assert ask("diff --client-id billing") == f"1 {text.format('', 'billing')}"
+    with pytest.raises(UnknownClient, match="there is shop"):
+        ask("diff --client-id shap --json")
 
 
 def test_history_of_a_time(ask):

@@ -40,12 +40,12 @@ def entry(key, value, config_type="STRING", *, is_default=False):
     return (key, value, config_type, is_default)
 
 
-def held(value, config_type="STRING", status="overridden"):
+def held(value, config_type="STRING", status="overridden", *, is_default=False):
     """Return what client_configs has of one key, typed as the job types it."""
     columns = pa.array([value], pa.string()), pa.array([config_type], pa.string())
     row = type_values(*columns).to_pylist()[0]
     typed = (row[name] for name in TYPED)
-    return (value, config_type, status == "default", status, *typed)
+    return (value, config_type, is_default or status == "default", status, *typed)
 
 
 def instance(name, configs, **fields):

@@ -24,6 +24,7 @@ OF_NOBODY = [key for key, (_, _, types) in KEYS.items() if types == NOBODY]
 OF_PRODUCERS = [key for key, (_, _, types) in KEYS.items() if types == PRODUCERS]
 OF_CONSUMERS = ["max.poll.records", "isolation.level"]
 HIDDEN = {"com.acme.token", "ssl.key.password"}
+INVALID = {("linger.ms", "x")}
 OPEN_MS = 10**15
 
 
@@ -174,12 +175,14 @@ def expect_newest(pushes):
 def expect_defaults(pushes):
     """Return {(version, type, key): (default, pushes, other values)}, of what is shown.
 
-    The type is what a push says by itself, empty for none.
+    The type is what a push says by itself, empty for none. What does not fit its type
+    is no default.
     """
     told = defaultdict(list)
     for push in sorted(pushes, key=lambda one: one.order):
         for key, value, _, is_default in push.entries:
-            if is_default and key not in HIDDEN and not push.is_cut:
+            is_told = key not in HIDDEN and (key, value) not in INVALID
+            if is_default and is_told and not push.is_cut:
                 place = f"4.{push.number % 2}.0", find_type([push]) or "", key
                 told[place].append(value)
     return {

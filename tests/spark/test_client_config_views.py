@@ -12,6 +12,7 @@ from pipelines.client_config_tables import (
 )
 from pipelines.settings import load_settings
 from pipelines.views.catalog_entries import load_catalog_entries
+from pipelines.views.client_config_disagreements import DISAGREEMENTS
 from pipelines.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.views.config_value_sql import PARSED, TRIMMED
 from tests.spark.config_rows import (
@@ -101,7 +102,7 @@ def of_instance(entries, name, *columns):
 
 def test_every_table_and_view_is_registered_without_telemetry(spark, settings, entries):
     names = [contract.name for contract in CLIENT_CONFIG_CONTRACTS]
-    expected = sorted([*names, ENTRIES, TIMELINE, "config_catalog"])
+    expected = sorted([*names, ENTRIES, TIMELINE, DISAGREEMENTS, "config_catalog"])
     assert views.register(spark, settings) == expected
     assert spark.table("config_catalog").where("default_value = 'all'").count() > 0
     assert entries

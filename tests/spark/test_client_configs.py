@@ -19,6 +19,7 @@ from tests.spark.config_records import START_MS, ConfigJob, entry, make_record
 SECRET = "hunter2-hunter2"
 FIRST, SECOND = "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"
 NEWEST, SIDE_BY_SIDE, LEARNED, TYPED = "newest", "side-by-side", "learned", "typed"
+MISTAKEN = "mistaken-default"
 """Clients that have nothing to do with each other."""
 
 
@@ -126,6 +127,8 @@ STEPS = (
         push_of(SIDE_BY_SIDE, 1, 2, 0, entry("acks", "all")),
         push_of(LEARNED, 1, 3, 5, entry("acks", "1"), entry("com.x", "y")),
         push_of(TYPED, 1, 11, 2, entry("client.id", "a")),
+        push_of(MISTAKEN, 1, 14, 0, entry("linger.ms", "5ms", "LONG", is_default=True)),
+        push_of(MISTAKEN, 3, 15, 2, entry("linger.ms", "5", "LONG")),
     ),
     (
         push_of(NEWEST, 1, 4, 1, entry("acks", "0")),
@@ -135,6 +138,8 @@ STEPS = (
             entry("acks", "1", is_default=True), entry("linger.ms", "5", "LONG"),
         ),
         push_of(TYPED, 1, 12, 1, entry("client.id", "a"), entry("acks", "1")),
+        push_of(MISTAKEN, 2, 16, 1, entry("linger.ms", "5", "LONG", is_default=True)),
+        push_of(MISTAKEN, 4, 17, 3, entry("linger.ms", "6s", "LONG", is_default=True)),
     ),
     (push_of(NEWEST, 1, 7, 3, entry("acks", "all"), push_id="push-1"),),
     (
@@ -244,7 +249,17 @@ def test_a_default_that_is_learned_later_changes_what_was_said_before(seen):
     (before, told, _, older), defaults = seen
     said = [one.held_by(LEARNED, 1)["acks"]["status"] for one in (before, told, older)]
     assert said == ["overridden", "set_to_default", "overridden"]
-    assert defaults == [("all", 2, ["1"])]
+    assert defaults[1:] == [("all", 2, ["1"])]
+
+
+def test_a_value_that_does_not_fit_its_type_tells_no_default(seen):
+    """Neither as the oldest nor as another one."""
+    (before, told, *_), defaults = seen
+    said = [one.held_by(MISTAKEN, 3)["linger.ms"]["status"] for one in (before, told)]
+    assert said == ["overridden", "set_to_default"]
+    held = [told.held_by(MISTAKEN, one)["linger.ms"]["status"] for one in (1, 2, 4)]
+    assert held == ["invalid_value", "default", "invalid_value"]
+    assert defaults[0] == ("5", 1, [])
 
 
 def test_a_known_default_may_go_without_its_value(spark, tmp_path):
@@ -252,7 +267,10 @@ def test_a_known_default_may_go_without_its_value(spark, tmp_path):
         spark, tmp_path, "client_configs_to_delta.store_defaults=references"
     )
     same, other = entry("acks", "all", is_default=True), entry("linger.ms", "5")
-    job.write(push(0, 0, same, other), push(1, 1, same, instance=SECOND))
+    # The second one teaches what the type of the first one does not take.
+    word = entry("batch.size", "1e3", is_default=True)
+    number = entry("batch.size", "1e3", "INT", is_default=True)
+    job.write(push(0, 0, same, other, number), push(1, 1, same, word, instance=SECOND))
     rows = job.read(CLIENT_CONFIGS).orderBy("client_instance_id").collect()
     assert [row.configs["acks"].config_value for row in rows] == [None, None]
     assert rows[0].configs["linger.ms"].config_value == "5"
@@ -260,3 +278,4 @@ def test_a_known_default_may_go_without_its_value(spark, tmp_path):
     job.write(push(2, -1, older, instance="AAAAAAAAAAAAAAAAAAAAAg"))
     rows = job.read(CLIENT_CONFIGS).orderBy("client_instance_id").collect()
     assert [row.configs["acks"].config_value for row in rows] == ["all", "all", None]
+    assert rows[0].configs["batch.size"].config_value == "1e3"

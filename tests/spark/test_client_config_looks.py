@@ -1,0 +1,90 @@
+"""What changed, and who disagrees, of rows that no table has to hold."""
+
+import pytest
+
+from pipelines.client_config_tables import CLIENT_CONFIG_HISTORY
+from pipelines.transforms.client_config_diffs import (
+    LOGICAL_CLIENT,
+    select_disagreeing_instances,
+)
+from pipelines.transforms.client_config_overview import select_changes
+from pipelines.views.client_config_disagreements import register_disagreements
+from tests.spark.config_rows import hours, span
+
+SPANS = (
+    # The second roll-out of z, after it was taken back.
+    ("again", "x", 0, None),
+    ("again", "z", 10, 20),
+    ("again", "z", 30, None),
+    # What ended last is not what began last.
+    ("ended", "x", 0, 50),
+    ("ended", "y", 10, 20),
+    ("ended", "z", 60, None),
+    ("several", "x", 0, None),
+    ("several", None, 1, 40),
+    ("several", "y", 2, 40),
+    ("several", "z", 40, None),
+    ("paused", "x", 0, 10),
+    ("paused", "x", 20, None),
+    ("hidden", None, 0, 10),
+    ("hidden", None, 20, None),
+    ("first", "x", 10, None),
+)
+
+
+def test_a_change_comes_after_what_was_held_or_ended_last(spark):
+    columns = CLIENT_CONFIG_HISTORY.columns
+    ddl = ", ".join(f"{one.name} {one.sql_type}" for one in columns)
+    rows = [[span(*one).get(column.name) for column in columns] for one in SPANS]
+    changes = select_changes(spark.createDataFrame(rows, ddl), hours(5)).collect()
+    shown = [(r["config_key"], r["before"], r["config_value"]) for r in changes]
+    assert shown == [
+        ("ended", ["x"], "z"),
+        ("several", [None, "x", "y"], "z"),
+        ("again", ["x"], "z"),
+        ("again", ["x"], "z"),
+        ("ended", ["x"], "y"),
+    ]
+
+
+@pytest.fixture
+def entries(spark):
+    """Entries of two logical clients; one of them has no client id."""
+    columns = (*LOGICAL_CLIENT, "config_key", "config_value", "client_instance_id")
+    ddl = ", ".join(f"{name} STRING" for name in columns)
+    app = ("app", "User:a", "app", "producer")
+    bare = ("bare", "User:a", None, None)
+    return spark.createDataFrame(
+        [
+            (*app, "acks", "all", "one", True),
+            (*app, "acks", "all", "two", False),
+            (*app, "acks", "1", "three", False),
+            (*app, "acks", "0", "gone", False),
+            (*app, "retries", "3", "one", None),
+            (*app, "retries", "9", "silent", None),
+            (*app, "ssl.key.password", None, "one", False),
+            (*app, "ssl.key.password", "x", "two", False),
+            (*app, "linger.ms", "5", None, None),
+            (*app, "linger.ms", "7", "two", False),
+            (*bare, "acks", "1", "four", None),
+            (*bare, "acks", "0", "five", None),
+            (*bare, "retries", "3", "five", False),
+        ],
+        f"{ddl}, is_default BOOLEAN",
+    )
+
+
+def test_the_view_of_disagreements_says_the_same_as_the_library(spark, entries):
+    states = [("gone", "terminated"), ("silent", "silent"), ("one", "live")]
+    clients = spark.createDataFrame(states, "client_instance_id STRING, state STRING")
+    entries.createOrReplaceTempView("some_entries")
+    clients.createOrReplaceTempView("some_clients")
+    for name, frame in (("some_clients", clients), (None, None)):
+        view = spark.table(register_disagreements(spark, "some_entries", name))
+        expected = select_disagreeing_instances(entries, frame)
+        assert view.columns == expected.columns
+        assert view.collect() == expected.collect()
+        found = {(row["logical_client"], row["config_key"]) for row in view.collect()}
+        assert (("app", "retries") in found) == (name is None)
+        assert {("app", "acks"), ("bare", "acks")} <= found
+        assert found <= {("app", "acks"), ("bare", "acks"), ("app", "retries")}
