@@ -37,7 +37,7 @@ _PUSH_INTERVAL_MS = 2_000
 _PROGRESS_S = 1
 """For each query."""
 # First pushes come after up to 1.2 intervals; a loaded machine may need much longer.
-_PATIENCE_S = 90
+_PATIENCE_S = 300
 _MIN_CLIENTS = 2
 JOBS = (client_telemetry_to_delta.JOB_NAME, client_configs_to_delta.JOB_NAME)
 

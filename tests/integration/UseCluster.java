@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -20,6 +21,7 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.quota.ClientQuotaAlteration;
 import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -102,11 +104,16 @@ public class UseCluster {
     /** Any broker may answer, and learns of the change a moment after its controller did. */
     static void waitForRetention(Admin admin, ConfigResource resource, String wanted)
             throws Exception {
-        long end = System.nanoTime() + 60_000_000_000L;
+        long end = System.nanoTime() + 180_000_000_000L;
         String seen;
         do {
-            seen = admin.describeConfigs(List.of(resource)).all().get().get(resource)
-                .get("retention.ms").value();
+            try {
+                seen = admin.describeConfigs(List.of(resource)).all().get().get(resource)
+                    .get("retention.ms").value();
+            } catch (ExecutionException error) {
+                if (!(error.getCause() instanceof UnknownTopicOrPartitionException)) throw error;
+                seen = "of no topic yet";
+            }
             check(System.nanoTime() < end, "retention.ms " + seen);
         } while (!seen.equals(wanted));
     }
@@ -121,7 +128,7 @@ public class UseCluster {
 
     static int read(KafkaConsumer<String, String> consumer, int wanted) {
         int read = 0;
-        long end = System.nanoTime() + 60_000_000_000L;
+        long end = System.nanoTime() + 180_000_000_000L;
         while (read < wanted) {
             check(System.nanoTime() < end, read + " of " + wanted + " records");
             for (ConsumerRecord<String, String> one : consumer.poll(Duration.ofMillis(200))) read++;

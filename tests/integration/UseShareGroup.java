@@ -40,7 +40,7 @@ public class UseShareGroup {
                 properties, new StringDeserializer(), new StringDeserializer())) {
             consumer.subscribe(List.of(topic));
             int read = 0;
-            long end = System.nanoTime() + 60_000_000_000L;
+            long end = System.nanoTime() + 180_000_000_000L;
             while (read < RECORDS) {
                 if (System.nanoTime() > end) throw new IllegalStateException(read + " records");
                 read += consumer.poll(Duration.ofMillis(200)).count();

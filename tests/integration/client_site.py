@@ -17,7 +17,7 @@ from pipelines.embedded import EmbeddedKafka
 from tests.certificates import Authority
 from tests.integration.proxy_support import QUIET, proxy_settings
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 PASSWORD = "secret"
 SUBSCRIPTION = '{name="all",metrics=["*"],interval_ms=1000,match=[]}'
 LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"

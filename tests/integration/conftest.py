@@ -11,11 +11,19 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from pipelines.embedded import EmbeddedKafka
+from pipelines.embedded import EmbeddedKafka, ports, starting
 from tests.integration.topics import find_partitions, make_topic
 from tests.spark.local_session import start_quick_session
 
 PATIENCE_S = 180
+# Three processes of tests start brokers side by side, on few cores.
+starting.START_TIMEOUT_S = 180.0
+# Each draws from ports of its own: a killed broker comes back to those that it had.
+_LANES = 4
+_LANE = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _LANES
+_PORTS = (ports.LAST_PORT - ports.FIRST_PORT + 1) // _LANES
+ports.FIRST_PORT += _LANE * _PORTS
+ports.LAST_PORT = ports.FIRST_PORT + _PORTS - 1
 # Spark keeps a producer for ten minutes, and its brokers end with their test.
 FORGETFUL = (
     *("--conf", "spark.kafka.producer.cache.timeout=1s"),

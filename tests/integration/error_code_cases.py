@@ -19,7 +19,7 @@ from tests.integration.raw_pushers import make_frame
 
 LIBRDKAFKA, JAVA, OLD_JAVA = "librdkafka", "java", "java-3.9.2"
 INTERVAL_MS = 1_000
-AGAIN_S = 60
+AGAIN_S = 180
 JAVAS_WAIT_S = 400
 """More than the five minutes that Java waits after some errors."""
 ONE_METRIC = "org.apache.kafka.producer.connection.creation.total"

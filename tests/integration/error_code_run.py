@@ -44,7 +44,7 @@ from tests.integration.error_code_clients import (  # noqa: E402 - path
     find_java,
 )
 
-FIRST_PUSH_S = 90
+FIRST_PUSH_S = 180
 TOO_LARGE = 118
 
 

@@ -13,6 +13,7 @@ client_instances must say what all pushes together say.
 """
 
 import argparse
+import contextlib
 import itertools
 import os
 import random
@@ -125,7 +126,8 @@ def _kill_worker(driver, chance):
         if not workers:
             driver.wait(0.05)
             continue
-        os.kill(chance.choice(workers), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(chance.choice(workers), signal.SIGKILL)
         killed += 1
         driver.wait(0.5)
     assert killed, "the driver ended before a worker was killed"

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from tests.integration.proxy_support import QUIET
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 
 @contextlib.contextmanager

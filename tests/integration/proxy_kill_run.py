@@ -56,6 +56,15 @@ def read_until(stop, clients, topic, read):
     consumer.close()
 
 
+def wait_for_more(*growing):
+    """Wait until each list has grown: clients come back by a backoff of their own."""
+    lengths, end_s = [len(one) for one in growing], time.monotonic() + PATIENCE_S
+    while any(len(one) <= was for one, was in zip(growing, lengths, strict=True)):
+        if time.monotonic() > end_s:
+            return
+        time.sleep(0.05)
+
+
 def run(kills, seed=None):
     """Return acknowledged, stored and read records, and pushes, after some kills."""
     rng = random.Random(seed)  # noqa: S311 - repeatable
@@ -88,7 +97,7 @@ def run(kills, seed=None):
                 time.sleep(rng.uniform(0.2, LONGEST_LIFE_S))
                 bridge.kill()
                 bridge.start()
-            time.sleep(LONGEST_LIFE_S)
+            wait_for_more(acknowledged, read)
             stop.set()
             for one in workers:
                 one.join(PATIENCE_S)

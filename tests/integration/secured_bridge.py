@@ -16,6 +16,7 @@ from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 from tests.certificates import Authority
+from tests.integration.topics import find_partitions
 
 PASSWORD = "correct horse, bättery=staple"
 ISSUER, AUDIENCE = "https://issuer.example", "clientele"
@@ -118,7 +119,8 @@ def wait_for_pushes(kafka, topic, client_ids, poll_clients=lambda: None):
     )
     seen, deadline = {}, time.monotonic() + PATIENCE_S
     try:
-        reader.assign([TopicPartition(topic, 0, 0)])
+        partitions = find_partitions(reader, topic)
+        reader.assign([TopicPartition(topic, one, 0) for one in partitions])
         while not set(client_ids) <= set(seen):
             assert time.monotonic() < deadline, set(client_ids) - set(seen)
             poll_clients()

@@ -168,10 +168,11 @@ def test_acknowledgement_after_the_refusal_is_counted(own_kafka):
         fast = "bridge.publish_timeout_ms=300"
         async with bridge(own_kafka, fast) as (server, _, connect):
             client = await connect()
-            push = await client.subscribe()
-            with frozen(own_kafka):
-                assert (await client.ask(push)).error_code is REFUSED
+            await push_until_taken(client)
             while not server.counters.late_acknowledgements:
+                push = await client.subscribe()
+                with frozen(own_kafka):
+                    assert (await client.ask(push)).error_code is REFUSED
                 await push_until_taken(client)
             counters = server.counters
             assert counters.late_acknowledgements <= counters.publish_timeouts

@@ -9,6 +9,7 @@ import uuid
 import pytest
 
 from pipelines import clients
+from pipelines.clients import node_search
 from pipelines.clients.key_lists import PRODUCER
 from pipelines.clients.starting import prepare
 from pipelines.clients.wire import ConfigEntry, write_push_config
@@ -48,8 +49,10 @@ def test_a_bridge_that_does_not_take_configurations_is_not_sent_any(
 
 
 def test_of_old_and_new_nodes_the_new_one_is_sent_it(
-    kafka, push_topics, tmp_path, push_log
+    kafka, push_topics, tmp_path, push_log, monkeypatch
 ):
+    # A machine that stands for a second is no silent server.
+    monkeypatch.setattr(node_search, "_SHORT_SHARE_S", 60.0)
     logger, told = push_log
     with (
         running_bridge(
@@ -121,7 +124,7 @@ def test_forked_processes_push_as_themselves(kafka, push_topics, tmp_path):
         conf |= {"log_level": 0}
         made = {clients.Producer(conf).client_instance_id()}
         context = multiprocessing.get_context("fork")
-        results = context.SimpleQueue()
+        results = context.Queue()
         children = [
             context.Process(target=push_in_a_child, args=(conf, results))
             for _ in range(4)
@@ -129,7 +132,7 @@ def test_forked_processes_push_as_themselves(kafka, push_topics, tmp_path):
         for child in children:
             child.start()
         for _ in children:
-            made.update(results.get())
+            made.update(results.get(timeout=DEADLINE_S))
         for child in children:
             child.join(DEADLINE_S)
             assert child.exitcode == 0

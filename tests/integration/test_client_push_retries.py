@@ -56,7 +56,7 @@ def test_a_kafka_that_comes_back_is_waited_for_as_the_bridge_says(
     """First 89 without a time, then 89 with one, then success."""
     settings = [
         "bridge.publish_timeout_ms=300",
-        "client_config.min_push_interval_ms=1000",
+        "client_config.min_push_interval_ms=3000",
     ]
     waits = []
     (pid,) = kafka.pids.values()
@@ -86,8 +86,8 @@ def test_a_kafka_that_comes_back_is_waited_for_as_the_bridge_says(
         ]
     assert len(set(keys)) == 2
     assert 0.08 <= waits[0] <= 0.12
-    # The rest of the second between two pushes of one connection, by its own clock.
-    assert 0.2 <= waits[1] <= 1.0
+    # The rest of the three seconds between two pushes of one connection, by its own clock.
+    assert 0.2 <= waits[1] <= 3.0
 
 
 def test_the_backoff_doubles_up_to_its_longest_and_is_jittered(
@@ -170,7 +170,7 @@ def test_an_outage_blocks_no_longer_than_was_said(
     (warning,) = told
     assert warning.startswith("configuration push: failed: not done in")
     # The bridge is gone now.
-    prepared = prepare(PRODUCER, conf, **{"default.api.timeout.ms": 300})
+    prepared = prepare(PRODUCER, conf, **{"default.api.timeout.ms": 2_000})
     assert prepared.conf == conf
     assert told[1].endswith("last: Connection refused")
 

@@ -1,5 +1,6 @@
 """Pushes that would fill the memory go to quarantine, and the job goes on."""
 
+import contextlib
 import gzip
 import os
 import subprocess
@@ -67,7 +68,10 @@ def peak_of_workers():
     rows = [line.split(None, 2) for line in done.stdout.splitlines()]
     parents = {int(pid): int(parent) for pid, parent, _ in rows}
     workers = [int(pid) for pid, _, words in rows if "pyspark.daemon" in words]
-    peaks = [_read_peak(pid) for pid in workers if _is_ours(pid, parents)]
+    peaks = []
+    for pid in workers:
+        with contextlib.suppress(OSError, StopIteration):  # it has ended
+            peaks += [_read_peak(pid)] if _is_ours(pid, parents) else []
     return max(peaks) // 1024
 
 

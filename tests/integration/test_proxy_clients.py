@@ -22,7 +22,6 @@ from confluent_kafka.admin import (
 
 from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import running_bridge
-from tests.integration.config_support import read_topic
 from tests.integration.proxy_support import (
     PATIENCE_S,
     ProxiedClients,
@@ -32,6 +31,7 @@ from tests.integration.proxy_support import (
     read_all,
     write_all,
 )
+from tests.integration.secured_bridge import wait_for_pushes
 
 # Longer than 250 lines: all that clients do, with one cluster.
 BROKERS = 3
@@ -230,26 +230,20 @@ def test_a_client_names_its_instance_in_version_6_of_apiversions(cluster):
     assert subscriptions[11:27] == named
 
 
-def test_telemetry_arrives_and_says_who_sent_it(
-    cluster, clients, settings, server, topic
-):
-    before = server.counters.accepted_pushes
-    producer, consumer = clients.producer("seen-1"), clients.consumer("seen-2")
+def test_telemetry_arrives_and_says_who_sent_it(cluster, clients, settings, topic):
+    names = ("seen-1", "seen-2")
+    producer, consumer = (clients.producer(names[0]), clients.consumer(names[1]))
     consumer.subscribe([topic])
-    deadline = time.monotonic() + PATIENCE_S
-    while server.counters.accepted_pushes < before + 8:
-        assert time.monotonic() < deadline
+
+    def poll_clients():
         producer.produce(topic, b"x")
         producer.poll(0.05)
         consumer.poll(0.05)
+
+    by_client = wait_for_pushes(cluster, settings.topics.telemetry, names, poll_clients)
     consumer.close()
     producer.flush(PATIENCE_S)
-    headers = [
-        {name: value.decode() for name, value in record.headers()}
-        for record in read_topic(cluster, settings.topics.telemetry)
-    ]
-    by_client = {one["client_id"]: one for one in headers}
-    for client_id in ("seen-1", "seen-2"):
+    for client_id in names:
         one = by_client[client_id]
         assert one["principal"] == "User:ANONYMOUS"
         assert one["listener"] == "PROXY"

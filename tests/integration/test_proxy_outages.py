@@ -1,11 +1,11 @@
 """The Kafka that takes telemetry hangs; data must not notice."""
 
-import socket
 import threading
 
 import pytest
 
 from pipelines.embedded import EmbeddedKafka
+from pipelines.embedded.ports import pick_free_ports
 from tests.integration.bridge_support import running_bridge
 from tests.integration.proxy_outage_run import PacedProducer, frozen
 from tests.integration.proxy_support import (
@@ -64,9 +64,7 @@ def test_records_are_written_while_the_telemetry_kafka_hangs(
 def test_data_passes_and_ports_come_back_without_the_telemetry_kafka(
     kafka, java, wait_until
 ):
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        port = closed.getsockname()[1]
+    (port,) = pick_free_ports(1)
     settings = proxy_settings(
         kafka,
         f"kafka.bootstrap_servers=127.0.0.1:{port}",

@@ -12,7 +12,7 @@ from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import CONF_PATH
 
 SUBMIT = str(CONF_PATH.parent / "spark-submit.sh")
-PATIENCE_S = 120
+PATIENCE_S = 300
 USER = "clientele"
 PASSWORD = 'correct horse, battery=staple; "quoted" \\ slash'
 CLIENT_ID = "pushes-over-sasl-ssl"

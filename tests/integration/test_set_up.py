@@ -139,6 +139,7 @@ def list_processes(folder: Path):
 def test_a_set_up_that_is_ended_leaves_no_process_and_no_half(checkout, number, code):
     # An index that takes the connection and never answers holds pip where it is.
     with socket.create_server(("127.0.0.1", 0)) as index:
+        index.settimeout(180)
         url = f"http://127.0.0.1:{index.getsockname()[1]}/simple"
         running = subprocess.Popen(
             [str(checkout / "spark-submit.sh"), "setup"],

@@ -65,3 +65,8 @@ def make_topic(admin, new_topic):
     admin.create_topics([new_topic])[name].result(PATIENCE_S)
     find_partitions(admin, name)
     return name
+
+
+def is_of_a_new_topic(error):
+    """Say whether a broker answers so that has not heard of a topic yet."""
+    return error.code() in NOT_YET

@@ -25,7 +25,7 @@ from tests.spark.config_rows import (
 from tests.spark.empty_tables import make_tables
 from udfs.config_values import INVALID, parse_value
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 DEFAULTED = "a client that sends defaults"
