@@ -24,6 +24,7 @@ from pipelines.embedded.ports import pick_free_ports  # noqa: E402 - path
 from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
 from tests.integration.config_support import read_topic  # noqa: E402 - path
 from tests.integration.proxy_support import PATIENCE_S, ProxiedClients  # noqa: E402 - path
+from tests.integration.topics import wait_for  # noqa: E402 - path
 
 LONGEST_LIFE_S = 2.0
 TELEMETRY = "telemetry"
@@ -57,12 +58,15 @@ def read_until(stop, clients, topic, read):
 
 
 def wait_for_more(*growing):
-    """Wait until each list has grown: clients come back by a backoff of their own."""
-    lengths, end_s = [len(one) for one in growing], time.monotonic() + PATIENCE_S
-    while any(len(one) <= was for one, was in zip(growing, lengths, strict=True)):
-        if time.monotonic() > end_s:
-            return
-        time.sleep(0.05)
+    """Wait until each list has grown: clients come back by a backoff of their own.
+
+    Raises: AssertionError with the lengths, when one never does.
+    """
+    before = [len(one) for one in growing]
+    wait_for(
+        lambda: [len(one) for one in growing],
+        lambda after: all(now > was for now, was in zip(after, before, strict=True)),
+    )
 
 
 def run(kills, seed=None):
