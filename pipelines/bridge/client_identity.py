@@ -3,9 +3,24 @@
 import binascii
 import ipaddress
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+from udfs.bounded_texts import bound_text
 
 UUID_TEXT_LENGTH = 22
+MAX_SOFTWARE_BYTES = 96
+"""Of a name or version of software, as records repeat it."""
+MAX_TEXT_BYTES = 256
+"""Of any other text of an identity there; a subject of a token may have 255."""
+_MAX_BYTES = (
+    ("client_id", MAX_TEXT_BYTES),
+    ("client_software_name", MAX_SOFTWARE_BYTES),
+    ("client_software_version", MAX_SOFTWARE_BYTES),
+    ("principal", MAX_TEXT_BYTES),
+    ("listener", MAX_TEXT_BYTES),
+    ("client_source_address", MAX_TEXT_BYTES),
+)
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
@@ -21,6 +36,23 @@ class ClientIdentity:
     client_source_address: str
     """As Java's InetAddress.getHostAddress() prints it."""
     client_source_port: int
+
+
+def bound_identity(identity: ClientIdentity) -> ClientIdentity:
+    """Return an identity that may be repeated and kept, however long its texts are.
+
+    Args:
+        identity: As the client said it.
+    Returns: The same object where no text is too long, as nearly always.
+    """
+    changes: dict[str, Any] = {}
+    for name, max_bytes in _MAX_BYTES:
+        text = getattr(identity, name)
+        if text is not None:
+            bounded = bound_text(text, max_bytes)
+            if bounded is not text:
+                changes[name] = bounded
+    return replace(identity, **changes) if changes else identity
 
 
 def id_text(id_bytes: bytes) -> bytes:

@@ -19,7 +19,7 @@ from kio.schema.get_telemetry_subscriptions.v0.response import (
 )
 from kio.static.primitive import i8, i32, i32Timedelta
 
-from .client_identity import ClientIdentity, uuid_text
+from .client_identity import ClientIdentity, bound_identity, uuid_text
 from .protocol.push_telemetry import PushRequest
 from .protocol.replies import NO_THROTTLE
 from .selections import SubscriptionRegistry
@@ -164,12 +164,13 @@ class ClientInstances:
         instances = self._instances
         instance = instances.get(key)
         if instance is None or instance.expires_ms <= now_ms:
-            instance = self._make_instance(key, identity)
+            kept = bound_identity(identity)
+            instance = self._make_instance(key, identity, kept)
             self._instances[key] = instance
             self._made_by_connection[connection_id] = key
         elif instance.subscription_version < self._registry.version:
             # A change of subscriptions starts every instance afresh, throttling too.
-            instance = self._make_instance(key, instance.identity)
+            instance = self._make_again(key, instance.identity, identity)
             self._instances[key] = instance
             self._made_by_connection[connection_id] = key
         instances.move_to_end(key)
@@ -185,11 +186,20 @@ class ClientInstances:
                 return
             del self._instances[oldest]
 
-    def _make_instance(self, key: bytes, identity: ClientIdentity) -> ClientInstance:
+    def _make_again(
+        self, key: bytes, kept: ClientIdentity, identity: ClientIdentity
+    ) -> ClientInstance:
+        """Make an instance of who it was, by what that client said where it is here."""
+        is_same = bound_identity(identity) == kept
+        return self._make_instance(key, identity if is_same else kept, kept)
+
+    def _make_instance(
+        self, key: bytes, identity: ClientIdentity, kept: ClientIdentity
+    ) -> ClientInstance:
         instance_id = uuid.UUID(bytes=key)
         selection = self._registry.select(identity, instance_id)
         return ClientInstance(
-            identity=identity,
+            identity=kept,
             selection=selection,
             subscription_id=subscription_id(selection.checksum, instance_id),
             subscription_version=self._registry.version,

@@ -5,13 +5,20 @@ Source: the header list stands in README.md, "Topics".
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
+from udfs.bounded_texts import bound_text
 from udfs.client_ids import CLIENT_ID_KEY, HIDDEN_CLIENT_ID, find_client_id_rule
 from udfs.redacted_keys import REDACTED, Violation
 from udfs.sensitive_keys import SensitiveKeyRules
 
-from .client_identity import ClientIdentity, id_text
+from .client_identity import (
+    MAX_TEXT_BYTES,
+    ClientIdentity,
+    bound_identity,
+    id_text,
+)
 from .protocol.push_telemetry import PushRequest
 from .telemetry import COMPRESSION_TYPES, ClientInstance
 
@@ -63,7 +70,7 @@ class ConnectionHeaders(NamedTuple):
     headers: tuple[Header, ...]
     size_bytes: int
     client_id: str | None = None
-    """As it may be written."""
+    """As it may be written, and told to a policy; whole."""
     violations: tuple[Violation, ...] = ()
     """One where the client id may not be written, else none."""
 
@@ -111,8 +118,10 @@ def identity_headers(
 ) -> ConnectionHeaders:
     """Return the headers that stay the same for all pushes of a connection.
 
+    Each push repeats them, and a client says most of them once: so they are bounded.
+
     Args:
-        identity: Who is connected.
+        identity: Who is connected, as the client said it.
         bridge_id: Name of this bridge.
         rules: A client id that they hide as a value is not in the headers.
     Nulls: A client without a client id has no client_id header.
@@ -121,14 +130,17 @@ def identity_headers(
     rule = None if client_id is None else find_client_id_rule(client_id, rules)
     if rule is not None:
         client_id = HIDDEN_CLIENT_ID
+        identity = replace(identity, client_id=client_id)
+    # What is hidden is judged as it was said, and no hash of it is written.
+    written = bound_identity(identity)
     texts = {
-        "client_id": client_id,
-        "client_software_name": identity.client_software_name,
-        "client_software_version": identity.client_software_version,
-        "principal": identity.principal,
-        "listener": identity.listener,
-        "client_source_address": identity.client_source_address,
-        "bridge_id": bridge_id,
+        "client_id": written.client_id,
+        "client_software_name": written.client_software_name,
+        "client_software_version": written.client_software_version,
+        "principal": written.principal,
+        "listener": written.listener,
+        "client_source_address": written.client_source_address,
+        "bridge_id": bound_text(bridge_id, MAX_TEXT_BYTES),
     }
     headers = (
         *(

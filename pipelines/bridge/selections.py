@@ -7,7 +7,9 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .client_identity import ClientIdentity, uuid_text
+from udfs.bounded_texts import bound_text
+
+from .client_identity import MAX_TEXT_BYTES, ClientIdentity, uuid_text
 from .subscription_ids import (
     crc32c,
     crc_input,
@@ -75,9 +77,11 @@ class SubscriptionRegistry:
         matching = (1 << len(self._ordered)) - 1
         for key, allowed in self._allowed.items():
             value = _SELECTOR_VALUES[key](identity, instance_id)
-            bits = allowed.get(value)
+            # What is kept is bounded; what is matched is what the client said.
+            known = None if value is None else bound_text(value, MAX_TEXT_BYTES)
+            bits = allowed.get(known)
             if bits is None:
-                bits = self._judge(key, value)
+                bits = allowed[known] = self._judge(key, value)
             matching &= bits
         selection = self._selections.get(matching)
         if selection is None:
@@ -93,13 +97,11 @@ class SubscriptionRegistry:
         allowed = self._allowed[key]
         if len(allowed) >= MAX_KNOWN_VALUES:
             allowed.clear()
-        bits = sum(
+        return sum(
             1 << bit
             for bit, one in enumerate(self._ordered)
             if is_allowed(one, key, value)
         )
-        allowed[value] = bits
-        return bits
 
     def _change(self) -> None:
         self.version += 1

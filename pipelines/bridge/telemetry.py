@@ -41,7 +41,7 @@ class ClientInstance:
     """What is remembered of one client instance; times are epoch milliseconds."""
 
     identity: ClientIdentity
-    """As it was when the instance was first seen; selectors match this one."""
+    """As it was when the instance was first seen; long texts by their stand-ins."""
     selection: Selection
     subscription_id: int
     """int32 that the instance's pushes must carry."""

@@ -69,9 +69,10 @@ def make_wire_config_record(
     stored, hidden = judge_wire_configs(configs, rules)
     value = json.dumps({"client_type": client_type, "configs": stored}).encode()
     headers = identity_headers(identity, bridge_id, rules)
-    key = "/".join(
-        (identity.principal, headers.client_id or "", identity.client_source_address)
-    ).encode()
+    said = dict(headers.headers)
+    key = b"/".join(
+        (said["principal"], said.get("client_id", b""), said["client_source_address"])
+    )
     return TelemetryRecord(
         topic=topic,
         key=key,

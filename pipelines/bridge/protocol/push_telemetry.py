@@ -20,6 +20,8 @@ _API_KEY_AND_VERSION = PUSH_TELEMETRY << 16
 _STRING_LENGTH = struct.Struct(">h")
 _NULL = b"\xff\xff"
 _MAX_STRING_BYTES = 2**15 - 1
+_MAX_SHARED_CHARACTERS = 256
+"""Of a client id whose reader is kept: thousands are, and one may have 32 kB."""
 _NO_TAGGED_FIELDS = b"\0"
 _VARINT_MORE = 0x80
 _VARINT_BITS = 0x7F
@@ -118,17 +120,25 @@ def _layout(head_bytes: int) -> struct.Struct:
     return struct.Struct(f">ii{head_bytes}s16siBbB")
 
 
-@functools.lru_cache(maxsize=16_384)
 def plain_push_reader(client_id: str | None) -> PlainPushReader | None:
     """Return the reader of a client id; clients of one name share it.
 
     Nulls: None for a name that has grown beyond what a request can carry, when bytes
         of it were no UTF-8.
     """
+    if client_id is not None and len(client_id) > _MAX_SHARED_CHARACTERS:
+        return _make_reader(client_id)
+    return _share_reader(client_id)
+
+
+def _make_reader(client_id: str | None) -> PlainPushReader | None:
     try:
         return PlainPushReader(client_id)
     except ValueError:
         return None
+
+
+_share_reader = functools.lru_cache(maxsize=16_384)(_make_reader)
 
 
 PUSH_TELEMETRY_API = ServedApi(

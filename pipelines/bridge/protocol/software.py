@@ -19,6 +19,10 @@ FIRST_VERSION_WITH_CLUSTER_ID = 5
 INSTANCE_ID_SEPARATOR = "-cid-"
 """Between a software version and the client instance id that it carries."""
 _INSTANCE_ID_DIGITS = 32
+_LENGTH_BYTES = 3
+"""That the length of so long a text takes."""
+_MAX_TEXT_BYTES = 2**15 - 1
+"""Of any string; brokers close the connection of who sends a longer one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +77,7 @@ _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 def _read_software(
     cursor: Cursor, api_version: int, *, has_instance_id: bool
 ) -> ClientSoftware:
-    name, version = cursor.read_compact_string(), cursor.read_compact_string()
-    if name is None or version is None:
-        raise MalformedRequest("ApiVersions with a null software name or version")
+    name, version = _read_text(cursor), _read_text(cursor)
     client_instance_id = None
     if api_version >= FIRST_VERSION_WITH_CLUSTER_ID:
         # Which cluster and node the client means is not held against it: behind a
@@ -92,3 +94,13 @@ def _read_software(
         client_software_version=version,
         client_instance_id=client_instance_id,
     )
+
+
+def _read_text(cursor: Cursor) -> str:
+    before = cursor.remaining_bytes
+    text = cursor.read_compact_string()
+    if text is None:
+        raise MalformedRequest("ApiVersions with a null software name or version")
+    if before - cursor.remaining_bytes > _MAX_TEXT_BYTES + _LENGTH_BYTES:
+        raise MalformedRequest("ApiVersions with a software name that is too long")
+    return text

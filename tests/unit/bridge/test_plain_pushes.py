@@ -112,3 +112,12 @@ def test_whatever_it_reads_the_cursor_reads_too(metrics, place, patch):
             assert plain == read_by_cursor(bytes(frame))
         except MalformedRequest:
             pytest.fail("the cursor refuses what was read")
+
+
+def test_readers_of_long_client_ids_are_not_kept_for_others():
+    client_id = "i" * 32_000
+    reader = plain_push_reader(client_id)
+    frame = make_frame(b"m", client_id.encode())
+    assert reader.read(frame, 0) is not None
+    assert plain_push_reader(client_id) is not reader
+    assert plain_push_reader("app") is plain_push_reader("app")

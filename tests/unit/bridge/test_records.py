@@ -145,3 +145,52 @@ def test_push_ids_grow_within_a_millisecond_and_when_the_clock_steps_back():
 def test_push_ids_of_two_bridges_differ_by_their_random_part():
     first, second = PushIds(lambda _bits: 1), PushIds(lambda _bits: 2)
     assert first.make(NOW) != second.make(NOW)
+
+
+LONG = 2**15 - 1
+
+
+def test_all_headers_together_are_bounded_however_long_a_client_says_it_is(
+    identity, instance, instance_id, push_request
+):
+    client = dataclasses.replace(
+        identity,
+        client_id="i" * LONG,
+        client_software_name="n" * LONG,
+        client_software_version="v" * LONG,
+        principal="User:" + "ü" * LONG,
+        listener="l" * LONG,
+    )
+    record = make_record(
+        push_request(instance_id, -9),
+        instance,
+        connection_headers=identity_headers(client, "b" * LONG, RULES),
+        push_id=bytes(36),
+        received_at_ms=NOW,
+    )
+    assert sum(len(name) + len(value) for name, value in record.headers) < 2_000
+    for name, value in record.headers:
+        text = value.decode()
+        if name == "client_software_version":
+            assert text.startswith("vvv")
+            assert text.endswith(", 32767 bytes)")
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["client_id", "client_software_name", "client_software_version", "principal"],
+)
+def test_clients_that_differ_far_behind_have_different_headers(identity, field):
+    made = {
+        dict(identity_headers(one, "b", RULES).headers)[field]
+        for end in ("a", "b", "")
+        for one in [dataclasses.replace(identity, **{field: "x" * 5_000 + end})]
+    }
+    assert len(made) == 3
+
+
+def test_of_a_long_client_id_that_hides_nothing_is_written(identity):
+    secret = "a" * 5_000 + " password=hunter2"
+    made = identity_headers(dataclasses.replace(identity, client_id=secret), "b", RULES)
+    assert dict(made.headers)["client_id"] == b"(redacted)"
+    assert "sha256" not in repr(made)

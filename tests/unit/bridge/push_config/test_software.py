@@ -106,3 +106,13 @@ HEX = INSTANCE_ID.hex
 )
 def test_a_version_is_parted_from_the_id_at_its_end(version, expected):
     assert split_software_version(version) == expected
+
+
+@pytest.mark.parametrize("version", [3, 5, 6])
+def test_a_text_that_no_broker_reads_is_malformed(version):
+    longest = "a" * (2**15 - 1)
+    whole = versions_body(version, longest, longest)
+    assert parse(version, whole).client_software_version == longest
+    for texts in ((longest + "a", "1"), ("app", longest + "a")):
+        with pytest.raises(MalformedRequest):
+            parse(version, versions_body(version, *texts))

@@ -154,3 +154,45 @@ def test_least_recently_heard_instance_goes_first(make_broker):
     broker.get(3)
     assert len(broker.instances) == 2
     assert broker.push(4, instance_id=second, subscription_id=1) is UNKNOWN
+
+
+LONG = "v" * 30_000
+
+
+def test_what_a_client_said_is_matched_whole_and_kept_bounded(broker):
+    """An instance outlives what its connection says next, so that it keeps little."""
+    broker.identity = dataclasses.replace(
+        broker.identity, client_software_version=LONG, client_id=f"{LONG}-blue"
+    )
+    broker.subscribe("blue", metrics="b.", interval=1_000, match="client_id=v+-blue")
+    assert broker.get(0) is NONE
+    assert "b." in broker.last.requested_metrics
+    kept = broker.instances._instances[broker.id.bytes].identity
+    assert len(kept.client_id + kept.client_software_version) < 400
+
+
+def test_a_change_of_subscriptions_asks_what_the_client_said_again(broker):
+    said = dataclasses.replace(broker.identity, client_id=f"{LONG}-blue")
+    broker.identity = said
+    broker.get(0)
+    broker.subscribe("b", metrics="b.", interval=1_000, match="client_id=v+-blue")
+    assert broker.get(0, broker.id) is NONE
+    assert "b." in broker.last.requested_metrics
+    kept = broker.instances._instances[broker.id.bytes].identity
+    # Once more, and of another client: the instance stays who it was.
+    broker.identity = dataclasses.replace(said, client_id="else")
+    broker.subscribe("c", metrics="c.", interval=1_000)
+    assert broker.get(0, broker.id) is NONE
+    assert broker.instances._instances[broker.id.bytes].identity == kept
+
+
+def test_what_is_kept_of_matched_values_is_bounded(broker):
+    broker.subscribe("b", metrics="b.", interval=1_000, match="client_id=v+")
+    for number in range(20):
+        broker.identity = dataclasses.replace(
+            broker.identity, client_id=f"{LONG}{number}"
+        )
+        broker.get(0)
+    known = broker.registry._allowed["client_id"]
+    assert len(known) == 20
+    assert sum(map(len, known)) < 20 * 300
