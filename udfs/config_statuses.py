@@ -40,7 +40,7 @@ def find_redacted(entries: PushedEntries) -> Mask:
     Args:
         entries: As the topic has them.
     Returns: bool for each: its value is empty, and the header names its key as
-        redacted. Headers of older bridges may say that there are more than they name;
+        redacted. A header may say that there are more than it has room to name;
         then any empty value may have been something.
     """
     keys, headers = entries.decoded.keys, entries.redacted_keys

@@ -47,7 +47,7 @@ def list_violations(
         rules: They say which keys may be shown.
     Returns: VIOLATION_ROW_SCHEMA; by push, a bridge's first, each in its order.
     Shape: A key that both have found is one row, the bridge's; entries whose keys may
-        not be shown are a row each. Keys that an older bridge has only counted are one
+        not be shown are a row each. Keys that a bridge has only counted are one
         row, whose key says how many.
     Nulls: rule is null where an older bridge has not named it, and no rule found it
         again. A null header names nothing.

@@ -1,10 +1,12 @@
 """Headers of records that say what a bridge hid before it wrote them, never its values.
 
-`redacted_keys` names keys, by commas, each once; older bridges named the first 20, then
-`and N more`. It is empty where nothing was hidden.
+`redacted_keys` names keys, by commas, each once, then `and N more` where there was no
+room for all. It is empty where nothing was hidden.
 `redactions` is there where something was: JSON of version 1, keys by action and rule:
 `{"v":1,"redacted":{"password-type":["ssl.key.password"]},"dropped":{"gone":["x",""]}}`.
-A key that may not be shown is the empty text in it, once for each entry.
+A key that may not be shown is the empty text in it, once for each entry. Version 2 is
+the same with `"more":N`, which counts what there was no room for; any empty value of
+that record may have been hidden.
 Source: README.md, "Topics".
 """
 
@@ -19,8 +21,14 @@ from .config_key_names import NO_NAME
 KEYS_HEADER, REDACTIONS_HEADER = "redacted_keys", "redactions"
 REDACTED, DROPPED = "redacted", "dropped"
 """What became of an entry: it lost its value, or is gone."""
-_VERSION, _FIRST_VERSION = "v", 1
+MAX_HEADER_BYTES = 3_000
+"""Of either header, but for the count of what is left out."""
+_VERSION, _FIRST_VERSION, _VERSION_WITH_COUNT = "v", 1, 2
+_KEY_MARKS, _RULE_MARKS = len('"",'), len(':[],"redacted":{},')
+"""Around a key, and around the keys of a rule, at most."""
 _NO_KEY = ""
+_COUNT = "more"
+_MOST = 10**9 - 1
 _JSON_START, _SEPARATOR = "{", ","
 _MORE = re.compile(r"and ([0-9]{1,9}) more")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -45,23 +53,38 @@ class RedactedKeys(NamedTuple):
     redacted: frozenset[str]
     """Keys whose entries lost their values."""
     more: int
-    """How many keys an older bridge has only counted."""
+    """How many more there were than the header names."""
 
 
 def make_redaction_headers(
-    violations: Collection[Violation],
+    violations: Collection[Violation], max_names_bytes: int = MAX_HEADER_BYTES
 ) -> list[tuple[str, bytes]]:
     """Return the headers of a record.
 
     Args:
         violations: With rules, and with keys that may be shown.
+        max_names_bytes: Room for the names of KEYS_HEADER, which REDACTIONS_HEADER
+            names again; MAX_HEADER_BYTES at most.
     Returns: Both, or KEYS_HEADER alone, empty, for no violations.
+    Shape: Neither is longer than MAX_HEADER_BYTES and a count of what is left out.
     """
-    names = dict.fromkeys(violation.key for violation in violations)
-    headers = [(KEYS_HEADER, _SEPARATOR.join(names).encode())]
+    names = list(dict.fromkeys(violation.key for violation in violations))
+    headers = [
+        (KEYS_HEADER, _join_names(names, min(max_names_bytes, MAX_HEADER_BYTES)))
+    ]
     if violations:
         headers.append((REDACTIONS_HEADER, write_redactions(violations)))
     return headers
+
+
+def _join_names(names: list[str], max_bytes: int) -> bytes:
+    joined = _SEPARATOR.join(names).encode()
+    if len(joined) <= max_bytes:
+        return joined
+    # Behind the last comma that there is room for.
+    count = joined[: max_bytes + 1].count(_SEPARATOR.encode())
+    more = f"and {len(names) - count} more"
+    return _SEPARATOR.join([*names[:count], more]).encode()
 
 
 def write_redactions(violations: Iterable[Violation]) -> bytes:
@@ -70,10 +93,12 @@ def write_redactions(violations: Iterable[Violation]) -> bytes:
     Args:
         violations: With rules, and with keys that may be shown.
     Shape: A key stands once for each action and rule, NO_NAME each time. So what keys
-        take is less than the entries in their request did.
+        take is less than the entries in their request did. What does not fit into
+        MAX_HEADER_BYTES is counted.
     """
     named: dict[str, dict[str | None, list[str]]] = {}
     known = set()
+    room, more = MAX_HEADER_BYTES, 0
     for violation in violations:
         key, rule, action = violation
         if key == NO_NAME:
@@ -82,8 +107,20 @@ def write_redactions(violations: Iterable[Violation]) -> bytes:
             continue
         else:
             known.add(violation)
-        named.setdefault(action, {}).setdefault(rule, []).append(key)
-    return _encode({_VERSION: _FIRST_VERSION, **named}).encode() if named else b""
+        rules = named.get(action, {})
+        room -= len(key) + _KEY_MARKS
+        if rule not in rules:
+            room -= len(_encode(rule)) + _RULE_MARKS
+        if room < 0:
+            more += 1
+            continue
+        named.setdefault(action, rules).setdefault(rule, []).append(key)
+    if not (named or more):
+        return b""
+    if not more:
+        return _encode({_VERSION: _FIRST_VERSION, **named}).encode()
+    count = {_COUNT: min(more, _MOST)}
+    return _encode({_VERSION: _VERSION_WITH_COUNT, **named, **count}).encode()
 
 
 @lru_cache(maxsize=256)
@@ -92,12 +129,13 @@ def read_redactions(header: str) -> RedactedKeys | None:
 
     Args:
         header: `redactions`, or `redacted_keys` where a record has no such.
-    Nulls: None for JSON that is not of this version.
+    Nulls: None for JSON that is of neither version.
     """
     if not header.startswith(_JSON_START):
         return _read_names(header)
     try:
         said = json.loads(header)
+        more = _count(said.pop(_COUNT)) if _COUNT in said else 0
         violations = tuple(
             Violation(_text(key) or NO_NAME, _text(rule) or NO_NAME, action)
             for action in (REDACTED, DROPPED)
@@ -106,10 +144,22 @@ def read_redactions(header: str) -> RedactedKeys | None:
         )
     except (AttributeError, RecursionError, TypeError, ValueError):
         return None
-    if said != {_VERSION: _FIRST_VERSION}:
+    if said != {_VERSION: _VERSION_WITH_COUNT if more else _FIRST_VERSION}:
         return None
     redacted = (one.key for one in violations if one.action == REDACTED)
-    return RedactedKeys(violations, frozenset(redacted), 0)
+    return RedactedKeys(violations, frozenset(redacted), more)
+
+
+def _count(said: object) -> int:
+    """Return what is a count.
+
+    Raises: TypeError, ValueError.
+    """
+    if not isinstance(said, int) or isinstance(said, bool):
+        raise TypeError("no count")
+    if not 1 <= said <= _MOST:
+        raise ValueError("no count")
+    return said
 
 
 def _list(said: object) -> list[object]:

@@ -3,26 +3,30 @@
 Source: the header list stands in README.md, "Topics".
 """
 
+import re
 import uuid
 
-from udfs.redacted_keys import make_redaction_headers
+from udfs.redacted_keys import make_redaction_headers, write_redactions
 
 from .client_identity import id_text
-from .protocol.push_config import write_push_config
+from .protocol.push_config import ClientConfig, write_push_config
 from .push_config import JudgedConfigs
-from .records import OWN_HEADER_BYTES, ConnectionHeaders, TelemetryRecord
+from .records import (
+    OWN_HEADER_BYTES,
+    ConnectionHeaders,
+    TelemetryRecord,
+    allowed_bytes,
+)
 
-_WORST_GROWTH = 3
-"""A byte that is no UTF-8 comes back as the three of U+FFFD."""
+_UNREADABLE = re.compile("\ufffd{2,}")
 
 
 def max_config_value_bytes(max_bytes: int) -> int:
     """Return the size of the largest record value that a body of max_bytes becomes.
 
-    The keys in its headers are counted in: what is named there has no value any more,
-    and is plain ASCII.
+    The keys in its headers are counted in.
     """
-    return _WORST_GROWTH * max_bytes
+    return allowed_bytes(max_bytes)
 
 
 def make_config_record(
@@ -30,11 +34,15 @@ def make_config_record(
     *,
     topic: str,
     client_instance_id: uuid.UUID,
+    body_bytes: int,
     connection_headers: ConnectionHeaders,
     push_id: bytes,
     received_at_ms: int,
 ) -> TelemetryRecord:
     """Make the record of one accepted push.
+
+    It takes no more than allowed_bytes of the body: where that is little, fewer keys
+    are named twice, and bytes in a row that are no UTF-8 are one U+FFFD.
 
     The value is a PushConfig v0 request body of what the rules left, with ConfigType as
     ordinal of ConfigDef.Type and -1 for a number that is none.
@@ -42,9 +50,14 @@ def make_config_record(
     """
     key = id_text(client_instance_id.bytes)
     value = write_push_config(judged.stored)
-    redacted = make_redaction_headers(judged.violations)
+    own_bytes = connection_headers.size_bytes + OWN_HEADER_BYTES
+    room = allowed_bytes(body_bytes) - len(value) - own_bytes
+    if judged.violations:
+        room -= len(write_redactions(judged.violations))
+    if room < 0:
+        value = write_push_config(map(_shorten, judged.stored))
+    redacted = make_redaction_headers(judged.violations, max(room, 0))
     redacted_bytes = sum(len(one) for _, one in redacted)
-    own_bytes = len(value) + redacted_bytes + OWN_HEADER_BYTES
     return TelemetryRecord(
         topic=topic,
         key=key,
@@ -57,5 +70,10 @@ def make_config_record(
             *redacted,
         ],
         timestamp_ms=received_at_ms,
-        size_bytes=own_bytes + connection_headers.size_bytes,
+        size_bytes=len(value) + redacted_bytes + own_bytes,
     )
+
+
+def _shorten(one: ClientConfig) -> ClientConfig:
+    key, value = (_UNREADABLE.sub("\ufffd", text) for text in one[:2])
+    return one._replace(config_key=key, config_value=value)

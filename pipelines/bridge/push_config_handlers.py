@@ -34,7 +34,12 @@ from .push_config import (
     describe_violations,
     judge_configs,
 )
-from .records import ConnectionHeaders, PushIds, identity_headers
+from .records import (
+    ConnectionHeaders,
+    PushIds,
+    TelemetryRecord,
+    identity_headers,
+)
 from .telemetry_handlers import Publish
 
 ON_VIOLATION_REJECT = "reject"
@@ -150,26 +155,17 @@ class PushConfigHandlers:
             text = describe_violations(judged.violations, "is not accepted")
             answer(ErrorCode.invalid_config.value, text)
             return
-        self._judge_by_policy(judged, connection, headers, now_ms, answer)
+        record = self._make_record(judged, connection, body.body_bytes, now_ms)
+        self._judge_by_policy(judged, record, connection, now_ms, answer)
 
     def _judge_by_policy(
         self,
         judged: JudgedConfigs,
+        record: TelemetryRecord,
         connection: Connection,
-        headers: ConnectionHeaders,
         now_ms: int,
         answer: _Answer,
     ) -> None:
-        client_instance_id = self._pushers[connection.connection_id].client_instance_id
-        record = make_config_record(
-            judged,
-            topic=self._topic,
-            client_instance_id=client_instance_id,
-            connection_headers=headers,
-            push_id=self._push_ids.make(now_ms),
-            received_at_ms=now_ms,
-        )
-
         def decide(refusal: str | None) -> None:
             if refusal is None:
                 self._publish(record, partial(self._finish_push, judged, answer))
@@ -180,9 +176,29 @@ class PushConfigHandlers:
         if self._ask_policy is None:
             decide(None)
             return
-        identity = replace(connection.identity, client_id=headers.client_id)
-        context = make_policy_context(client_instance_id, identity)
+        pusher = self._pushers[connection.connection_id]
+        client_id = self._headers_of(connection).client_id
+        identity = replace(connection.identity, client_id=client_id)
+        context = make_policy_context(pusher.client_instance_id, identity)
         self._ask_policy(context, make_policy_data(judged, now_ms), decide)
+
+    def _make_record(
+        self,
+        judged: JudgedConfigs,
+        connection: Connection,
+        body_bytes: int,
+        now_ms: int,
+    ) -> TelemetryRecord:
+        pusher = self._pushers[connection.connection_id]
+        return make_config_record(
+            judged,
+            topic=self._topic,
+            client_instance_id=pusher.client_instance_id,
+            body_bytes=body_bytes,
+            connection_headers=self._headers_of(connection),
+            push_id=self._push_ids.make(now_ms),
+            received_at_ms=now_ms,
+        )
 
     def _headers_of(self, connection: Connection) -> ConnectionHeaders:
         headers = connection.headers

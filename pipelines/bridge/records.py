@@ -31,6 +31,7 @@ RandomBits = Callable[[int], int]
 _HEADER_ROOM_BYTES = 65_536
 OWN_HEADER_BYTES = 450
 """Key and headers of one push, and what a record holds beside its bytes; about."""
+_ALLOWED_GROWTH, _ALLOWED_BYTES = 2, 1_000
 _TERMINATING: dict[bool, Header] = {
     True: ("terminating", b"true"),
     False: ("terminating", b"false"),
@@ -73,6 +74,14 @@ class ConnectionHeaders(NamedTuple):
     """As it may be written, and told to a policy; whole."""
     violations: tuple[Violation, ...] = ()
     """One where the client id may not be written, else none."""
+
+
+def allowed_bytes(received_bytes: int) -> int:
+    """Return how many bytes a record may take for what a client has sent for it.
+
+    Who sends a little must not make Kafka keep much.
+    """
+    return _ALLOWED_GROWTH * received_bytes + _ALLOWED_BYTES
 
 
 def max_record_bytes(telemetry_max_bytes: int) -> int:

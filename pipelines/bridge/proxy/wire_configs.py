@@ -2,7 +2,8 @@
 
 Strategy: a client that has shown something new waits for the next round; so it is
 one record for all that came meanwhile, and no more than one in each round. What Kafka
-does not take waits for another round. How many may wait is bounded.
+does not take waits for another round. How many may wait is bounded. A client whose
+record would take more than what it has sent allows is looked at once it has sent more.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -115,16 +116,21 @@ class WireConfigs:
             push_id=outlet.push_ids.make(now_ms),
             received_at_ms=now_ms,
         )
-        outlet.publish(record, partial(self._finish, shown))
+        if not shown.allowance.spend(record.size_bytes):
+            shown.is_held_back = True
+            return
+        outlet.publish(record, partial(self._finish, shown, record.size_bytes))
 
     def _finish(
         self,
         shown: ShownConfigs,
+        size_bytes: int,
         is_stored: bool,  # noqa: FBT001 - the one thing that a publisher says
     ) -> None:
         if is_stored:
             self._counters.wire_config_records += 1
         else:
+            shown.allowance.give_back(size_bytes)
             self._wait(shown)
 
     def _wait(self, shown: ShownConfigs) -> None:

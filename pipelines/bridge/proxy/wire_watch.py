@@ -17,11 +17,16 @@ from pipelines.bridge.handlers import Connection
 from pipelines.bridge.protocol.errors import WireError
 from pipelines.bridge.protocol.wire_configs import WIRE_REQUESTS, read_wire_configs
 from pipelines.bridge.protocol.wire_fields import Seen
+from pipelines.bridge.records import allowed_bytes
+from udfs.bounded_texts import bound_text
 
 MAX_LOOK_BYTES = 16_384
 """Of one request; a longer one is looked at so far."""
-MAX_VALUE_CHARACTERS = 1_024
-"""Of one value; a longer one is none that a client is configured with."""
+MAX_VALUE_BYTES = 1_024
+"""Of one value; of a longer one only its hash is known, since rules that look for
+secrets see no more than that."""
+_SHORT_VALUE_CHARACTERS = 32
+"""No longer value than this can look like a stand-in, or be too long."""
 MOST_SHOWN = 4
 """Clients of one connection that are remembered; Kafka's own have one or two."""
 _HEAD_BYTES = 14
@@ -39,13 +44,49 @@ class Client(Protocol):
         """Say whether it is known who that is."""
 
 
+class Allowance:
+    """How much one connection has sent, and what records of it have taken of that."""
+
+    __slots__ = ("_left_bytes",)
+
+    def __init__(self) -> None:
+        self._left_bytes = 0
+
+    def earn(self, received_bytes: int) -> None:
+        """Note bytes that were looked at."""
+        self._left_bytes += allowed_bytes(received_bytes) - allowed_bytes(0)
+
+    def spend(self, size_bytes: int) -> bool:
+        """Take what one record needs, or say that the client must send more first."""
+        left_bytes = self._left_bytes + allowed_bytes(0) - size_bytes
+        if left_bytes < 0:
+            return False
+        self._left_bytes = left_bytes
+        return True
+
+    def give_back(self, size_bytes: int) -> None:
+        """Note that a record was not written."""
+        self._left_bytes += size_bytes - allowed_bytes(0)
+
+
 class ShownConfigs:
     """What the requests of one client id and client type have shown."""
 
-    __slots__ = ("client_id", "client_type", "configs", "connection")
+    __slots__ = (
+        "allowance",
+        "client_id",
+        "client_type",
+        "configs",
+        "connection",
+        "is_held_back",
+    )
 
     def __init__(
-        self, connection: Connection, client_id: str | None, client_type: str
+        self,
+        connection: Connection,
+        client_id: str | None,
+        client_type: str,
+        allowance: Allowance,
     ) -> None:
         """Start with nothing.
 
@@ -53,7 +94,11 @@ class ShownConfigs:
             connection: On which the requests come.
             client_id: As the requests name it.
             client_type: producer, consumer or share_consumer.
+            allowance: Of the connection.
         """
+        self.allowance = allowance
+        self.is_held_back = False
+        """Whether there is no record of something until the client sends more."""
         self.connection = connection
         self.client_id = client_id
         self.client_type = client_type
@@ -65,6 +110,7 @@ class WireWatch:
     """One client's connection, as its requests show it."""
 
     __slots__ = (
+        "_allowance",
         "_client",
         "_counters",
         "_gap",
@@ -90,6 +136,7 @@ class WireWatch:
             counters: Where faults are counted.
             tell: Called when something is new.
         """
+        self._allowance = Allowance()
         self._client = client
         self._gap_limit = gap_limit
         self._counters = counters
@@ -152,6 +199,7 @@ class WireWatch:
             return
         end = at + _SIZE_BYTES + size
         rest = data[at + _HEAD_BYTES : min(end, at + MAX_LOOK_BYTES)]
+        self._allowance.earn(_HEAD_BYTES + len(rest))
         seen: Seen = {}
         try:
             client_id = read_wire_configs(api_key, version, rest, client_id_bytes, seen)
@@ -175,16 +223,15 @@ class WireWatch:
         shown = self._find(client_id, client_type)
         configs = shown.configs
         is_new = False
-        for key, value in seen.items():
+        for key, said in seen.items():
+            value = said if len(said) <= _SHORT_VALUE_CHARACTERS else _bound(said)
             if not _is_news(key, configs.get(key), value):
-                continue
-            if len(value) > MAX_VALUE_CHARACTERS:
-                self._counters.unreadable_wire_requests += 1
                 continue
             # Thousands of connections have most values in common.
             configs[key] = sys.intern(value)
             is_new = True
-        if is_new:
+        if is_new or shown.is_held_back:
+            shown.is_held_back = False
             self._tell(shown)
 
     def _find(self, client_id: str | None, client_type: str) -> ShownConfigs:
@@ -193,9 +240,17 @@ class WireWatch:
         if shown is None:
             if len(self._shown) == MOST_SHOWN:
                 del self._shown[next(iter(self._shown))]
-            shown = ShownConfigs(self._client.connection, client_id, client_type)
+            shown = ShownConfigs(
+                self._client.connection, client_id, client_type, self._allowance
+            )
             self._shown[client_id, client_type] = shown
         return shown
+
+
+def _bound(value: str) -> str:
+    """Return a value, or the hash of one that is too long."""
+    is_bounded = bound_text(value, MAX_VALUE_BYTES) is value
+    return value if is_bounded else bound_text(value, 0)
 
 
 def _is_news(key: str, known: str | None, value: str) -> bool:

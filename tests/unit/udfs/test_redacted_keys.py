@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from udfs.config_key_names import NO_NAME
 from udfs.redacted_keys import (
     DROPPED,
+    MAX_HEADER_BYTES,
     REDACTED,
     Violation,
     make_redaction_headers,
@@ -94,3 +95,39 @@ def test_a_header_says_all_and_is_shorter_than_the_request(hits):
     assert sorted(read) == sorted([*named, *(h for h in hits if h.key == NO_NAME)])
     request = sum(5 + (0 if hit.key == NO_NAME else len(hit.key)) for hit in hits)
     assert len(header) <= request + 100
+
+
+def test_a_header_that_has_no_room_for_all_says_how_many_it_leaves_out():
+    hits = [Violation(f"key.{number}", "custom-key", REDACTED) for number in range(999)]
+    (_, names), (_, header) = make_redaction_headers(hits)
+    assert max(len(names), len(header)) <= MAX_HEADER_BYTES + 50
+    for one in (names, header):
+        read = read_redactions(one.decode())
+        assert len(read.violations) + read.more == len(hits)
+        assert read.violations[-1].key == f"key.{len(read.violations) - 1}"
+    assert json.loads(header)["v"] == 2
+
+
+def test_keys_without_names_are_bounded_as_well():
+    header = write_redactions([NAMELESS] * 100_000)
+    assert len(header) <= MAX_HEADER_BYTES + 50
+    read = read_redactions(header.decode())
+    assert len(read.violations) + read.more == 100_000
+
+
+@pytest.mark.parametrize("room", [0, 3, 4, 5, 7, 8, 9, 100])
+def test_names_that_stand_in_the_other_header_as_well_give_way_first(room):
+    hits = [Violation(key, "r", REDACTED) for key in ("aaaa", "bbb", "c")]
+    (_, names), (_, header) = make_redaction_headers(hits, room)
+    assert header == write_redactions(hits)
+    read = read_redactions(names.decode())
+    assert len(read.violations) + read.more == 3
+    assert len(names) <= room + len(",and 3 more")
+
+
+@pytest.mark.parametrize("more", ["0", "-1", "true", "1.5", '"3"', "1" * 5_000])
+def test_a_count_that_is_none_is_not_read(more):
+    said = '{"v":2,"redacted":{"r":["a"]},"more":'
+    assert read_redactions(f"{said}{more}}}") is None
+    assert read_redactions('{"v":2,"redacted":{"r":["a"]}}') is None
+    assert read_redactions('{"v":2,"redacted":{"r":["a"]},"more":3}').more == 3

@@ -1,6 +1,7 @@
 """From what connections show to records: in rounds, bounded, and never lost quietly."""
 
 import json
+import struct
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from pipelines.bridge.records import PushIds
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.secret_references import SecretReader
-from tests.unit.bridge.proxy.test_wire_watch import make_produce
+from tests.unit.bridge.proxy.test_wire_watch import make_join, make_produce
 
 SETTINGS = load_settings("base", ["proxy.wire_configs=true"])
 RULES = make_sensitive_key_rules(SETTINGS.sensitive_keys, load_config_catalogs())
@@ -140,3 +141,78 @@ def test_a_connection_whose_record_cannot_be_made_ends_nothing():
     assert acks_of(outlet.records) == ["1"]
     assert outlet.counters.lost_wire_configs == 1
     assert [type(one) for one in outlet.failures] == [UnicodeEncodeError]
+
+
+def name_at_length(client):
+    connection = client.connection
+    connection.change_identity(
+        replace(
+            connection.identity,
+            client_software_name="n" * 30_000,
+            client_software_version="v" * 30_000,
+            principal="User:" + "p" * 30_000,
+        )
+    )
+
+
+@pytest.mark.parametrize("client_id", [b"app", b"i" * 300, b"\xff" * 200])
+def test_records_take_twice_what_a_client_sends_and_1_kb_each(client_id):
+    outlet = Outlet()
+    client = Client(1)
+    name_at_length(client)
+    watch = outlet.configs.watch(client)
+    received, join = 0, make_join(b"g" * 1_000)
+    head = struct.unpack_from(">ihhih", join)
+    watch.see(join, 0, head)
+    received += len(join)
+    for number in range(600):
+        frame = make_produce(number % 2, client_id)
+        watch.look(frame, 0, (len(frame) - 4, 0, 3, 1, len(client_id)))
+        received += len(frame)
+        outlet.configs.publish_new()
+        kept = sum(
+            len(one.key) + len(one.value)
+            + sum(len(name) + len(value) + 4 for name, value in one.headers) + 30
+            for one in outlet.records
+        )  # fmt: skip
+        assert kept <= 2 * received + 1_000 * len(outlet.records)
+        for one in outlet.records[-1:]:
+            assert sum(len(name) + len(value) for name, value in one.headers) < 8_000
+    assert len(outlet.records) > 60
+
+
+def test_what_was_held_back_comes_with_the_bytes_that_pay_for_it():
+    outlet = Outlet()
+    client = Client(1)
+    name_at_length(client)
+    watch = outlet.configs.watch(client)
+    values = []
+    for number in range(40):
+        show(watch, number % 2)
+        outlet.configs.publish_new()
+        values.append(len(outlet.records))
+    assert 0 < values[-1] < 40
+    show(watch, 7)
+    # Nothing new, and yet it is written in the end.
+    for _ in range(40):
+        show(watch, 7)
+        outlet.configs.publish_new()
+    assert acks_of(outlet.records)[-1] == "7"
+    assert len(set(acks_of(outlet.records))) == 3
+    before = len(outlet.records)
+    for _ in range(40):
+        show(watch, 7)
+        outlet.configs.publish_new()
+    assert len(outlet.records) == before
+
+
+def test_what_kafka_refuses_costs_a_client_nothing():
+    outlet = Outlet()
+    watch = outlet.connect()
+    show(watch, 1)
+    outlet.takes = False
+    for _ in range(50):
+        outlet.configs.publish_new()
+    outlet.takes = True
+    outlet.configs.publish_new()
+    assert acks_of(outlet.records) == ["1"]

@@ -14,7 +14,9 @@ from pipelines.bridge.proxy.versions import METADATA
 from pipelines.bridge.proxy.wire_configs import watched_cares
 from pipelines.bridge.proxy.wire_watch import (
     MAX_LOOK_BYTES,
+    MAX_VALUE_BYTES,
     MOST_SHOWN,
+    Allowance,
     ShownConfigs,
     WireWatch,
 )
@@ -50,7 +52,7 @@ class Watched:
             counters=self.counters,
             tell=self.tell,
         )
-        self.shown = ShownConfigs(self.client.connection, None, "")
+        self.shown = ShownConfigs(self.client.connection, None, "", Allowance())
         self.passed, self.line = bytearray(), Line()
         self.frames = RequestFrames(
             self.line,
@@ -174,14 +176,27 @@ def test_what_cannot_be_read_is_counted_and_passes():
     assert watched.counters.unreadable_wire_requests == 1
 
 
-def test_a_value_that_is_too_long_is_counted_and_left_out():
-    name = b"g" * 2_000
+def make_join(name):
     body = b"app" + struct.pack(">h", len(name)) + name + struct.pack(">i", 9)
-    body += b"\0\1m\0\x08consumer" + bytes(4)
-    watched = Watched().send(make_frame(JOIN_GROUP, 0, body))
-    assert watched.shown.configs["session.timeout.ms"] == "9"
-    assert "group.id" not in watched.shown.configs
-    assert watched.counters.unreadable_wire_requests == 1
+    return make_frame(JOIN_GROUP, 0, body + b"\0\1m\0\x08consumer" + bytes(4))
+
+
+def test_of_a_value_that_is_too_long_only_a_hash_is_known():
+    groups = set()
+    for name in (b"g" * 2_000, b"g" * 2_001, b"g" * 1_999 + b"h"):
+        watched = Watched().send(make_join(name))
+        assert watched.shown.configs["session.timeout.ms"] == "9"
+        group = watched.shown.configs["group.id"]
+        assert group.startswith("...(sha256:")
+        assert group.endswith(f", {len(name)} bytes)")
+        groups.add(group)
+        watched.send(make_join(name) * 9)
+        assert len(watched.told) == 1
+    assert len(groups) == 3
+    for name in (b"g" * MAX_VALUE_BYTES, groups.pop().encode()):
+        watched = Watched().send(make_join(name))
+        is_whole = watched.shown.configs["group.id"] == name.decode()
+        assert is_whole is name.startswith(b"g")
 
 
 def test_a_long_request_is_not_held():
