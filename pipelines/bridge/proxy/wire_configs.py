@@ -20,7 +20,8 @@ from pipelines.settings.records import Settings
 from udfs.sensitive_keys import SensitiveKeyRules
 
 from .line import Care
-from .wire_watch import Client, ShownConfigs, WireWatch
+from .shown_configs import ShownConfigs
+from .wire_watch import Client, WireWatch
 
 MOST_WAITING = 20_000
 """Clients that wait for a round; what others show is only counted."""

@@ -10,14 +10,13 @@ from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.proxy.line import Care, Line
 from pipelines.bridge.proxy.request_frames import RequestFrames
+from pipelines.bridge.proxy.shown_configs import Allowance, ShownConfigs
 from pipelines.bridge.proxy.versions import METADATA
 from pipelines.bridge.proxy.wire_configs import watched_cares
 from pipelines.bridge.proxy.wire_watch import (
     MAX_LOOK_BYTES,
     MAX_VALUE_BYTES,
     MOST_SHOWN,
-    Allowance,
-    ShownConfigs,
     WireWatch,
 )
 from tests.unit.bridge.proxy.test_wire_configs import EVERY, make_body
