@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import re2
 
+from .principal_names import is_principal_name
+
 _RULE = "RULE:"
 _DEFAULT = "DEFAULT"
 _CASES: dict[str, Callable[[str], str]] = {"": str, "L": str.lower, "U": str.upper}
@@ -24,6 +26,10 @@ _PATTERN_MEMORY_BYTES = 1 << 20
 
 class InvalidRule(ValueError):
     """Raised when a text is no list of rules; names the place, for the operator."""
+
+
+class InvalidName(ValueError):
+    """Raised when rules make a name that no principal may have; without the name."""
 
 
 class NoMatchingRule(ValueError):
@@ -71,11 +77,13 @@ class PrincipalRules:
     def find_name(self, subject: str) -> str:
         """Return what the first matching rule makes of a subject.
 
-        Raises: NoMatchingRule.
+        Raises: NoMatchingRule, InvalidName.
         """
         for rule in self._rules:
             name = rule.apply(subject)
             if name is not None:
+                if not is_principal_name(name):
+                    raise InvalidName("a subject that names no principal")
                 return name
         raise NoMatchingRule(f"none of {len(self._rules)} principal mapping rules")
 

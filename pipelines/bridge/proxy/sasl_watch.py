@@ -16,6 +16,8 @@ from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 
+from pipelines.bridge.principal_names import is_principal_name
+
 GSSAPI, OAUTHBEARER, PLAIN = "GSSAPI", "OAUTHBEARER", "PLAIN"
 SCRAM_PREFIX = "SCRAM-"
 UNKNOWN_PRINCIPAL = "User:UNKNOWN"
@@ -173,7 +175,9 @@ class SaslWatch:
             return None
         self.expects_raw_token = False
         self.stage = Stage.ACCEPTED
-        principal = UNKNOWN_PRINCIPAL if claim.name is None else f"User:{claim.name}"
+        name = claim.name
+        is_named = name is not None and is_principal_name(name)
+        principal = f"User:{name}" if is_named else UNKNOWN_PRINCIPAL
         return Acceptance(
             principal=principal, lifetime_ms=lifetime_ms, token_id=claim.token_id
         )
@@ -215,9 +219,7 @@ def _read_bearer(field: bytes, claim_name: str) -> str | None:
     except (ValueError, RecursionError, binascii.Error):
         return None
     name = claims.get(claim_name) if isinstance(claims, dict) else None
-    # JSON can name half of a character, which no other text can hold.
-    is_text = isinstance(name, str) and not any("\ud800" <= c <= "\udfff" for c in name)
-    return name if is_text and name else None
+    return name if isinstance(name, str) else None
 
 
 def _to_text(name: bytes) -> str | None:

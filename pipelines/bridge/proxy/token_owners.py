@@ -19,6 +19,7 @@ from kio.schema.errors import ErrorCode
 from kio.static.protocol import Payload
 
 from pipelines.bridge.cluster_faults import ClusterFault
+from pipelines.bridge.principal_names import is_principal_name
 
 PAUSE_S = 1.0
 """Between two questions to the cluster."""
@@ -100,5 +101,6 @@ class TokenOwners:
         self._owners = {
             one.token_id: f"{one.principal_type}:{one.principal_name}"
             for one in answer.tokens
+            if is_principal_name(one.principal_name)
         }
         return ""

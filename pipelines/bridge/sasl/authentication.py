@@ -31,6 +31,8 @@ from .steps import Accepted, Answer, PassOn, Refused, SaslRules, State, Step
 
 MIN_REAUTHENTICATION_MS = 1_000
 """Kafka lets nobody authenticate again sooner."""
+_LONGEST_SESSION_MS = 100 * 365 * 86_400_000
+"""A token may end later, and timers and clients' clocks cannot count so far."""
 _TOKEN_APIS = index_apis(SASL_AUTHENTICATE_API)
 
 
@@ -186,7 +188,8 @@ class SaslAuthentication:
         limits = [self._rules.max_reauth_ms] if self._rules.max_reauth_ms else []
         if who.expires_at_ms is not None:
             # A token that the clocks' skew alone keeps alive is over at once.
-            limits.append(max(who.expires_at_ms - self._rules.now_ms(), 0))
+            left_ms = max(who.expires_at_ms - self._rules.now_ms(), 0)
+            limits.append(min(left_ms, _LONGEST_SESSION_MS))
         lifetime_ms = min(limits, default=None)
         self._principal = principal
         self._is_limited = lifetime_ms is not None

@@ -9,14 +9,17 @@ Source: RFC 7519; RFC 7517; RFC 8725.
 """
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jwt
 
+from pipelines.bridge.principal_names import is_principal_name
+
 _MS = 1_000
+_LATEST_S = (2**63 - 1) // _MS
+"""Brokers count milliseconds in 64 bits; so does the answer to a client."""
 _CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
 _PRIVATE_MEMBERS = frozenset({"d", "p", "q", "k"})
 
@@ -103,9 +106,11 @@ class TokenVerifier:
             _read_time_ms(claims, "nbf") - rules.clock_skew_ms > now_ms
         ):
             raise InvalidToken("not valid yet")
+        if claims.get("iat") is not None:
+            _read_time_ms(claims, "iat")
         name = claims[rules.principal_claim]
-        if not isinstance(name, str) or not name:
-            raise InvalidToken("the principal's claim is no text")
+        if not isinstance(name, str) or not is_principal_name(name):
+            raise InvalidToken("the principal's claim is no name")
         return VerifiedToken(name=name, expires_at_ms=expires_at_ms)
 
     def _add(self, key: Mapping[str, Any], number: int) -> None:
@@ -163,6 +168,7 @@ def _list_algorithms(key: Mapping[str, Any], allowed: Sequence[str]) -> list[str
 def _read_time_ms(claims: Mapping[str, Any], name: str) -> int:
     value = claims[name]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value):
+    # Also of an integer that no float can hold; of NaN this is false.
+    if not is_number or not -_LATEST_S <= value <= _LATEST_S:
         raise InvalidToken(f"{name} is no time")
     return int(value * _MS)

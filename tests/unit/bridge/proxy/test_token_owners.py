@@ -101,3 +101,10 @@ def test_a_cluster_that_does_not_say_is_told_of_once():
         "the cluster answers delegation_token_request_not_allowed",
         "the cluster does not show the token to the user of the bridge",
     ]
+
+
+def test_an_owner_with_control_characters_is_not_known():
+    cluster = Cluster()
+    cluster.find("t1")
+    cluster.answer(make_answer(t1="alice\n", t2="bob"))
+    assert cluster.told == [None]

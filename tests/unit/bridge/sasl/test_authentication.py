@@ -149,3 +149,13 @@ def test_a_token_that_only_the_skew_keeps_alive_is_over_at_once(
     token = oauth(sign(exp=server.now_ms // 1_000 - 5))
     step = go(server.connect(), [shake("OAUTHBEARER"), send(token)])
     assert step.lifetime_ms == 0
+
+
+@pytest.mark.parametrize("exp", [(2**63 - 1) // 1_000, 9e13, 1e12])
+def test_a_token_that_hardly_ends_has_a_session_that_can_be_told(
+    server, shake, send, sign, read_reply, exp
+):
+    step = go(server.connect(), [shake("OAUTHBEARER"), send(oauth(sign(exp=exp)))])
+    assert isinstance(step, Accepted)
+    assert step.lifetime_ms == 100 * 365 * 24 * 3_600_000
+    assert read_reply(step.reply, 36, 2).error_code is NONE

@@ -168,3 +168,67 @@ def test_keys_for_encryption_and_of_other_kinds_are_passed_over(key_set, sign):
     assert verifier.verify(sign(), now_ms=NOW_MS).name == "alice"
     with pytest.raises(UnknownKey):
         verifier.verify(sign(headers={"kid": "x"}), now_ms=NOW_MS)
+
+
+HUGE = 10**400
+NO_TIMES = [
+    HUGE,
+    -HUGE,
+    1e308,
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    2**63 // 1_000 + 1,
+]
+
+
+@pytest.mark.parametrize("value", NO_TIMES)
+@pytest.mark.parametrize("claim", ["exp", "nbf", "iat"])
+def test_a_number_that_is_no_time_is_refused_as_any_bad_token(
+    verifier, sign, claim, value
+):
+    with pytest.raises(InvalidToken, match="no time"):
+        verifier.verify(sign(**{claim: value}), now_ms=NOW_MS)
+
+
+@pytest.mark.parametrize("value", [True, [], {}, "1", [HUGE]])
+@pytest.mark.parametrize("claim", ["exp", "nbf", "iat"])
+def test_a_time_of_another_type_is_refused(verifier, sign, claim, value):
+    with pytest.raises(InvalidToken):
+        verifier.verify(sign(**{claim: value}), now_ms=NOW_MS)
+
+
+NO_NAMES = [
+    "", "\ud800", "alice\udfff", "alice\n", "a\0b", "\x1b[31m", "\x7f", "\x85",
+    "a\u202eb", "a\u2028b", "a\u200bb", 7, True, [], ["alice"], {}, HUGE,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_a_subject_that_is_no_name_is_refused(verifier, sign, name):
+    with pytest.raises(InvalidToken):
+        verifier.verify(sign(sub=name), now_ms=NOW_MS)
+
+
+@pytest.mark.parametrize("name", ["é漢", "a b", "CN=a\\,b", "a" * 255, "\U0001f600"])
+def test_a_subject_of_any_script_is_a_name(verifier, sign, name):
+    assert verifier.verify(sign(sub=name), now_ms=NOW_MS).name == name
+
+
+STRANGE = [
+    "[" * 100_000,
+    "1" * 5_000,
+    "[" * 900 + "]" * 900,
+    '{"a":' * 900 + "1" + "}" * 900,
+]
+
+
+@pytest.mark.parametrize("value", STRANGE)
+@pytest.mark.parametrize("claim", ["exp", "sub", "aud", "iss", "jti"])
+def test_json_that_is_deep_or_long_is_refused(verifier, rsa_key, claim, value):
+    good = {"iss": f'"{RULES.issuer}"', "aud": f'"{RULES.audience}"', "sub": '"a"'}
+    parts = good | {"exp": "9e9", claim: value}
+    payload = "{" + ",".join(f'"{k}":{v}' for k, v in parts.items()) + "}"
+    token = jwt.PyJWS().encode(payload.encode(), rsa_key, "RS256", {"kid": "r"})
+    with pytest.raises(InvalidToken):
+        verifier.verify(token, now_ms=NOW_MS)

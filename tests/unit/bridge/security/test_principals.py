@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pipelines.bridge.distinguished_names import format_distinguished_name
 from pipelines.bridge.principal_rules import (
+    InvalidName,
     InvalidRule,
     NoMatchingRule,
     PrincipalRules,
@@ -129,3 +130,17 @@ def test_a_subject_that_no_rule_matches_has_no_name(text):
 def test_a_pattern_that_would_backtrack_for_ever_does_not():
     with pytest.raises(NoMatchingRule):
         PrincipalRules("RULE:(a+)+b/x/").find_name("a" * 100_000)
+
+
+@pytest.mark.parametrize(
+    "char", ["\n", "\r", "\x1b", "\x7f", "\x85", "\u2028", "\u202e"]
+)
+@pytest.mark.parametrize("rules", ["DEFAULT", "RULE:^CN=((?s).*?),.*$/$1/L, DEFAULT"])
+def test_a_subject_with_control_characters_names_no_principal(rules, char):
+    with pytest.raises(InvalidName) as raised:
+        PrincipalRules(rules).find_name(f"CN=al{char}ice,O=Org")
+    assert "ice" not in str(raised.value)
+
+
+def test_what_java_writes_for_a_zero_byte_is_a_name():
+    assert PrincipalRules("DEFAULT").find_name("CN=al\\00ice") == "CN=al\\00ice"
