@@ -38,6 +38,7 @@ RUN = "run"
 JAVA_VARIABLE = "KAFKA_CLIENTELE_JAVA"
 ROOT = CONF_PATH.parent
 LOOPBACK = "127.0.0.1"
+_BESIDE_PROXY = " (only for pushes: to produce or consume, use bootstrap.servers above)"
 RARE_COLLECTIONS = (50_000, 100, 1_000)
 """Thresholds of Python's garbage collector, by generation."""
 DAYS_TO_COMPACT = timedelta(days=7)
@@ -301,18 +302,29 @@ def run_purge(spark: "SparkSession", settings: Settings, arguments: Namespace) -
 def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
     """Serve clients until SIGINT or SIGTERM; the second one does not wait for them."""
     from pipelines.bridge.logs import make_handler
+    from pipelines.bridge.proxy.plan import plan_proxy
     from pipelines.bridge.workers import run_workers
 
     settings = read_settings(arguments)
     handler = make_handler(settings.bridge.log_format, sys.stderr)
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
 
+    def say_bootstrap(servers: str) -> None:
+        print(f"bootstrap.servers={servers}", flush=True)
+
     def say_endpoint(host: str, port: int) -> None:
-        print(f"bridge: {host}:{port}", flush=True)
+        use = _BESIDE_PROXY if settings.proxy.enabled else ""
+        print(f"bridge: {host}:{port}{use}", flush=True)
+
+    def say_both(host: str, port: int) -> None:
+        if settings.proxy.enabled:
+            plan = plan_proxy(settings)
+            say_bootstrap(plan.bootstrap_servers(plan.base_port))
+        say_endpoint(host, port)
 
     if settings.bridge.workers > 1:
-        return run_workers(settings, run_bridge_worker, say_endpoint)
-    return run_one_bridge(settings, say_endpoint)
+        return run_workers(settings, run_bridge_worker, say_both)
+    return run_one_bridge(settings, say_endpoint, say_bootstrap)
 
 
 def run_bridge_worker(settings: Settings, on_ready: Callable[[str, int], None]) -> int:
@@ -324,11 +336,15 @@ def run_bridge_worker(settings: Settings, on_ready: Callable[[str, int], None]) 
         return error.exit_code
 
 
-def run_one_bridge(settings: Settings, on_ready: Callable[[str, int], None]) -> int:
+def run_one_bridge(
+    settings: Settings,
+    on_ready: Callable[[str, int], None],
+    on_bootstrap: Callable[[str], None] = lambda _servers: None,
+) -> int:
     """Serve clients from this process until SIGINT or SIGTERM."""
     from pipelines.bridge.server import BridgeServer
 
-    server = BridgeServer(settings, make_secret_reader())
+    server = BridgeServer(settings, make_secret_reader(), on_bootstrap=on_bootstrap)
 
     async def serve() -> None:
         stop = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Wiring of what the bridge asks its cluster: subscriptions, and what admins want."""
+"""Wiring of what is asked of the clients' cluster: subscriptions, admins' wishes."""
 
 import logging
 from collections.abc import Mapping
@@ -7,9 +7,10 @@ from pipelines.settings.records import Settings
 
 from .admin_handlers import AdminHandlers, Outcomes
 from .admin_rules import check_principals
+from .clients_cluster import find_clients_cluster
 from .cluster_client import ClusterClient
 from .cluster_faults import ClusterFault
-from .cluster_tls import make_access, settings_key
+from .cluster_tls import make_access
 from .followed_subscriptions import FollowedSubscriptions
 from .following import SubscriptionFollower
 from .handlers import ServedRequest
@@ -23,30 +24,37 @@ CONF_ONLY = "conf"
 
 
 class ClusterPart:
-    """One bridge's dealings with its cluster, publishing apart."""
+    """One bridge's dealings with its clients' cluster, publishing apart."""
 
     def __init__(self, settings: Settings, connection: Mapping[str, str]) -> None:
         """Read the settings; nothing is asked yet.
 
         Args:
             settings: All of conf/.
-            connection: librdkafka's properties of [kafka]; the values hold secrets.
+            connection: librdkafka's properties of the clients' cluster; the values
+                hold secrets.
         Raises: InvalidSetting.
         """
-        bridge = settings.bridge
+        bridge, cluster = settings.bridge, find_clients_cluster(settings)
+        self.is_apart = cluster.is_apart
+        """Whether that is another cluster than the one of [kafka]."""
         self._source = bridge.subscriptions_source
-        self._place = connection["bootstrap.servers"]
+        self._place = f"{connection['bootstrap.servers']} ([{cluster.section}])"
         self.registry = SubscriptionRegistry()
         """Subscriptions in force; clients hear of a change at their next request."""
         self._client = ClusterClient(
-            make_access(connection, key_name=settings_key), client_id=bridge.bridge_id
+            make_access(connection, key_name=cluster.key_name),
+            client_id=bridge.bridge_id,
         )
         own = load_subscriptions(settings.subscriptions)
         followed = FollowedSubscriptions(
             self.registry, [] if self._source == CLUSTER_ONLY else own
         )
         self._follower = SubscriptionFollower(
-            self._client, followed, poll_ms=bridge.subscriptions_poll_ms
+            self._client,
+            followed,
+            poll_ms=bridge.subscriptions_poll_ms,
+            section=cluster.section,
         )
         self._handlers = AdminHandlers(
             admin_principals=check_principals(bridge.admin_principals),

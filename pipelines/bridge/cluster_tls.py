@@ -1,6 +1,6 @@
 """Where the cluster is, who we are to it, and TLS, from librdkafka's properties.
 
-The one [kafka] table serves the publisher and this client; so both take the same
+One table of conf/ may serve the publisher and this client; so both take the same
 properties, and the certificates as files or as PEM text.
 """
 
@@ -66,16 +66,6 @@ def make_access(
         tls=_make_context(connection, key_name) if protocol.endswith("SSL") else None,
         credentials=credentials,
     )
-
-
-def settings_key(name: str) -> str:
-    """Return the key of [kafka] that holds a property of librdkafka."""
-    return f"kafka.{name.replace('.', '_')}"
-
-
-def upstream_key(name: str) -> str:
-    """Return the key of [upstream] that holds a property of librdkafka."""
-    return f"upstream.{name.replace('.', '_')}"
 
 
 def _parse_servers(text: str, key_name: KeyName) -> tuple[tuple[str, int], ...]:

@@ -92,8 +92,20 @@ class SubscriptionFollower:
         followed: FollowedSubscriptions,
         *,
         poll_ms: int,
+        section: str = "kafka",
         timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
+        """Ask nothing yet.
+
+        Args:
+            client: Asks the cluster.
+            followed: Takes what it says.
+            poll_ms: Milliseconds between two looks.
+            section: The table of conf/ that names the cluster.
+            timeout_s: Seconds until one request is given up.
+        """
+        self._section = section
+        self._has_read = False
         self._client = client
         self._followed = followed
         self._poll_s = poll_ms / _MS
@@ -108,6 +120,7 @@ class SubscriptionFollower:
         changes = self._followed.update(
             await read_resources(self._client, timeout_s=self._timeout_s)
         )
+        self._has_read = True
         for name in changes.put:
             logger.info("subscription %r of the cluster is in force", name)
         for name in changes.removed:
@@ -122,7 +135,13 @@ class SubscriptionFollower:
         except ClusterFault as error:
             if str(error) != self._last_fault:
                 self._last_fault = str(error)
-                logger.warning("subscriptions stay as they are: %s", error)
+                logger.warning(
+                    "%s: the cluster of [%s] is not followed: %s",
+                    "subscriptions stay as they are"
+                    if self._has_read
+                    else "only the subscriptions of conf/ count",
+                    *(self._section, error),
+                )
             return
         if self._last_fault:
             self._last_fault = ""

@@ -56,6 +56,8 @@ class Connection:
     """Counts of this connection's client instance, if it is one of the few shown."""
     trouble: int = 0
     """How often its requests were throttled or its pushes not stored."""
+    has_asked_for_topics: bool = False
+    """Whether it has wanted data, which is not had from the bridge."""
     reauthenticate: "Callable[[Request, WriteReply], bool] | None" = None
     """Takes SaslHandshake of an authenticated client, or says that it must not."""
 
@@ -192,16 +194,22 @@ def _counting(served: ServedRequest, counts: AnswerCounts) -> Handler:
 def serve_metadata(
     node: AdvertisedNode,
     by_listener: Mapping[str, AdvertisedNode] = MappingProxyType({}),
+    *,
+    note_topics: Callable[[Connection], None] = lambda _connection: None,
 ) -> ServedRequest:
     """Return what answers Metadata: the bridge is the one node.
 
     Args:
         node: What clients are told.
         by_listener: What clients of some listeners are told instead.
+        note_topics: Called with a connection that asks for topics; there are none.
     """
 
     def answer(request: Request, connection: Connection, reply: WriteReply) -> None:
         body = expect(MetadataRequest, request)
+        if body.topics and not connection.has_asked_for_topics:
+            connection.has_asked_for_topics = True
+            note_topics(connection)
         told = by_listener.get(connection.identity.listener, node)
         reply(encode_reply(request, answer_metadata(body, request.api_version, told)))
 

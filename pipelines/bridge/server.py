@@ -21,9 +21,10 @@ from pipelines.streaming.kafka_connection import publisher_config
 
 from .client_instances import ClientInstances, TelemetryLimits
 from .clients import Clients, raise_open_files
+from .clients_cluster import find_clients_cluster
 from .cluster_part import ClusterPart
 from .counters import BridgeCounters
-from .handlers import RequestHandlers, serve_metadata
+from .handlers import Connection, RequestHandlers, serve_metadata
 from .limits import check_limits
 from .listening import advertised_node, bind_all, plan_listeners
 from .logs import log_refused
@@ -56,6 +57,14 @@ def _read_clock_ms() -> int:
     return time.time_ns() // _NS_PER_MS
 
 
+def _say_push_only(proxy: ProxyPart) -> str:
+    """Return what to add where a listener beside a proxy is named."""
+    return (
+        f": there clients can only push; to produce or consume they need "
+        f"bootstrap.servers={proxy.bootstrap_servers}"
+    )
+
+
 async def run_bridge(
     settings: Settings,
     secrets: SecretReader,
@@ -78,7 +87,22 @@ async def run_bridge(
 class BridgeServer:
     """One bridge; serves once."""
 
-    def __init__(self, settings: Settings, secrets: SecretReader) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        secrets: SecretReader,
+        *,
+        on_bootstrap: Callable[[str], None] = lambda _servers: None,
+    ) -> None:
+        """Check the settings; nothing is asked and nothing listens yet.
+
+        Args:
+            settings: All of conf/.
+            secrets: Reads what [kafka] and [upstream] refer to.
+            on_bootstrap: Called with the proxy's bootstrap.servers, before on_ready.
+        Raises: InvalidSetting, UnresolvedSecret.
+        """
+        self._on_bootstrap = on_bootstrap
         self.counters = BridgeCounters()
         self._settings = settings
         self._bridge = settings.bridge
@@ -90,7 +114,13 @@ class BridgeServer:
         self.push_config = PushConfigPart(settings, self._rules)
         self.watch = BridgeWatch(settings.bridge, self.counters)
         """Metrics and health; parts add their metrics to watch.state.groups."""
-        self.cluster = ClusterPart(settings, self._kafka)
+        section, clients_kafka = clients_cluster = find_clients_cluster(settings)
+        self.cluster = ClusterPart(
+            settings,
+            publisher_config(clients_kafka, secrets, section=section)
+            if clients_cluster.is_apart
+            else self._kafka,
+        )
         self.proxy = (
             ProxyPart(settings, secrets, self.counters, self._rules)
             if settings.proxy.enabled
@@ -126,6 +156,10 @@ class BridgeServer:
             kafka = TelemetryKafka(
                 partial(self._prepare_kafka, record_bytes), is_needed=not self._is_apart
             )
+            if self.cluster.is_apart and not await is_done_before(
+                stop, self.cluster.start()
+            ):
+                return
             if not await is_done_before(stop, kafka.find()):
                 return
             publisher = self._open_publisher(record_bytes)
@@ -198,7 +232,7 @@ class BridgeServer:
         return self.proxy is not None and self.proxy.is_apart
 
     async def _prepare_kafka(self, record_bytes: int) -> None:
-        """Find or make the topics, and read the subscriptions.
+        """Find or make the topics, and read the subscriptions where they are there.
 
         Raises: MissingService.
         """
@@ -209,7 +243,8 @@ class BridgeServer:
             bridge_id=self._bridge.bridge_id,
             max_record_bytes=record_bytes,
         )
-        await self.cluster.start()
+        if not self.cluster.is_apart:
+            await self.cluster.start()
 
     def _find_topics(self) -> list[str]:
         """Return the topics that are written."""
@@ -225,14 +260,31 @@ class BridgeServer:
     def _say_endpoints(
         self, sockets: Sequence[socket.socket], on_ready: OnReady
     ) -> None:
+        if self.proxy is not None:
+            self._on_bootstrap(self.proxy.bootstrap_servers)
         for listener, one in zip(self._listeners, sockets, strict=True):
             host, port = one.getsockname()[:2]
             logger.info(
-                "listener %s (%s) listens on %s port %d",
+                "listener %s (%s) listens on %s port %d%s",
                 *(listener.name, listener.security_protocol, host, port),
+                "" if self.proxy is None else _say_push_only(self.proxy),
             )
             self.endpoints[listener.name] = (host, port)
             on_ready(host, port)
+
+    def _note_topics(self, connection: Connection) -> None:
+        """Say where data goes when a client looks for it at a listener."""
+        if self.proxy is not None:
+            fields = {
+                "reason": "data_at_endpoint",
+                "connection_id": connection.connection_id,
+            }
+            logger.warning(
+                "a client of listener %s asks for topics%s",
+                connection.identity.listener,
+                _say_push_only(self.proxy),
+                extra=fields,
+            )
 
     def _open_publisher(self, record_bytes: int) -> Publisher:
         bridge = self._bridge
@@ -294,7 +346,7 @@ class BridgeServer:
         )
         return self.push_config.serve_with(
             [
-                serve_metadata(node, by_listener),
+                serve_metadata(node, by_listener, note_topics=self._note_topics),
                 *serve_sasl(),
                 *telemetry.served(),
                 *self.cluster.served(),

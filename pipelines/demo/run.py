@@ -74,7 +74,7 @@ class Demo:
             _say(f"Apache Kafka: {kafka.bootstrap_servers}")
             settings = _make_settings(kafka.bootstrap_servers, folder)
             endpoint = services.enter_context(_running_bridge(settings))
-            _say(f"bridge, as a proxy before it: {endpoint}")
+            _say(f"bridge, as a proxy before it: bootstrap.servers={endpoint}")
             create_topic(endpoint)
             connections.enter_context(running_clients(clients, endpoint))
             _say(
@@ -89,7 +89,7 @@ class Demo:
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:
-                _say(f"still running: clients may use {endpoint}; Ctrl-C stops it")
+                _say(f"still running at bootstrap.servers={endpoint}; Ctrl-C stops it")
                 threading.Event().wait()
             connections.close()
             for query in queries:
@@ -231,7 +231,7 @@ def _find_proxy(server: BridgeServer) -> str:
     """Return where clients find the cluster, as bootstrap.servers."""
     if server.proxy is None:
         raise ValueError("the demo's bridge is a proxy")
-    return ",".join(server.proxy.brokers.addresses())
+    return server.proxy.bootstrap_servers
 
 
 def _list_configured(client_configs: DataFrame) -> set[str]:

@@ -9,14 +9,16 @@ from .secret_references import SecretReference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxySettings:
-    """The ports in front of a cluster's brokers, one for each of them."""
+    """The ports in front of a cluster: one for all brokers, and one for each."""
 
     enabled: bool = key("Whether clients can use the cluster through the bridge.")
     listener: str = key("Name of these ports in the records.")
     listen_host: str = key("Address to listen on.")
     advertised_host: str = key("Host that clients are told; empty: listen_host.")
     base_port: int = key(
-        "A broker's port is this and its node id; 0 takes free ones.", high=MAX_PORT
+        "The port for bootstrap.servers. A broker's is this and its node id, broker "
+        "0's the one before; 0 takes free ones.",
+        high=MAX_PORT,
     )
     ports: Mapping[str, str] = key(
         "Ports of single brokers: node id to port, which stands before base_port."

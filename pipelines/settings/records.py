@@ -56,7 +56,7 @@ class KafkaSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamSettings(KafkaSettings):
-    """The cluster behind the proxy; without bootstrap_servers, that of [kafka]."""
+    """The cluster that clients use; without bootstrap_servers, that of [kafka]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,19 +143,19 @@ class BridgeSettings:
         choices=("console", "json"),
     )
     subscriptions_source: str = key(
-        "Whose client-metrics subscriptions are in force; with both, the cluster's "
-        "stands before one of conf/ that has its name.",
+        "Whose client-metrics subscriptions are in force; with both, one of the "
+        "clients' cluster stands before one of conf/ that has its name.",
         choices=("both", "cluster", "conf"),
     )
     subscriptions_poll_ms: int = key(
-        "Time between two looks at the cluster's subscriptions.",
+        "Time between two looks at the subscriptions of the clients' cluster.",
         unit="ms",
         low=100,
         high=60_000,
     )
     admin_principals: tuple[str, ...] = key(
-        "Principals, as User:admin, that may show and change the cluster's "
-        "client-metrics subscriptions through the bridge."
+        "Principals, as User:admin, that may show and change the client-metrics "
+        "subscriptions of the clients' cluster through the bridge."
     )
 
 

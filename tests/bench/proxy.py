@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from confluent_kafka import Consumer, Producer, TopicPartition  # noqa: E402 - path
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from pipelines.embedded.ports import pick_free_ports  # noqa: E402 - path
+from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
 from tests.integration.proxy_support import QUIET, ProxiedClients  # noqa: E402 - path
@@ -200,13 +200,13 @@ def main():
     parser.add_argument("--workers", type=int, default=1)
     arguments = parser.parse_args()
     with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as folder:
-        (port,) = pick_free_ports(1)
+        port = pick_base_port()
         bridge = BridgeProcess(
             Path(folder),
             kafka.bootstrap_servers,
             "telemetry",
             "proxy.enabled=true",
-            f"proxy.base_port={port - 1}",
+            f"proxy.base_port={port}",
             f"bridge.workers={arguments.workers}",
         )
         bridge.start()

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from pipelines.embedded.ports import pick_free_ports  # noqa: E402 - path
+from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
 from tests.integration.proxy_outage_run import PacedProducer, Written, frozen  # noqa: E402 - path
 from tests.integration.proxy_support import ProxiedClients  # noqa: E402 - path
@@ -64,13 +64,13 @@ def main():
         EmbeddedKafka() as telemetry,
         tempfile.TemporaryDirectory() as folder,
     ):
-        (port,) = pick_free_ports(1)
+        port = pick_base_port()
         bridge = BridgeProcess(
             Path(folder),
             telemetry.bootstrap_servers,
             "telemetry",
             "proxy.enabled=true",
-            f"proxy.base_port={port - 1}",
+            f"proxy.base_port={port}",
             f"upstream.bootstrap_servers={data.bootstrap_servers}",
         )
         bridge.start()

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines.command_line.console import format_table  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from pipelines.embedded.ports import pick_free_ports  # noqa: E402 - path
+from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.client_jars import find_java  # noqa: E402 - path
 from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
@@ -124,10 +124,10 @@ def main():
     arguments = parser.parse_args()
     java = find_java()
     with EmbeddedKafka(java=java) as kafka, tempfile.TemporaryDirectory() as folder:
-        (port,) = pick_free_ports(1)
+        port = pick_base_port()
         bridge = BridgeProcess(
             *(Path(folder), kafka.bootstrap_servers, "telemetry"),
-            *("proxy.enabled=true", f"proxy.base_port={port - 1}"),
+            *("proxy.enabled=true", f"proxy.base_port={port}"),
         )
         bridge.start()
         servers = {DIRECT: kafka.bootstrap_servers, PROXIED: f"127.0.0.1:{port}"}

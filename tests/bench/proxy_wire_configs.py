@@ -27,7 +27,7 @@ from pipelines.bridge.proxy.request_frames import RequestFrames  # noqa: E402 - 
 from pipelines.bridge.proxy.versions import FETCH, PRODUCE  # noqa: E402 - path
 from pipelines.bridge.proxy.wire_watch import WireWatch  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from pipelines.embedded.ports import pick_free_ports  # noqa: E402 - path
+from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.bench.proxy import (  # noqa: E402 - path
     GB,
     LARGE,
@@ -198,13 +198,14 @@ def main():
     with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as folder:
         bridges, running = {}, []
         try:
-            for which, port in zip((WITHOUT, WITH), pick_free_ports(2), strict=True):
+            for which in (WITHOUT, WITH):
+                port = pick_base_port()
                 bridge = BridgeProcess(
                     folder_of(folder, which),
                     kafka.bootstrap_servers,
                     "telemetry",
                     "proxy.enabled=true",
-                    f"proxy.base_port={port - 1}",
+                    f"proxy.base_port={port}",
                     f"proxy.wire_configs={str(which == WITH).lower()}",
                 )
                 running.append(bridge)

@@ -277,8 +277,8 @@ class Proxy:
         cares = rules.cares()
         self.endpoint = ProxyEndpoint(
             listener="PROXY",
-            node_id=1,
-            find_broker=lambda _node_id: self.broker_address,
+            brokers_name="broker 1",
+            find_brokers=lambda: list(filter(None, [self.broker_address])),
             find_address=find_address,
             rules=rules,
             cares=watched_cares(cares) if is_watched else cares,

@@ -35,6 +35,8 @@ class BridgeProcess:
         sets = [word for key in keys for word in ("--set", key)]
         self._words = [sys.executable, "-m", "pipelines", "bridge", *sets]
         self._process = None
+        self.said = []
+        """Its lines until clients may connect."""
 
     @property
     def address(self):
@@ -55,8 +57,11 @@ class BridgeProcess:
                 stderr=log,
                 text=True,
             )
-        line = self._process.stdout.readline()
-        assert line.startswith("bridge: "), f"see {self.log_path}"
+        self.said = []
+        while not (self.said and self.said[-1].startswith("bridge: ")):
+            line = self._process.stdout.readline()
+            assert line, f"see {self.log_path}"
+            self.said.append(line.rstrip())
 
     def kill(self):
         """End it as a power cut would."""

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from pipelines.embedded.ports import pick_free_ports  # noqa: E402 - path
+from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
 from tests.integration.config_support import read_topic  # noqa: E402 - path
 from tests.integration.proxy_support import PATIENCE_S, ProxiedClients  # noqa: E402 - path
@@ -73,13 +73,13 @@ def run(kills, seed=None):
     """Return acknowledged, stored and read records, and pushes, after some kills."""
     rng = random.Random(seed)  # noqa: S311 - repeatable
     with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as folder:
-        (port,) = pick_free_ports(1)
+        port = pick_base_port()
         bridge = BridgeProcess(
             Path(folder),
             kafka.bootstrap_servers,
             TELEMETRY,
             "proxy.enabled=true",
-            f"proxy.base_port={port - 1}",
+            f"proxy.base_port={port}",
         )
         bridge.start()
         clients = ProxiedClients(f"127.0.0.1:{port}")

@@ -33,8 +33,7 @@ def proxy_settings(kafka, *changes):
 
 def find_servers(server):
     """Return bootstrap.servers of the proxy."""
-    known = server.proxy.brokers.known.values()
-    return ",".join(f"127.0.0.1:{one.port}" for one in known)
+    return server.proxy.bootstrap_servers
 
 
 class ProxiedClients:

@@ -21,6 +21,8 @@ from confluent_kafka.admin import (
 )
 
 from pipelines.embedded import EmbeddedKafka
+from tests.base_ports import pick_base_port
+from tests.integration.bridge_process import BridgeProcess
 from tests.integration.bridge_support import running_bridge
 from tests.integration.proxy_support import (
     PATIENCE_S,
@@ -249,6 +251,52 @@ def test_telemetry_arrives_and_says_who_sent_it(cluster, clients, settings, topi
         assert one["listener"] == "PROXY"
         assert one["client_source_address"] == "127.0.0.1"
         assert one["client_software_name"] == "confluent-kafka-python"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_bridge_says_first_what_clients_set_and_what_its_own_listener_is_for(
+    cluster, tmp_path, wait_until, workers
+):
+    base = pick_base_port(BROKERS)
+    bridge = BridgeProcess(
+        tmp_path, cluster.bootstrap_servers, f"telemetry-{uuid.uuid4()}",
+        "proxy.enabled=true", f"proxy.base_port={base}",
+        f"bridge.workers={workers}", "bridge.http_port=0",
+    )  # fmt: skip
+    bridge.start()
+    try:
+        first, second = bridge.said
+        assert first == f"bootstrap.servers=127.0.0.1:{base}"
+        assert second.startswith(f"bridge: 127.0.0.1:{bridge.port} (only for pushes: ")
+        clients = ProxiedClients(first.partition("=")[2])
+        topic = clients.create_topic(3, BROKERS)
+        write_all(clients.producer("p"), topic, VALUES)
+        assert len(read_all(clients.consumer("c"), topic, len(VALUES))) == len(VALUES)
+        lost = ProxiedClients(f"127.0.0.1:{bridge.port}").producer("lost")
+        lost.list_topics(topic, timeout=PATIENCE_S)
+        told = f"bootstrap.servers=127.0.0.1:{base}"
+        wait_until(
+            lambda: any(
+                "asks for topics" in line and told in line
+                for line in bridge.log_path.read_text().splitlines()
+            )
+        )
+    finally:
+        bridge.close()
+
+
+def test_new_clients_find_the_cluster_while_a_broker_is_down(cluster):
+    # The proxy does not know that it is down.
+    settings = proxy_settings(cluster, "proxy.metadata_poll_ms=60000")
+    with running_bridge(settings) as (server, _endpoint):
+        cluster.kill(2)
+        try:
+            for _ in range(BROKERS):
+                # Its first connection alone must do.
+                versions = ask_in_bytes(find_servers(server), (18, 0, b""))
+                assert versions[0][4:6] == b"\0\0"
+        finally:
+            cluster.restart(2)
 
 
 def is_answering(servers):

@@ -5,11 +5,14 @@ from typing import Protocol, cast
 
 from pipelines.bridge.tls import BrokenTls, TlsStream
 
+from .brokers import Address
 from .endpoint import ProxyEndpoint
 from .sides import Side, open_tls
 
 CONNECT_TIMEOUT_S = 10.0
 """For TCP and TLS together."""
+NEXT_BROKER_S = 2.0
+"""The same where another broker will do: clients wait for their first answer."""
 
 
 class Pair(Protocol):
@@ -29,20 +32,37 @@ class Pair(Protocol):
 
 
 async def connect_to_broker(pair: Pair, endpoint: ProxyEndpoint) -> None:
-    """Connect; return once the broker is told to the pair.
+    """Connect to the first broker that is reached; return once the pair is told of it.
 
     Raises: OSError, BrokenTls.
     """
-    address = endpoint.find_broker(endpoint.node_id)
-    if address is None:
+    addresses = endpoint.find_brokers()
+    if not addresses:
         raise ConnectionError("no such broker")
-    context, host = endpoint.broker_tls, address[0]
-    tls = None if context is None else TlsStream(context, host)
-    loop = asyncio.get_running_loop()
-    connection = BrokerConnection(pair, tls)
-    async with asyncio.timeout(CONNECT_TIMEOUT_S):
+    context = endpoint.broker_tls
+    for tried, address in enumerate(addresses, 1):
+        is_last = tried == len(addresses)
+        tls = None if context is None else TlsStream(context, address[0])
+        connection = BrokerConnection(pair, tls)
         try:
-            await loop.create_connection(lambda: connection, host, address[1])
+            await _connect(
+                connection, address, CONNECT_TIMEOUT_S if is_last else NEXT_BROKER_S
+            )
+        except (OSError, BrokenTls):
+            # A pair that has been told of a broker cannot be told of another one.
+            if is_last or connection.is_told:
+                raise
+        else:
+            return
+
+
+async def _connect(
+    connection: "BrokerConnection", address: Address, timeout_s: float
+) -> None:
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(timeout_s):
+        try:
+            await loop.create_connection(lambda: connection, *address)
             if connection.opened is not None:
                 await connection.opened
         except BaseException:
@@ -53,13 +73,15 @@ async def connect_to_broker(pair: Pair, endpoint: ProxyEndpoint) -> None:
 class BrokerConnection(asyncio.Protocol):
     """One connection of ours to a broker."""
 
-    __slots__ = ("_is_made", "_pair", "_tls", "_transport", "opened")
+    __slots__ = ("_is_made", "_pair", "_tls", "_transport", "is_told", "opened")
 
     def __init__(self, pair: Pair, tls: TlsStream | None) -> None:
         self._pair = pair
         self._tls = tls
         self._is_made = False
         self._transport: asyncio.Transport
+        self.is_told = False
+        """Whether the pair knows of it."""
         self.opened: asyncio.Future[None] | None = None
         """Done once TLS is open; None where nothing has to be waited for."""
 
@@ -68,6 +90,7 @@ class BrokerConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._is_made = True
         if self._tls is None:
+            self.is_told = True
             self._pair.broker_made(Side(self._transport, None))
             return
         self.opened = asyncio.get_running_loop().create_future()
@@ -120,6 +143,7 @@ class BrokerConnection(asyncio.Protocol):
 
     def _open(self, tls: TlsStream) -> None:
         opened, self.opened = self.opened, None
+        self.is_told = True
         self._pair.broker_made(Side(self._transport, tls))
         if opened is not None and not opened.done():
             opened.set_result(None)

@@ -36,15 +36,24 @@ class Brokers:
         self._advertised_host = advertised_host
         self._open_port = open_port
         self._known: dict[int, KnownBroker] = {}
+        self._turn = 0
 
     @property
     def known(self) -> Mapping[int, KnownBroker]:
         """By node id."""
         return self._known
 
-    def addresses(self) -> list[str]:
-        """Return host and port of each port of ours, as bootstrap.servers has them."""
-        return [f"{self._advertised_host}:{one.port}" for one in self._known.values()]
+    def addresses_of(self, node_id: int) -> list[Address]:
+        """Return where a broker is; nothing for one that has left."""
+        known = self._known.get(node_id)
+        return [] if known is None else [known.address]
+
+    def take_turns(self) -> list[Address]:
+        """Return where all brokers are, each time with another one at the beginning."""
+        addresses = [one.address for _, one in sorted(self._known.items())]
+        self._turn += 1
+        first = self._turn % (len(addresses) or 1)
+        return addresses[first:] + addresses[:first]
 
     def find_address(self, node_id: int, host: str, port: int) -> Address:
         """Return what clients are told of a broker; a new one is listened for first."""

@@ -1,6 +1,6 @@
-"""One broker's port, as the connections of its clients see it."""
+"""A port of the proxy, as the connections of its clients see it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.tls import TlsContext
 
 from .addresses import FindAddress
+from .brokers import Address
 from .line import Care
 from .plan import Network
 from .rules import ProxyRules
@@ -17,12 +18,14 @@ from .wire_configs import WireConfigs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyEndpoint:
-    """What all clients of one broker have in common."""
+    """What all clients of one port have in common."""
 
     listener: str
-    node_id: int
-    find_broker: Callable[[int], tuple[str, int] | None]
-    """Returns where a broker is now; None for one that has left."""
+    brokers_name: str
+    """What is behind it, for the log: one broker, or any of them."""
+    find_brokers: Callable[[], Sequence[Address]]
+    """Returns where that is now, what is tried first at the beginning; nothing for a
+    broker that has left."""
     find_address: FindAddress
     rules: ProxyRules
     cares: Mapping[int, Care]

@@ -11,7 +11,7 @@ from functools import partial
 from pipelines.bridge.clients import Clients
 from pipelines.bridge.cluster_client import ClusterClient
 from pipelines.bridge.cluster_faults import ClusterFault
-from pipelines.bridge.cluster_tls import make_access, settings_key, upstream_key
+from pipelines.bridge.cluster_tls import make_access
 from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.distinguished_names import format_distinguished_name
 from pipelines.bridge.handlers import RequestHandlers
@@ -62,16 +62,18 @@ class ProxyPart:
         self._wire_configs: WireConfigs | None = None
         self._counters = counters
         self._plan = plan = plan_proxy(settings)
+        self.bootstrap_servers = ""
+        """What clients set, once they may connect."""
         connection = plan.connection(secrets)
-        key_name = upstream_key if self.is_apart else settings_key
-        self._access = make_access(connection, key_name=key_name)
+        self._access = make_access(connection, key_name=plan.cluster.key_name)
         self.brokers = Brokers(plan.advertised_host, self._open_port)
         """Who stands behind which port."""
         self._security = SecurityFiles(
             [plan.listener], settings.authentication, secrets, table="proxy"
         )
         self._client = ClusterClient(self._access, client_id=settings.bridge.bridge_id)
-        self._servers: dict[int, asyncio.Server] = {}
+        self._servers: dict[int | None, asyncio.Server] = {}
+        """By node id; None is where clients find all brokers."""
         self._ports: dict[int, int] = {}
         self._opening: set[asyncio.Task[None]] = set()
         self._waiting: set[ProxiedConnection] = set()
@@ -86,7 +88,7 @@ class ProxyPart:
     @property
     def is_apart(self) -> bool:
         """Whether the brokers are another cluster than the one of [kafka]."""
-        return self._plan.section == "upstream"
+        return self._plan.cluster.is_apart
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -129,6 +131,12 @@ class ProxyPart:
         if self._port_fault is not None:
             await self.close()
             raise self._port_fault
+        try:
+            # Behind the brokers: there is somebody to be connected to.
+            self._open_bootstrap_port()
+        except MissingService:
+            await self.close()
+            raise
 
     async def follow(self) -> None:
         """Look for brokers, and for clients that are gone, until cancelled."""
@@ -150,15 +158,23 @@ class ProxyPart:
             self._wire_configs.publish_new()
         await self._client.close()
 
-    def _make_endpoint(self, node_id: int) -> ProxyEndpoint:
-        """Return what the clients of one broker have in common."""
+    def _make_endpoint(self, node_id: int | None) -> ProxyEndpoint:
+        """Return what the clients of one port have in common.
+
+        Args:
+            node_id: The broker behind it; None for any of them.
+        """
         plan = self._plan
         has_tls = plan.listener.security_protocol == "SSL"
         context = partial(self._security.context, plan.listener.name)
         return ProxyEndpoint(
             listener=plan.listener.name,
-            node_id=node_id,
-            find_broker=self._find_broker,
+            brokers_name="any broker" if node_id is None else f"broker {node_id}",
+            find_brokers=(
+                self.brokers.take_turns
+                if node_id is None
+                else partial(self.brokers.addresses_of, node_id)
+            ),
             find_address=self.brokers.find_address,
             rules=self._rules,
             cares=self._cares,
@@ -211,10 +227,6 @@ class ProxyPart:
     def _find_principal(self, subject: bytes) -> str:
         return self._plan.principal_rules.find_name(format_distinguished_name(subject))
 
-    def _find_broker(self, node_id: int) -> tuple[str, int] | None:
-        known = self.brokers.known.get(node_id)
-        return None if known is None else known.address
-
     async def _read(self) -> None:
         told = await read_brokers(self._client, self._access.place)
         for node_id in self.brokers.update(told):
@@ -236,19 +248,35 @@ class ProxyPart:
             self._last_fault = ""
             logger.info("the brokers are followed again")
 
+    def _open_bootstrap_port(self) -> None:
+        """Listen where clients find all brokers; it is there as long as this is.
+
+        Raises: MissingService.
+        """
+        bound = self._bind(self._plan.base_port)
+        self.bootstrap_servers = self._plan.bootstrap_servers(bound.getsockname()[1])
+        # No broker's port has been named yet: theirs are when they are accepted at.
+        logger.info("clients set bootstrap.servers=%s", self.bootstrap_servers)
+        self._accept_soon(None, bound)
+
+    def _bind(self, port: int) -> socket.socket:
+        settings = self._settings
+        bound = bind_listener(
+            settings.proxy.listen_host,
+            port,
+            keys=_PORT_KEYS,
+            is_shared=settings.bridge.workers > 1,
+        )
+        bound.listen(BACKLOG)
+        return bound
+
     def _open_port(self, node_id: int) -> int:
         """Listen for a broker at once; connections are accepted a little later."""
-        settings = self._settings
         # A broker that comes back has the port that clients know.
         wanted = self._ports.get(node_id) or self._plan.port_of(node_id)
         try:
             self._plan.check_port(node_id, wanted, self.brokers.known)
-            bound = bind_listener(
-                settings.proxy.listen_host,
-                wanted,
-                keys=_PORT_KEYS,
-                is_shared=settings.bridge.workers > 1,
-            )
+            bound = self._bind(wanted)
         except MissingService as error:
             # The others must go on; this one's clients find nobody there.
             if node_id not in self._without_port:
@@ -257,15 +285,17 @@ class ProxyPart:
             self._port_fault = error
             return wanted
         self._without_port.discard(node_id)
-        bound.listen(BACKLOG)
         port: int = bound.getsockname()[1]
         self._ports[node_id] = port
+        self._accept_soon(node_id, bound)
+        return port
+
+    def _accept_soon(self, node_id: int | None, bound: socket.socket) -> None:
         task = asyncio.get_running_loop().create_task(self._accept(node_id, bound))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
-        return port
 
-    async def _accept(self, node_id: int, bound: socket.socket) -> None:
+    async def _accept(self, node_id: int | None, bound: socket.socket) -> None:
         endpoint = self._make_endpoint(node_id)
         connection_ids = self._clients.connection_ids
 
@@ -276,8 +306,9 @@ class ProxyPart:
         self._servers[node_id] = await loop.create_server(
             connect, sock=bound, backlog=BACKLOG
         )
-        host, port = bound.getsockname()[:2]
-        logger.info("broker %d is reached by %s port %d", node_id, host, port)
+        if node_id is not None:
+            host, port = bound.getsockname()[:2]
+            logger.info("broker %d is reached by %s port %d", node_id, host, port)
 
     def _close_port(self, node_id: int) -> None:
         server = self._servers.pop(node_id, None)

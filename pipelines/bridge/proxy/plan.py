@@ -4,12 +4,13 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.bridge.clients_cluster import ClientsCluster, find_clients_cluster
 from pipelines.bridge.principal_rules import InvalidRule, PrincipalRules
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings.keys import MAX_INT32, MAX_PORT
 from pipelines.settings.listener_records import ListenerSettings
 from pipelines.settings.proxy_settings import ProxySettings
-from pipelines.settings.records import KafkaSettings, Settings
+from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.kafka_connection import publisher_config
 
@@ -26,11 +27,11 @@ class ProxyPlan:
 
     advertised_host: str
     base_port: int
+    """The bootstrap address's; 0 for free ones."""
     ports: Mapping[int, int]
     """Node id to port, before base_port."""
-    section: str
-    """The table of conf/ that names the cluster."""
-    upstream: KafkaSettings
+    cluster: ClientsCluster
+    """What is behind."""
     networks: tuple[Network, ...]
     """Load balancers that send a header of PROXY protocol 2."""
     listener: ListenerSettings
@@ -41,18 +42,31 @@ class ProxyPlan:
     @property
     def has_sasl(self) -> bool:
         """Whether brokers want clients to authenticate by SASL."""
-        return self.upstream.security_protocol.startswith("SASL_")
+        return self.cluster.settings.security_protocol.startswith("SASL_")
 
     @property
     def has_tls(self) -> bool:
         """Whether brokers speak TLS."""
-        return self.upstream.security_protocol.endswith("SSL")
+        return self.cluster.settings.security_protocol.endswith("SSL")
 
     def port_of(self, node_id: int) -> int:
-        """Return the port for a broker's clients; 0 for a free one."""
+        """Return the port for a broker's clients; 0 for a free one.
+
+        Behind base_port is any broker: clients that were told that it is broker 0 would
+        reach another one there. So broker 0 has the port before it.
+        """
         if node_id in self.ports:
             return self.ports[node_id]
-        return self.base_port + node_id if self.base_port else 0
+        return self.base_port + (node_id or -1) if self.base_port else 0
+
+    def bootstrap_servers(self, port: int) -> str:
+        """Return what clients set as bootstrap.servers.
+
+        Args:
+            port: base_port, or the free one that stands for it.
+        """
+        host = self.advertised_host
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def check_port(
         self, node_id: int, port: int, known: Mapping[int, KnownBroker]
@@ -77,7 +91,8 @@ class ProxyPlan:
 
         Raises: InvalidSetting, UnresolvedSecret.
         """
-        return publisher_config(self.upstream, secrets, section=self.section)
+        section, kafka = self.cluster
+        return publisher_config(kafka, secrets, section=section)
 
 
 def plan_proxy(settings: Settings) -> ProxyPlan:
@@ -86,13 +101,12 @@ def plan_proxy(settings: Settings) -> ProxyPlan:
     Raises: InvalidSetting, naming the key.
     """
     proxy = settings.proxy
-    is_own = bool(settings.upstream.bootstrap_servers)
+    cluster = find_clients_cluster(settings)
     plan = ProxyPlan(
         advertised_host=proxy.advertised_host or proxy.listen_host,
         base_port=proxy.base_port,
         ports=_parse_ports(proxy.ports),
-        section="upstream" if is_own else "kafka",
-        upstream=settings.upstream if is_own else settings.kafka,
+        cluster=cluster,
         networks=_parse_networks(proxy.proxy_protocol_networks),
         listener=_make_listener(proxy),
         principal_rules=_parse_rules(proxy.ssl_principal_mapping_rules),
@@ -106,8 +120,20 @@ def plan_proxy(settings: Settings) -> ProxyPlan:
         raise InvalidSetting(
             "proxy.base_port: is 0, and each of bridge.workers would take other ports"
         )
+    _check_base_port(plan)
     _check_identity(settings, plan)
     return plan
+
+
+def _check_base_port(plan: ProxyPlan) -> None:
+    """See that the bootstrap address is no broker's, whichever brokers come."""
+    if plan.base_port == 1 and 0 not in plan.ports:
+        raise InvalidSetting("proxy.base_port: is 1, and broker 0 has the port before")
+    for node_id, port in plan.ports.items():
+        if port == plan.base_port:
+            raise InvalidSetting(
+                f"proxy.ports.{node_id}: is proxy.base_port, which is for all brokers"
+            )
 
 
 def _make_listener(proxy: ProxySettings) -> ListenerSettings:
@@ -160,8 +186,8 @@ def _check_identity(settings: Settings, plan: ProxyPlan) -> None:
         for key, is_shown in (
             ("proxy.ssl_client_auth", proxy.ssl_client_auth != "none"),
             (
-                f"{plan.section}.ssl_certificate_location",
-                plan.has_tls and bool(plan.upstream.ssl_certificate_location),
+                plan.cluster.key_name("ssl.certificate.location"),
+                plan.has_tls and bool(plan.cluster.settings.ssl_certificate_location),
             ),
         )
         if is_shown

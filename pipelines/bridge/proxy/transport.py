@@ -315,8 +315,8 @@ class ProxiedConnection(asyncio.Protocol):
             endpoint.counters.failed_upstream_connections += 1
             fields = {"reason": "no_broker", "connection_id": self._connection_id}
             logger.info(
-                "broker %d cannot be reached: %s",
-                *(endpoint.node_id, type(error).__name__),
+                "no connection to %s: %s",
+                *(endpoint.brokers_name, type(error).__name__),
                 extra=fields,
             )
             self._transport.abort()

@@ -4,14 +4,18 @@ import tempfile
 
 import pytest
 
-from pipelines.bridge.cluster_tls import make_access, settings_key
+from pipelines.bridge.clients_cluster import find_clients_cluster
+from pipelines.bridge.cluster_tls import make_access
 from pipelines.errors import InvalidSetting
+from pipelines.settings import load_settings
+
+KEY_NAME = find_clients_cluster(load_settings("base")).key_name
 
 
 def make(**connection):
     names = {name.replace("_", "."): value for name, value in connection.items()}
     base = {"bootstrap.servers": "a:1", "security.protocol": "SSL"}
-    return make_access({**base, **names}, key_name=settings_key)
+    return make_access({**base, **names}, key_name=KEY_NAME)
 
 
 @pytest.mark.parametrize(

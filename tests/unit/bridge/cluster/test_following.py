@@ -13,6 +13,7 @@ from kio.schema.describe_configs.v4.response import (
 )
 from kio.schema.errors import ErrorCode
 
+from pipelines.bridge import following
 from pipelines.bridge.cluster_client import ClusterClient
 from pipelines.bridge.cluster_faults import ClusterFault
 from pipelines.bridge.cluster_part import ClusterPart
@@ -21,8 +22,10 @@ from pipelines.bridge.followed_subscriptions import FollowedSubscriptions
 from pipelines.bridge.following import SubscriptionFollower
 from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.selections import SubscriptionRegistry
+from pipelines.bridge.server import BridgeServer
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 
 OWN = '{name="own",metrics=["own."],interval_ms=500,match=[]}'
 CLUSTER = {"theirs": {"metrics": "theirs."}}
@@ -79,6 +82,21 @@ def make_part(port, *changes):
         [f"subscriptions=[{OWN}]", "bridge.subscriptions_poll_ms=100", *changes],
     )
     return ClusterPart(settings, connect_to(port))
+
+
+def make_bridge(kafka, upstream, *changes):
+    """Return a bridge whose clients use another cluster than its records are in."""
+    settings = load_settings(
+        "local",
+        [
+            f"subscriptions=[{OWN}]",
+            f"kafka.bootstrap_servers=127.0.0.1:{kafka.port}",
+            f"upstream.bootstrap_servers=127.0.0.1:{upstream.port}",
+            "bridge.listen_port=0",
+            *changes,
+        ],
+    )
+    return BridgeServer(settings, SecretReader(environ={}))
 
 
 def connect_to(port):
@@ -215,7 +233,7 @@ def test_older_cluster_leaves_the_subscriptions_of_conf(
             return metrics(part, identity, instance_id)
 
     assert asyncio.run(run()) == {"own."}
-    assert "subscriptions stay as they are" in caplog.text
+    assert "only the subscriptions of conf/ count" in caplog.text
 
 
 def test_resource_that_cannot_be_used_is_logged_by_name_without_its_values(
@@ -251,6 +269,58 @@ def test_resource_of_which_only_defaults_are_shown_is_none(
 
     assert asyncio.run(run()) == {"own.", "theirs."}
     assert "skipped" not in caplog.text
+
+
+@pytest.mark.parametrize("has_rights", [True, False])
+def test_the_cluster_that_clients_use_is_followed_and_conf_counts_without_rights(
+    make_answers, make_broker, resources, identity, instance_id, caplog, has_rights
+):
+    async def run():
+        answers = make_answers()
+        answers.others = resources
+        if not has_rights:
+            resources.error = ErrorCode.cluster_authorization_failed
+        async with make_broker(make_answers()) as kafka, make_broker(answers) as broker:
+            part = make_bridge(kafka, broker).cluster
+            await part.start()
+            await part._follower.try_read()
+            await part.close()
+            assert kafka.connections == 0
+            return metrics(part, identity, instance_id)
+
+    caplog.set_level(logging.WARNING)
+    in_force = asyncio.run(run())
+    said = [
+        one.getMessage() for one in caplog.records if one.name == following.__name__
+    ]
+    if has_rights:
+        assert in_force == {"own.", "theirs."}
+        assert said == []
+    else:
+        assert in_force == {"own."}
+        (warning,) = said
+        assert warning.startswith("only the subscriptions of conf/ count: ")
+        assert "[upstream]" in warning
+        assert "DESCRIBE_CONFIGS on the cluster" in warning
+
+
+def test_a_bridge_that_has_only_the_clients_cluster_does_not_start_without_rights_there(
+    make_answers, make_broker, resources
+):
+    async def run():
+        answers = make_answers()
+        answers.others = resources
+        resources.error = ErrorCode.cluster_authorization_failed
+        async with make_broker(make_answers()) as kafka, make_broker(answers) as broker:
+            bridge = make_bridge(
+                kafka, broker, "bridge.subscriptions_source=cluster",
+                "bridge.http_port=-1",
+            )  # fmt: skip
+            with pytest.raises(ClusterFault, match=rf"{broker.port} \(\[upstream\]\)"):
+                await bridge.serve(asyncio.Event(), pytest.fail)
+            await bridge.cluster.close()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("principal", ["admin", "User:", ":admin", ""])

@@ -36,7 +36,7 @@ async def connect_and_cancel():
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         address = server.sockets[0].getsockname()[:2]
         endpoint = SimpleNamespace(
-            node_id=1, find_broker=lambda _node_id: address, broker_tls=None
+            brokers_name="broker 1", find_brokers=lambda: [address], broker_tls=None
         )
         pair.task = asyncio.create_task(connect_to_broker(pair, endpoint))
         with pytest.raises(asyncio.CancelledError):

@@ -13,14 +13,21 @@ def plan(*changes):
 def test_a_port_is_the_base_and_the_node_id_unless_it_is_named():
     made = plan("proxy.base_port=9000", 'proxy.ports={ "7" = "19100" }')
     assert [made.port_of(node_id) for node_id in (1, 7)] == [9001, 19100]
-    assert plan("proxy.base_port=0").port_of(1) == 0
+    assert [plan("proxy.base_port=0").port_of(node_id) for node_id in (0, 1)] == [0, 0]
+
+
+def test_the_base_port_is_for_all_brokers_and_broker_0_has_the_one_before():
+    made = plan("proxy.base_port=9000", "proxy.advertised_host=kafka.example.org")
+    assert made.port_of(0) == 8_999
+    assert made.bootstrap_servers(9_000) == "kafka.example.org:9000"
+    assert plan("proxy.listen_host=::1").bootstrap_servers(9_292) == "[::1]:9292"
 
 
 def test_the_cluster_is_that_of_kafka_unless_it_is_named():
-    assert plan().section == "kafka"
+    assert plan().cluster.section == "kafka"
     made = plan("upstream.bootstrap_servers=broker:9092")
-    assert made.section == "upstream"
-    assert made.upstream.bootstrap_servers == "broker:9092"
+    assert made.cluster.section == "upstream"
+    assert made.cluster.settings.bootstrap_servers == "broker:9092"
 
 
 @pytest.mark.parametrize(
@@ -31,6 +38,8 @@ def test_the_cluster_is_that_of_kafka_unless_it_is_named():
         (['proxy.ports={ "7" = "70000" }'], "proxy.ports.7"),
         (['proxy.ports={ "7" = "71", "8" = "71" }'], "proxy.ports.8"),
         (["proxy.base_port=0", "bridge.workers=2"], "proxy.base_port"),
+        (["proxy.base_port=1"], "proxy.base_port"),
+        (["proxy.base_port=71", 'proxy.ports={ "0" = "71" }'], "proxy.ports.0"),
         (['proxy.proxy_protocol_networks=["x"]'], "proxy.proxy_protocol_networks"),
         (["proxy.ssl_certificate_location=c"], "proxy.ssl_key_location"),
         (["proxy.ssl_principal_mapping_rules=X"], "proxy.ssl_principal_mapping_rules"),
