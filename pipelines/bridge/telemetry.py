@@ -5,6 +5,8 @@ would cost as much as all the rules. Times are compared as Kafka compares them: 
 one push interval later is due. Two answers differ from some brokers on purpose: asking
 again right after UNKNOWN_SUBSCRIPTION_ID or UNSUPPORTED_COMPRESSION_TYPE is allowed,
 and a terminating push that was refused does not lock its instance out (KAFKA-20898).
+KIP-714 holds a terminating push to the interval, released brokers never do: here one
+that is early is accepted once an interval, so that no client can push without a limit.
 INVALID_RECORD is never answered: payloads are not looked at here, and clients that
 hear it fall silent until they restart.
 Source: KIP-714; Kafka, ClientMetricsManager.java, ClientMetricsInstance.java.
@@ -51,6 +53,8 @@ class ClientInstance:
     last_push_ms: int = 0
     last_error: ErrorCode = ErrorCode.none
     is_terminating: bool = False
+    last_early_ms: int = 0
+    """When a terminating push was accepted before its interval was over."""
     expires_ms: int = 0
     """When it is forgotten, if nothing is heard of it."""
     expires_after_ms: int = 0
@@ -99,11 +103,12 @@ def judge_push(
         instance.is_terminating = request.terminating
         instance.last_error = ErrorCode.invalid_request
         return ErrorCode.invalid_request
-    last_ms = instance.last_push_ms
+    interval_ms, last_ms = instance.selection.push_interval_ms, instance.last_push_ms
     is_first_since_get = instance.last_get_ms > last_ms
-    if is_first_since_get or now_ms - last_ms >= instance.selection.push_interval_ms:
+    is_early = not is_first_since_get and now_ms - last_ms < interval_ms
+    if not is_early:
         instance.last_push_ms = now_ms
-    elif not request.terminating:
+    elif not request.terminating or now_ms - instance.last_early_ms < interval_ms:
         instance.last_error = ErrorCode.throttling_quota_exceeded
         return ErrorCode.throttling_quota_exceeded
     error = ErrorCode.none
@@ -115,6 +120,8 @@ def judge_push(
         error = ErrorCode.telemetry_too_large
     else:
         instance.is_terminating = request.terminating
+        if is_early:
+            instance.last_early_ms = now_ms
     instance.last_error = error
     return error
 
@@ -122,8 +129,10 @@ def judge_push(
 def take_back_push(instance: ClientInstance, *, was_terminating: bool) -> None:
     """Take back the acceptance of a push that Kafka did not take.
 
-    Its slot stays used: the client comes back after its interval.
+    Its slot stays used: the client comes back after its interval. A terminating push
+    may come again at once.
     """
     if was_terminating:
         instance.is_terminating = False
+        instance.last_early_ms = 0
     instance.last_error = ErrorCode.throttling_quota_exceeded

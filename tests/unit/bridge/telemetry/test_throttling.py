@@ -85,6 +85,31 @@ def test_terminating_push_needs_no_slot_and_is_the_last(broker):
     assert answers == [NONE, NONE, INVALID, INVALID, THROTTLED, NONE]
 
 
+def test_terminating_pushes_pass_the_rate_limit_once_an_interval(broker):
+    broker.get(0)
+    turns = [(at, at % 2 == 0) for at in range(7)]
+    answers = [broker.push(at, terminating=one) for at, one in turns]
+    assert answers == [NONE, INVALID, NONE, INVALID, THROTTLED, THROTTLED, THROTTLED]
+    # At 1,000 the next slot comes, at 1,002 a push may be early again.
+    assert broker.push(1_000) is NONE
+    assert broker.push(1_001, terminating=True) is THROTTLED
+    assert broker.push(1_002, terminating=True) is NONE
+    assert broker.push(1_003) is INVALID
+    assert broker.push(1_004, terminating=True) is THROTTLED
+
+
+def test_early_terminating_push_that_is_refused_may_be_repeated(broker):
+    broker.get(0)
+    assert broker.push(0) is NONE
+    assert broker.push(1, terminating=True, subscription_id=1) is UNKNOWN
+    assert broker.push(2, terminating=True, metrics=bytes(11)) is TOO_LARGE
+    assert broker.push(3, terminating=True) is NONE
+    broker.instances.take_back(broker.id.bytes, was_terminating=True)
+    assert broker.push(4, terminating=True) is NONE
+    assert broker.push(5) is INVALID
+    assert broker.push(6, terminating=True) is THROTTLED
+
+
 def test_failed_terminating_push_does_not_lock_the_client_out(broker):
     broker.get(0)
     assert broker.push(0, terminating=True, subscription_id=1) is UNKNOWN
