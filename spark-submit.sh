@@ -73,6 +73,25 @@ starts_jvm() {
   done
 }
 
+# Where nothing would run, it is said before minutes are spent on a set-up.
+check_root() {
+  case "$ROOT" in
+    *:*) fail "cannot run in $ROOT: Python takes no path with a colon in it; move the checkout" ;;
+  esac
+}
+
+check_root_for_java() {
+  local others
+  case "$ROOT" in
+    *[][,\#?*{}]*) fail "$1 cannot run in $ROOT: Spark takes no path with any of , # ? * [ ] { } in it; move the checkout" ;;
+  esac
+  others=$(printf '%s' "$ROOT" | LC_ALL=C tr -d ' -~')
+  case "$others:$OSTYPE:$(locale charmap 2>/dev/null)" in
+    :* | *:darwin* | *:UTF-8 | *:) ;;
+    *) fail "$1 cannot run in $ROOT with this locale: Java takes these letters with UTF-8 only; set LC_ALL=C.UTF-8" ;;
+  esac
+}
+
 find_java() {
   local java=java version place="on the PATH"
   if [ -n "${JAVA_HOME:-}" ]; then
@@ -265,8 +284,12 @@ set_up() {
 
 main() {
   local python java="" is_set_up=""
-  if [ "${1:-}" = setup ] && { [ "$#" -eq 1 ] || [ "$#:$2" = 2:--without-java ]; }; then is_set_up=yes; fi
-  if [ "$is_set_up$#" = yes1 ] || starts_jvm "$@"; then java=$(find_java "$1"); fi
+  case "$#:${1:-}:${2:-}" in 1:setup: | 2:setup:--without-java) is_set_up=yes ;; esac
+  check_root
+  if [ "$is_set_up$#" = yes1 ] || starts_jvm "$@"; then
+    check_root_for_java "$1"
+    java=$(find_java "$1")
+  fi
   if [ -z "${PYTHON:-}" ] && [ -x "$VENV/bin/python" ] && [ -f "$VENV/.complete" ]; then
     python="$VENV/bin/python"
   else
