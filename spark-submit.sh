@@ -9,6 +9,8 @@
 # Variables it reads, all optional:
 #   PYTHON                       the Python 3.11, 3.12 or 3.13 to build .venv with
 #   JAVA_HOME                    the Java 17 or 21 to use; otherwise `java` on the PATH
+#   KAFKA_CLIENTELE_UMASK        who may read what is made: 077 (the default) its owner,
+#                                027 the group, too
 #   DEFAULT_ARTIFACT_REPOSITORY  a mirror of Maven's central repository
 #   PIP_*                        pip's own variables (index, proxy, certificates)
 #
@@ -38,7 +40,12 @@ python_version() {
 
 find_python() {
   local candidate version found=""
-  for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+  if [ -n "${PYTHON:-}" ]; then
+    set -- "$PYTHON"
+  else
+    set -- python3 python3.13 python3.12 python3.11
+  fi
+  for candidate in "$@"; do
     version=$(python_version "$candidate")
     case "$version" in
       3.11 | 3.12 | 3.13)
@@ -46,21 +53,57 @@ find_python() {
         return
         ;;
       "") ;;
-      *) found="$found $candidate is $version;" ;;
+      *) found="$found${found:+,} $candidate, which is $version" ;;
     esac
   done
   fail "needs Python 3.11, 3.12 or 3.13 and found${found:- none}; install one, or name it: PYTHON=/path/to/python3.12"
 }
 
+# Only what starts a JVM asks for Java; everything else works without it.
+starts_jvm() {
+  local word
+  case "${1:-}" in
+    demo | kafka | client_telemetry_to_delta | client_configs_to_delta) ;;
+    client_wire_configs_to_delta | replay_pushes | compact_tables | purge-secrets) ;;
+    sql | configs | shell | notebook) ;;
+    *) return 1 ;;
+  esac
+  for word in "$@"; do
+    case "$word" in -h | --help) return 1 ;; esac
+  done
+}
+
+# Where nothing would run, it is said before minutes are spent on a set-up.
+check_root() {
+  case "$ROOT" in
+    *:*) fail "cannot run in $ROOT: Python takes no path with a colon in it; move the checkout" ;;
+  esac
+}
+
+check_root_for_java() {
+  local others
+  case "$ROOT" in
+    *[][,\#?*{}]*) fail "$1 cannot run in $ROOT: Spark takes no path with any of , # ? * [ ] { } in it; move the checkout" ;;
+  esac
+  others=$(printf '%s' "$ROOT" | LC_ALL=C tr -d ' -~')
+  case "$others:$OSTYPE:$(locale charmap 2>/dev/null)" in
+    :* | *:darwin* | *:UTF-8 | *:) ;;
+    *) fail "$1 cannot run in $ROOT with this locale: Java takes these letters with UTF-8 only; set LC_ALL=C.UTF-8" ;;
+  esac
+}
+
 find_java() {
-  local java=java version
-  if [ -n "${JAVA_HOME:-}" ]; then java="$JAVA_HOME/bin/java"; fi
+  local java=java version place="on the PATH"
+  if [ -n "${JAVA_HOME:-}" ]; then
+    java="$JAVA_HOME/bin/java"
+    place="at JAVA_HOME=$JAVA_HOME"
+  fi
   command -v "$java" >/dev/null 2>&1 ||
-    fail "needs Java 17 or 21 and found none; install one, or point JAVA_HOME at it"
+    fail "$1 needs Java 17 or 21 and found none $place; install one, or point JAVA_HOME at it"
   version=$("$java" -version 2>&1 | sed -n 's/^.* version "\([0-9]*\).*$/\1/p' | head -n 1)
   case "$version" in
     17 | 21) command -v "$java" ;;
-    *) fail "needs Java 17 or 21, and $java is ${version:-of an unknown version}; point JAVA_HOME at the right one" ;;
+    *) fail "$1 needs Java 17 or 21, and $java is ${version:-of an unknown version}; point JAVA_HOME at the right one" ;;
   esac
 }
 
@@ -205,6 +248,9 @@ install_jars() {
   mv "$SCRATCH/jars" "$JARS"
 }
 
+jars_are_missing() { [ -n "$1" ] && ! holds "$JARS/.complete" "$(jars_stamp)"; }
+
+# Jars are for those who have named a Java to run them.
 set_up() {
   local python=$1 java=$2 users_tmpdir=${TMPDIR-}
   mkdir -p "$CACHE" || fail "cannot write to $ROOT"
@@ -222,7 +268,7 @@ set_up() {
     check_disk
     install_packages "$python"
   fi
-  if ! holds "$JARS/.complete" "$(jars_stamp)"; then
+  if jars_are_missing "$java"; then
     check_disk
     install_jars "$java"
   fi
@@ -237,24 +283,28 @@ set_up() {
 # ---------------------------------------------------------------- the command
 
 main() {
-  local python java
-  java=$(find_java)
+  local python java="" is_set_up=""
+  case "$#:${1:-}:${2:-}" in 1:setup: | 2:setup:--without-java) is_set_up=yes ;; esac
+  check_root
+  if [ "$is_set_up$#" = yes1 ] || starts_jvm "$@"; then
+    check_root_for_java "$1"
+    java=$(find_java "$1")
+  fi
   if [ -z "${PYTHON:-}" ] && [ -x "$VENV/bin/python" ] && [ -f "$VENV/.complete" ]; then
     python="$VENV/bin/python"
   else
     python=$(find_python)
   fi
-  if ! venv_is_complete "$(python_version "$python")" ||
-    ! holds "$JARS/.complete" "$(jars_stamp)"; then
+  if ! venv_is_complete "$(python_version "$python")" || jars_are_missing "$java"; then
     if [ "$python" = "$VENV/bin/python" ]; then python=$(find_python); fi
     set_up "$python" "$java"
   fi
-  export KAFKA_CLIENTELE_JAVA="$java"
-  export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"
-  if [ "${1:-}" = setup ] && [ "$#" -eq 1 ]; then
+  if [ -n "$is_set_up" ]; then
     say "set-up: complete"
     return
   fi
+  export KAFKA_CLIENTELE_JAVA="$java"
+  export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"
   # -P: the folder that this is called from may hold a package of the same name.
   exec "$VENV/bin/python" -P -m pipelines "$@"
 }

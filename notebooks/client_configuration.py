@@ -13,13 +13,14 @@ dbutils.widgets.text("days", "7")
 
 # COMMAND ----------
 
+import shlex
 from datetime import UTC, datetime, timedelta
 
 from pipelines import charts, views
 from pipelines.settings import load_settings
 from pipelines.transforms import client_config_diffs, client_config_overview
 
-overrides = dbutils.widgets.get("set").split()
+overrides = shlex.split(dbutils.widgets.get("set"))
 settings = load_settings(dbutils.widgets.get("env"), overrides)
 registered = views.register(spark, settings)
 

@@ -13,13 +13,15 @@ dbutils.widgets.text("metric", "org.apache.kafka.producer.connection.creation.to
 
 # COMMAND ----------
 
+import shlex
+
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines import charts, views
 from pipelines.settings import load_settings
 from pipelines.transforms import overview, rollups
 
-overrides = dbutils.widgets.get("set").split()
+overrides = shlex.split(dbutils.widgets.get("set"))
 settings = load_settings(dbutils.widgets.get("env"), overrides)
 views.register(spark, settings)
 

@@ -12,6 +12,7 @@ import gc
 import getpass
 import logging
 import os
+import re
 import secrets
 import shlex
 import signal
@@ -25,8 +26,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pipelines.command_line import commands
+from pipelines.command_line.log_lines import log_to
 from pipelines.errors import InvalidSetting, PipelineError
-from pipelines.settings.loading import CONF_PATH, load_settings
+from pipelines.settings.loading import CONF_PATH, load_defaults, load_settings
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 RUN = "run"
 JAVA_VARIABLE = "KAFKA_CLIENTELE_JAVA"
+UMASK_VARIABLE = "KAFKA_CLIENTELE_UMASK"
+OWNER_ONLY = "077"
 ROOT = CONF_PATH.parent
 LOOPBACK = "127.0.0.1"
 _BESIDE_PROXY = " (only for pushes: to produce or consume, use bootstrap.servers above)"
@@ -50,7 +54,6 @@ INTERPRETED = (
     *("--conf", "spark.sql.codegen.wholeStage=false"),
     *("--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN"),
 )
-_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 logger = logging.getLogger("kafka-clientele")
 
@@ -67,12 +70,13 @@ def main(words: list[str]) -> int:
         own, spark_words = split_arguments(words[1:], command.own_options)
         words = [words[0], *own]
     arguments = commands.parse_words(words)
-    logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
+    log_to(sys.stderr)
     # py4j tells of each connection to the JVM, and of each that an end cuts off.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     # A plain `kill` unwinds like Ctrl-C, so that brokers and folders are cleaned up.
     signal.signal(signal.SIGTERM, _raise_terminated)
     try:
+        limit_readers()
         if is_driver:
             return run_job(arguments)
         return _HANDLERS[arguments.command](arguments, spark_words)
@@ -99,6 +103,20 @@ def _raise_terminated(_signal: int, _frame: object) -> None:
 def read_settings(arguments: Namespace) -> Settings:
     """Load what --env and --set say."""
     return load_settings(arguments.env, arguments.set)
+
+
+def limit_readers() -> None:
+    """Let what this process and those that it starts make be for its owner.
+
+    Raises: InvalidSetting.
+    """
+    text = os.environ.get(UMASK_VARIABLE) or OWNER_ONLY
+    if not re.fullmatch("[0-7]{3,4}", text):
+        raise InvalidSetting(
+            f"{UMASK_VARIABLE}={text}: expects a mask of three octal digits, 077 for "
+            "the owner alone or 027 for the group, too"
+        )
+    os.umask(int(text, base=8))
 
 
 def make_secret_reader(spark: "SparkSession | None" = None) -> SecretReader:
@@ -153,7 +171,8 @@ def own_session(name: str, spark_words: list[str]) -> "Iterator[SparkSession]":
     ) as scratch:
         # Whatever the JVM leaves behind, it leaves there.
         os.environ["SPARK_LOCAL_DIRS"] = scratch
-        os.environ["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={scratch}"
+        # Spark parts the options at blanks as a shell does.
+        os.environ["SPARK_SUBMIT_OPTS"] = shlex.quote(f"-Djava.io.tmpdir={scratch}")
         spark = start_own_session(name, spark_words)
         try:
             yield spark
@@ -288,8 +307,7 @@ def run_compaction(
     from pipelines.time_ranges import TimeRange
 
     span = TimeRange(arguments.start, arguments.end)
-    for compaction in compact_tables.run(spark, settings, span):
-        print(compact_tables.format_compaction(compaction))
+    print(compact_tables.format_result(compact_tables.run(spark, settings, span), span))
 
 
 def run_purge(spark: "SparkSession", settings: Settings, arguments: Namespace) -> None:
@@ -378,6 +396,7 @@ def print_scram_credential(arguments: Namespace, _spark_words: list[str]) -> int
         InvalidCredentials,
         make_credential,
     )
+    from pipelines.command_line import credential_output
 
     if sys.stdin.isatty():
         password = getpass.getpass("password: ")
@@ -393,7 +412,7 @@ def print_scram_credential(arguments: Namespace, _spark_words: list[str]) -> int
         )
     except InvalidCredentials as error:
         raise InvalidSetting(f"scram-credential: {error}") from None
-    print(credential.as_line())
+    credential_output.write_line(credential.as_line(), arguments.output)
     return 0
 
 
@@ -488,10 +507,11 @@ def run_notebook(arguments: Namespace, spark_words: list[str]) -> int:
 
     settings = read_settings(arguments)
     path = Path(arguments.path)
-    output = Path(arguments.output or f"data/{path.stem}.html")
-    given = {"env": arguments.env, "set": " ".join(arguments.set)}
+    output = Path(arguments.output or ROOT / "data" / f"{path.stem}.html")
+    given = {"env": arguments.env, "set": shlex.join(arguments.set)}
     widgets = notebook_page.parse_widgets(given, arguments.widget)
     cells = load_cells(path)
+    widgets.check_names(path, cells)
     with own_session(f"notebook {path.name}", spark_words) as spark:
         page = notebook_page.run_cells(spark, settings, path, cells, widgets)
     page.write(output)
@@ -535,7 +555,7 @@ def print_settings(arguments: Namespace, _spark_words: list[str]) -> int:
     from pipelines.settings import reference as settings_reference
 
     if arguments.reference:
-        print(settings_reference.format_reference(load_settings("base")), end="")
+        print(settings_reference.format_reference(load_defaults()), end="")
     else:
         print(settings_reference.format_settings(read_settings(arguments)))
     return 0

@@ -133,4 +133,6 @@ def start_batches(
     )
     if trigger_interval_ms is None:
         return writer.trigger(availableNow=True).start()
-    return writer.trigger(processingTime=f"{trigger_interval_ms} milliseconds").start()
+    query = writer.trigger(processingTime=f"{trigger_interval_ms} milliseconds").start()
+    _logger.info("%s waits for records, until Ctrl-C", query_name)
+    return query

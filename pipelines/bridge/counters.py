@@ -128,8 +128,10 @@ class BridgeCounters:
         setattr(self, name, getattr(self, name) + 1)
 
     def as_text(self) -> str:
-        """Return `name=count` pairs for a log line."""
-        return " ".join(f"{name}={count}" for name, count in self.numbers().items())
+        """Return `name=count` pairs for a log line; what is 0 is left out."""
+        counted = ((name, count) for name, count in self.numbers().items() if count)
+        pairs = " ".join(f"{name}={count}" for name, count in counted)
+        return pairs or "nothing has come yet"
 
 
 _REFUSALS: Mapping[ErrorCode, str] = {

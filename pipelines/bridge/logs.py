@@ -1,16 +1,16 @@
 """The bridge's log: text or JSON lines, which no stranger can flood.
 
 Strategy: one line a second for records that a peer can cause (they have a `reason`),
-ten for others; what was held back follows as one line with how many it stands for,
-with the next record that is written, which is after a minute at the latest. Records
-are told apart by their text before values are put in, so that there are few kinds.
-An exception is written as its type and the places in the code, never as its text,
-which may hold what a peer has sent.
+ten for others, none of which says the same again; what was held back follows as one
+line with how many it stands for, with the next record that is written, which is after
+a minute at the latest. Records are told apart by their text before values are put in,
+so that there are few kinds. An exception is written as its type and the places in the
+code, never as its text, which may hold what a peer has sent.
 """
 
-import datetime as dt
 import json
 import logging
+import re
 import traceback
 import uuid
 from collections.abc import Mapping
@@ -18,7 +18,10 @@ from typing import IO, Any
 
 from kio.schema.errors import ErrorCode
 
+from pipelines.log_times import format_log_time
+
 from .client_identity import uuid_text
+from .counters import BridgeCounters
 from .handlers import Connection
 
 logger = logging.getLogger(__name__)
@@ -30,6 +33,9 @@ CAUSED_PER_S = 1
 OWN_PER_S = 10
 _MAX_KINDS = 1_000
 _REASON = "reason"
+_COUNTERS = "counters"
+# librdkafka tells how long each of its attempts took, and how many it did not tell of.
+_VARYING = re.compile(r"\d+(?=ms\b| identical )")
 _EXPECTED = frozenset(
     {ErrorCode.throttling_quota_exceeded, ErrorCode.unknown_subscription_id}
 )
@@ -62,6 +68,12 @@ def log_refused(
     logger.log(level, "a telemetry request was refused", extra=fields)
 
 
+def log_counters(text: str, counters: BridgeCounters) -> None:
+    """Say what was counted so far: in text what is not 0, in JSON all of it."""
+    extra = {_COUNTERS: counters.numbers()}
+    logger.info("%s: %s", text, counters.as_text(), extra=extra)
+
+
 def log_unexpected(context: Mapping[str, Any]) -> None:
     """Say where the event loop met an exception that nobody expected.
 
@@ -86,13 +98,26 @@ def describe_exception(error: BaseException) -> str:
 class _Second:
     """What was written of one kind of record in one second."""
 
-    __slots__ = ("held_back", "last", "second", "written")
+    __slots__ = ("held_back", "last", "second", "texts", "written")
 
     def __init__(self, second: int) -> None:
         self.second = second
         self.written = 0
         self.held_back = 0
         self.last: logging.LogRecord | None = None
+        self.texts: set[str] = set()
+        """Those written, of a kind that no peer causes."""
+
+    def takes(self, record: logging.LogRecord, *, is_caused: bool) -> bool:
+        """Say whether a record is written, and count it."""
+        if is_caused:
+            is_taken = self.written < CAUSED_PER_S
+        else:
+            text = _VARYING.sub("", f"{record.msg} {record.args}")
+            is_taken = self.written < OWN_PER_S and text not in self.texts
+            self.texts.add(text)
+        self.written += is_taken
+        return is_taken
 
 
 class FloodProofHandler(logging.StreamHandler[IO[str]]):
@@ -119,8 +144,7 @@ class FloodProofHandler(logging.StreamHandler[IO[str]]):
             if len(self._kinds) >= _MAX_KINDS:
                 self._kinds.clear()
             seen = self._kinds[kind] = _Second(now)
-        if seen.written < (CAUSED_PER_S if reason else OWN_PER_S):
-            seen.written += 1
+        if seen.takes(record, is_caused=bool(reason)):
             super().emit(record)
         else:
             seen.held_back += 1
@@ -151,7 +175,7 @@ class ConsoleFormatter(logging.Formatter):
         """Return the line; control characters are escaped, so that it stays one."""
         fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
         line = (
-            f"{_time_text(record)} {record.levelname} {record.name}: "
+            f"{format_log_time(record.created)} {record.levelname} {record.name}: "
             f"{_message(record)}{fields}"
         )
         return "".join(
@@ -165,13 +189,15 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the object; fields that do not apply are left out."""
+        counters = getattr(record, _COUNTERS, None)
         return json.dumps(
             {
-                "time": _time_text(record),
+                "time": format_log_time(record.created),
                 "level": record.levelname,
                 "logger": record.name,
                 "message": _message(record),
                 **_fields(record),
+                **({} if counters is None else {_COUNTERS: counters}),
             }
         )
 
@@ -191,8 +217,3 @@ def _message(record: logging.LogRecord) -> str:
 def _fields(record: logging.LogRecord) -> dict[str, object]:
     values = {name: getattr(record, name, None) for name in FIELDS}
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _time_text(record: logging.LogRecord) -> str:
-    moment = dt.datetime.fromtimestamp(record.created, dt.UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -27,7 +27,7 @@ from .counters import BridgeCounters
 from .handlers import Connection, RequestHandlers, serve_metadata
 from .limits import check_limits
 from .listening import advertised_node, bind_all, plan_listeners
-from .logs import log_refused
+from .logs import log_counters, log_refused
 from .producer_config import producer_config
 from .protocol.metadata import AdvertisedNode
 from .proxy.part import ProxyPart
@@ -173,7 +173,7 @@ class BridgeServer:
                 await self.push_config.close()
                 await self.cluster.close()
                 await publisher.close(_FLUSH_S)
-                logger.info("bridge has stopped: %s", self.counters.as_text())
+                log_counters("bridge has stopped", self.counters)
         if publisher.failure is not None:
             raise publisher.failure
 

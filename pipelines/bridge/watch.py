@@ -23,7 +23,7 @@ from .http_listener import HttpListener
 from .http_requests import Page
 from .instance_metrics import WINDOW_S, TopInstances
 from .listening import bind_listener
-from .logs import log_unexpected
+from .logs import log_counters, log_unexpected
 from .metrics import BridgeCollector
 from .own_metrics import BridgeState
 
@@ -181,7 +181,7 @@ class BridgeWatch:
     async def _report_counters(self) -> None:
         while True:
             await asyncio.sleep(REPORT_INTERVAL_S)
-            logger.info("bridge: %s", self._counters.as_text())
+            log_counters("bridge", self._counters)
 
     async def _tick(self) -> None:
         """Measure how late the event loop is, and begin windows."""

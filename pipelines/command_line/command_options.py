@@ -87,6 +87,24 @@ def one_of(choices: Collection[str]) -> Callable[[str], str]:
     return convert
 
 
+def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
+    """Return a parser of a whole number in a range, both ends included."""
+    allowed = f"{low} or more" if high is None else f"from {low} to {high}"
+
+    def convert(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = low - 1
+        if number < low or (high is not None and number > high):
+            raise argparse.ArgumentTypeError(
+                f"expected a whole number, {allowed}, not {text!r}"
+            )
+        return number
+
+    return convert
+
+
 def _text_of(value: Any) -> str:
     if not isinstance(value, datetime):
         return str(value)

@@ -5,11 +5,23 @@
 import argparse
 
 from pipelines.admin import client_metrics_options
+from pipelines.demo import MAX_CLIENTS, MIN_CLIENTS
+from pipelines.settings.keys import MAX_PORT
 from pipelines.settings.listener_records import SCRAM_MECHANISMS
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 from .client_config_questions import ACTIONS
-from .command_options import DATE, ENV, MOMENT, SET, Command, flag, one_of, option
+from .command_options import (
+    DATE,
+    ENV,
+    MOMENT,
+    SET,
+    Command,
+    flag,
+    one_of,
+    option,
+    whole_number,
+)
 from .command_parser import CommandParser
 
 CLIENT_TYPES = ("producer", "consumer", "share-consumer", "admin")
@@ -30,14 +42,14 @@ COMMANDS = (
             option(
                 "--duration",
                 "seconds that the clients run, at least (default: 15)",
-                type=int,
+                type=whole_number(0),
                 default=15,
                 metavar="SECONDS",
             ),
             option(
                 "--clients",
                 "Kafka clients, half producers and half consumers (default: 6)",
-                type=int,
+                type=whole_number(MIN_CLIENTS, MAX_CLIENTS),
                 default=6,
                 metavar="COUNT",
             ),
@@ -48,11 +60,13 @@ COMMANDS = (
         name="kafka",
         help="run a throw-away Apache Kafka until Ctrl-C",
         options=(
-            option("--brokers", "brokers (default: 1)", type=int, default=1),
+            option(
+                "--brokers", "brokers (default: 1)", type=whole_number(1), default=1
+            ),
             option(
                 "--port",
                 "port of the first broker (default: a free one)",
-                type=int,
+                type=whole_number(0, MAX_PORT),
                 default=0,
             ),
             option(
@@ -85,6 +99,12 @@ COMMANDS = (
                 type=int,
                 default=8_192,
                 metavar="COUNT",
+            ),
+            option(
+                "--output",
+                "file that the line is added to; a new one is its owner's alone "
+                "(default: the line is printed)",
+                metavar="FILE",
             ),
         ),
     ),
@@ -207,7 +227,12 @@ COMMANDS = (
             option("query", "the query"),
             ENV,
             SET,
-            option("--limit", "rows to print (default: 1000)", type=int, default=1000),
+            option(
+                "--limit",
+                "rows to print (default: 1000)",
+                type=whole_number(0),
+                default=1000,
+            ),
         ),
         takes_spark_options=True,
     ),

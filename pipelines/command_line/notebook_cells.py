@@ -5,7 +5,8 @@ another language has `# MAGIC ` before each line, the first of which names it.
 Source: Databricks documentation, "Export and import Databricks notebooks".
 """
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from pipelines.errors import PipelineError
 FIRST_LINE = "# Databricks notebook source"
 _SEPARATOR = "# COMMAND ----------"
 _MAGIC = "# MAGIC"
+_WIDGETS = "dbutils.widgets"
+_DECLARE = frozenset({"text", "dropdown", "combobox", "multiselect"})
 _LANGUAGES = {"%md": "markdown", "%sql": "sql", "%python": "python"}
 
 
@@ -74,3 +77,40 @@ def _make_cell(path: Path, lines: list[str], first_line: int) -> Cell | None:
         )
     text = "\n".join([rest, *magic[1:]]).strip("\n")
     return Cell(language=_LANGUAGES[word], text=text, first_line=first_line)
+
+
+def list_widgets(path: Path, cells: Sequence[Cell]) -> list[str] | None:
+    """Return the widgets that a notebook declares, in order.
+
+    Nulls: None where it computes the name of one, which only a run can tell.
+    Raises: InvalidNotebook, naming file and line of a cell that is no Python.
+    """
+    names: list[str] = []
+    for cell in cells:
+        if cell.language != "python":
+            continue
+        for node in ast.walk(_parse_cell(path, cell)):
+            if not (isinstance(node, ast.Call) and _declares_widget(node.func)):
+                continue
+            keywords = {one.arg: one.value for one in node.keywords}
+            name = node.args[0] if node.args else keywords.get("name")
+            if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
+                return None
+            names.append(name.value)
+    return names
+
+
+def _parse_cell(path: Path, cell: Cell) -> ast.Module:
+    try:
+        return ast.parse(cell.text)
+    except SyntaxError as error:
+        line = cell.first_line + (error.lineno or 1) - 1
+        raise InvalidNotebook(f"{path}, line {line}: {error.msg}") from None
+
+
+def _declares_widget(called: ast.expr) -> bool:
+    return (
+        isinstance(called, ast.Attribute)
+        and called.attr in _DECLARE
+        and ast.unparse(called.value) == _WIDGETS
+    )

@@ -18,7 +18,7 @@ from pipelines import views
 from pipelines.errors import InvalidSetting
 from pipelines.settings.records import Settings
 
-from .notebook_cells import Cell, InvalidNotebook
+from .notebook_cells import Cell, InvalidNotebook, list_widgets
 
 # As many rows as Databricks itself displays.
 _MAX_ROWS = 1000
@@ -41,6 +41,8 @@ class Widgets:
     """`dbutils.widgets` of Databricks, with values given on the command line."""
 
     given: dict[str, str]
+    named: tuple[str, ...] = ()
+    """Those given by their name on the command line."""
     defaults: dict[str, str] = field(default_factory=dict)
 
     def text(self, name: str, default: str, label: str = "") -> None:
@@ -59,6 +61,24 @@ class Widgets:
         self.text(name, default, label)
 
     combobox = dropdown
+
+    def check_names(self, path: Path, cells: Sequence[Cell]) -> None:
+        """Refuse a value for a widget that the notebook does not have.
+
+        Args:
+            path: The notebook, for the message.
+            cells: Its cells, which declare the widgets.
+        Raises: InvalidSetting, naming those that there are.
+        """
+        declared = list_widgets(path, cells)
+        if declared is None:
+            return
+        for name in self.named:
+            if name not in declared:
+                known = ", ".join(declared) or "none"
+                raise InvalidSetting(
+                    f"--widget {name}: {path} has no such widget; it has {known}"
+                )
 
     def get(self, name: str) -> str:
         """Return the value given, or the default."""
@@ -124,13 +144,14 @@ def parse_widgets(given: Mapping[str, str], texts: Sequence[str]) -> Widgets:
         texts: `name=value` of each --widget; these win.
     Raises: InvalidSetting.
     """
-    values = dict(given)
+    values, named = dict(given), []
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator:
             raise InvalidSetting(f"--widget {text}: expects name=value")
         values[name] = value
-    return Widgets(values)
+        named.append(name)
+    return Widgets(values, tuple(named))
 
 
 def run_cells(

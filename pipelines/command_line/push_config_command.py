@@ -35,6 +35,10 @@ from .java_configs_in_force import client_id_of, derive
 SOFTWARE_NAME = "apache-kafka-java"
 _SERVERS = "bootstrap.servers"
 _CREDENTIALS = ("sasl.username", "sasl.password")
+_NOT_SERVED = (
+    "none of bootstrap.servers serves PushConfig as API {}; a bridge does with "
+    "client_config.enabled = true and that client_config.api_key"
+)
 _INTEGER_DEFAULTS = {"retry.backoff.ms": 100, "retry.backoff.max.ms": 1_000}
 
 Properties = Mapping[str, str]
@@ -178,7 +182,7 @@ def _report(
     software = handshake.plan.software
     instance = instance_id_text(software.client_instance_id)
     if not handshake.is_pushed:
-        reason = handshake.fault or "the cluster does not serve PushConfig"
+        reason = handshake.fault or _NOT_SERVED.format(handshake.plan.api_key)
         raise PushNotTaken(f"the configuration was not pushed: {reason}")
     entries = handshake.plan.entries
     say(f"pushed {len(entries)} configs of a {client_type}")

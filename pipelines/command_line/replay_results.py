@@ -48,11 +48,24 @@ def describe(differences: Mapping[str, Differences]) -> str:
 
 def format_result(result: ReplayResult, span: TimeRange, *, is_dry_run: bool) -> str:
     """Return what is printed in the end, one line a table."""
-    what = "differ" if is_dry_run else "differed and were replaced"
-    lines = [f"{span}: {result.pushes} pushes"]
+    verb = "would replace" if is_dry_run else "replaced"
+    lines = [f"{span}: decoded {_count(result.pushes, 'push', 'pushes')} again"]
     lines += [
-        f"{name}: {found.pushes} {what}; {found.stored_rows} rows in the table, "
-        f"{found.fresh_rows} decoded"
-        for name, found in result.differences.items()
+        _describe_table(name, one, verb) for name, one in result.differences.items()
     ]
+    if is_dry_run:
+        lines.append("nothing was written, for this was a dry run")
     return "\n".join(lines)
+
+
+def _describe_table(name: str, found: Differences, verb: str) -> str:
+    if not found.pushes:
+        return f"{name}: every push has the rows that the decoder gives"
+    return (
+        f"{name}: {verb} {_count(found.stored_rows, 'row', 'rows')} of "
+        f"{_count(found.pushes, 'push', 'pushes')} by {found.fresh_rows} decoded anew"
+    )
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,6 +1,7 @@
 """Turn a command into spark-submit arguments; options of the user's own win."""
 
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -113,6 +114,7 @@ def build_arguments(
         if _find_option(rest, option) is not None:
             conf.pop(name, None)
     conf["spark.pyspark.driver.python"] = installation.python
+    conf |= _own_places(installation)
     java_options = _own_java_options(installation, is_short=is_short)
     users = [
         options.get(_DRIVER_JAVA_OPTIONS)
@@ -122,7 +124,8 @@ def build_arguments(
     conf |= user_conf
     # Behind ours: of two that mean the same, Java takes the later one.
     conf[_DRIVER_JAVA_OPTIONS] = " ".join([*java_options, *filter(None, users)])
-    lists["--jars"] = [*map(str, installation.jars), *lists["--jars"]]
+    jars = [jar.as_uri() for jar in installation.jars]
+    lists["--jars"] = [*jars, *lists["--jars"]]
     words = [*rest]
     for option, values in lists.items():
         if values:
@@ -132,8 +135,19 @@ def build_arguments(
     return words
 
 
+def _own_places(installation: Installation) -> dict[str, str]:
+    """Return settings of what Spark makes by itself: where it is, and for whom."""
+    os.umask(umask := os.umask(0o077))
+    # Else it is made in the current folder; and Hadoop has a mask of its own.
+    return {
+        "spark.sql.warehouse.dir": (installation.cache / "spark-warehouse").as_uri(),
+        "spark.hadoop.fs.permissions.umask-mode": f"{umask:03o}",
+    }
+
+
 def _own_java_options(installation: Installation, *, is_short: bool) -> list[str]:
-    log_levels = f"file:{installation.root}/conf/log4j2.properties"
+    # As a URI it holds no blank, which would part it in two.
+    log_levels = (installation.root / "conf" / "log4j2.properties").as_uri()
     return [
         f"-Dlog4j2.configurationFile={log_levels}",
         _STACK_OPTION,

@@ -1,1 +1,3 @@
 """One machine, a cluster of its own, some clients: what the product shows."""
+
+MIN_CLIENTS, MAX_CLIENTS = 2, 200

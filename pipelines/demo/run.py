@@ -19,7 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines import views
 from pipelines.bridge.server import BridgeServer
 from pipelines.embedded import EmbeddedKafka
-from pipelines.errors import DemoIncomplete, InvalidSetting
+from pipelines.errors import DemoIncomplete
 from pipelines.jobs import client_configs_to_delta, client_telemetry_to_delta
 from pipelines.settings.loading import (
     load_client_type_keys,
@@ -30,7 +30,7 @@ from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 
 from .clients import DemoClient, create_topic, plan_clients, running_clients
-from .summary import MAX_CLIENTS, print_summary
+from .summary import ROOT, print_summary
 
 MIN_PUSHES = 2
 _PUSH_INTERVAL_MS = 2_000
@@ -38,7 +38,6 @@ _PROGRESS_S = 1
 """For each query."""
 # First pushes come after up to 1.2 intervals; a loaded machine may need much longer.
 _PATIENCE_S = 300
-_MIN_CLIENTS = 2
 JOBS = (client_telemetry_to_delta.JOB_NAME, client_configs_to_delta.JOB_NAME)
 
 
@@ -60,13 +59,9 @@ class Demo:
             session: Starts Spark when it is entered, and ends it.
         Raises: DemoIncomplete, naming the clients that were not seen as they should.
         """
-        if not _MIN_CLIENTS <= self.client_count <= MAX_CLIENTS:
-            raise InvalidSetting(
-                f"--clients {self.client_count}: {_MIN_CLIENTS} to {MAX_CLIENTS}"
-            )
         _quieten()
         began = time.monotonic()
-        folder = Path("data") / time.strftime(f"demo-%Y%m%d-%H%M%S-{os.getpid()}")
+        folder = ROOT / "data" / time.strftime(f"demo-%Y%m%d-%H%M%S-{os.getpid()}")
         clients = plan_clients(self.client_count)
         with ExitStack() as services, ExitStack() as connections:
             _say("Apache Kafka: starting")

@@ -1,15 +1,18 @@
 """What the demo prints at its end: who the clients are and what they have told."""
 
+import shlex
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from pipelines.command_line.asking import format_rows
+from pipelines.demo import MAX_CLIENTS
+from pipelines.settings.loading import CONF_PATH
 from pipelines.transforms import overview
 
 from .clients import CONSUMER, PRODUCER
 
-MAX_CLIENTS = 200
+ROOT = CONF_PATH.parent
 _BUSIEST = 6
 _PREFIX = "org.apache.kafka."
 JOINED_SQL = """
@@ -28,6 +31,34 @@ GROUP BY ALL
 ORDER BY configs.client_id
 """
 """What each client was told to do, beside what it reports."""
+
+
+def list_next(folder: Path, root: Path, here: Path) -> list[str]:
+    """Return commands to try next, as a shell takes them.
+
+    Args:
+        folder: Of the demo.
+        root: The checkout.
+        here: Folder that they will be typed in.
+    """
+    start = Path() if here == root else root
+    program = "./spark-submit.sh" if here == root else _quote(root / "spark-submit.sh")
+    tables = shlex.quote(f"tables.root_path={start / folder.relative_to(root)}/tables")
+    notebooks = start / "notebooks"
+    return [
+        f"{program} {words} --set {tables}"
+        for words in (
+            'sql "select * from clients"',
+            "configs describe --client-id orders-1",
+            f"notebook {_quote(notebooks / 'clients_overview.py')}",
+            f"notebook {_quote(notebooks / 'client_configuration.py')}",
+            "shell",
+        )
+    ]
+
+
+def _quote(path: Path) -> str:
+    return shlex.quote(str(path))
 
 
 def print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
@@ -50,14 +81,5 @@ def print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
         print(format_rows(busiest, limit=_BUSIEST))
     print("\nConfiguration beside telemetry, by client instance\n")
     print(format_rows(spark.sql(JOINED_SQL), limit=MAX_CLIENTS))
-    tables = f"--set tables.root_path={folder}/tables"
-    query = '"select * from clients"'
-    print(
-        f"\nDelta tables: {folder}/tables\n\nTry next:\n"
-        f"  ./spark-submit.sh sql {query} {tables}\n"
-        f"  ./spark-submit.sh configs describe --client-id orders-1 {tables}\n"
-        f"  ./spark-submit.sh notebook notebooks/clients_overview.py {tables}\n"
-        f"  ./spark-submit.sh notebook notebooks/client_configuration.py {tables}\n"
-        f"  ./spark-submit.sh shell {tables}\n",
-        flush=True,
-    )
+    lines = "\n".join(f"  {line}" for line in list_next(folder, ROOT, Path.cwd()))
+    print(f"\nDelta tables: {folder}/tables\n\nTry next:\n{lines}\n", flush=True)

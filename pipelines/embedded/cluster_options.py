@@ -41,11 +41,12 @@ class ClusterOptions:
     def __post_init__(self) -> None:
         if self.brokers < 1:
             raise EmbeddedKafkaError(
-                f"embedded Kafka: brokers={self.brokers}: 1 or more"
+                f"embedded Kafka: there must be 1 broker or more, not {self.brokers}"
             )
         if not 0 <= self.port <= MAX_PORT - self.brokers + 1:
             raise EmbeddedKafkaError(
-                f"embedded Kafka: port={self.port}: 0 to {MAX_PORT - self.brokers + 1}"
+                f"embedded Kafka: the port of the first broker must be from 0 to "
+                f"{MAX_PORT - self.brokers + 1}, not {self.port}"
             )
         if self.security_protocol not in SECURITY_PROTOCOLS:
             raise EmbeddedKafkaError(

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 
 # Kafka's own levels below WARN say nothing that a failed start needs.
+_TIME = "%d{yyyy-MM-dd'T'HH:mm:ss.SSS}{UTC}Z"
 _LOG4J = """\
 rootLogger.level=WARN
 rootLogger.appenderRef.out.ref=out
 appender.out.type=Console
 appender.out.name=out
 appender.out.layout.type=PatternLayout
-appender.out.layout.pattern=%d{{ISO8601}} broker {broker_id} %-5p %c{{1}}: %m%n
+appender.out.layout.pattern={time} broker {broker_id} %-5p %c{{1}}: %m%n
 """
 _SHOWN_LINES = 5
 _SHOWN_CHARACTERS = 300
@@ -20,7 +21,7 @@ _REDACTED = "***"
 
 def log4j_text(broker_id: int) -> str:
     """Return the log4j2.properties of one broker."""
-    return _LOG4J.format(broker_id=broker_id)
+    return _LOG4J.format(broker_id=broker_id, time=_TIME)
 
 
 def is_port_clash(log: str) -> bool:

@@ -5,7 +5,7 @@ asks for one client and one metric reads a small part of a date.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -76,6 +76,13 @@ def format_compaction(compaction: Compaction) -> str:
         f"{what}: {files} files of {size} bytes became "
         f"{after.count} of {after.size_bytes}"
     )
+
+
+def format_result(done: Sequence[Compaction], span: TimeRange) -> str:
+    """Return what is printed in the end, one line a table and date."""
+    if not done:
+        return f"{span}: nothing to do, no table has rows of these dates"
+    return "\n".join(map(format_compaction, done))
 
 
 def _compact_table(

@@ -6,6 +6,8 @@ from typing import Any
 
 MAX_PORT = 65_535
 MAX_INT32 = 2**31 - 1
+SET_ORIGIN = "--set"
+"""Where a value is from that no file of conf/ says."""
 REQUIRED = object()
 """The default of a key that every table must have."""
 

@@ -14,15 +14,17 @@ from typing import Any
 from pipelines.errors import InvalidSetting
 
 from .config_catalogs import Catalogs, keys_by_client_type, parse_catalogs
+from .keys import SET_ORIGIN
+from .paths import resolve_paths
 from .records import Settings
 from .secret_references import SecretReference
-from .values import check_keys, to_record
+from .values import KIND_NAMES, check_keys, to_record
 
 CONF_PATH = Path(__file__).resolve().parents[2] / "conf"
 BASE_NAME = "base"
 RULES_NAME = "sensitive_keys"
 CATALOG_FOLDER = "config_catalog"
-_SET = "--set"
+_TOML_EXAMPLES = {True: '["one", "two"]', False: '{ name = "text" }'}
 
 
 def list_environments(conf_path: Path = CONF_PATH) -> list[str]:
@@ -34,7 +36,7 @@ def list_environments(conf_path: Path = CONF_PATH) -> list[str]:
 def load_settings(
     env: str, overrides: Sequence[str] = (), conf_path: Path = CONF_PATH
 ) -> Settings:
-    """Read the settings of one environment.
+    """Read the settings of one environment; their paths are absolute.
 
     Args:
         env: Name of an environment's file in conf/, without its ending.
@@ -42,6 +44,25 @@ def load_settings(
         conf_path: Folder of the files.
     Raises: InvalidSetting, naming the file (or --set) and the key.
     """
+    settings, origins = _read_settings(env, overrides, conf_path)
+    resolved: Settings = resolve_paths(
+        settings, "", origins, root=conf_path.resolve().parent
+    )
+    return resolved
+
+
+def load_defaults(conf_path: Path = CONF_PATH) -> Settings:
+    """Read base.toml alone, with its paths as they stand there.
+
+    Raises: InvalidSetting.
+    """
+    settings, _ = _read_settings(BASE_NAME, (), conf_path)
+    return settings
+
+
+def _read_settings(
+    env: str, overrides: Sequence[str], conf_path: Path
+) -> tuple[Settings, Mapping[str, str]]:
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for path in _list_files(env, conf_path):
@@ -51,9 +72,8 @@ def load_settings(
         check_keys(Settings, layer, "", f"conf/{path.name}")
         _merge(merged, origins, layer, f"conf/{path.name}")
     for override in overrides:
-        _merge(merged, origins, _parse_override(override), _SET)
-    settings: Settings = to_record(Settings, merged, "", origins)
-    return settings
+        _merge(merged, origins, _parse_override(override), SET_ORIGIN)
+    return to_record(Settings, merged, "", origins), origins
 
 
 def load_config_catalogs(conf_path: Path = CONF_PATH) -> Catalogs:
@@ -118,18 +138,23 @@ def _parse_override(override: str) -> dict[str, Any]:
     name, separator, text = override.partition("=")
     section, _, leaf = name.strip().partition(".")
     if not separator or not section:
-        raise InvalidSetting(f"{_SET} {name}: expects section.key=value")
-    check_keys(Settings, {section: {leaf: None} if leaf else []}, "", _SET)
+        raise InvalidSetting(f"{SET_ORIGIN} {name}: expects section.key=value")
+    check_keys(Settings, {section: {leaf: None} if leaf else []}, "", SET_ORIGIN)
     kind = typing.get_type_hints(Settings)[section]
     if leaf:
         kind = typing.get_type_hints(kind)[leaf]
     is_text = kind is str or kind == SecretReference | None
-    value = text if is_text else _parse_value(text, name)
+    value = text if is_text else _parse_value(text, name, kind)
     return {section: {leaf: value}} if leaf else {section: value}
 
 
-def _parse_value(text: str, name: str) -> Any:
+def _parse_value(text: str, name: str, kind: Any) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        raise InvalidSetting(f"{_SET} {name}: the value is not TOML") from None
+        expected = KIND_NAMES.get(kind)
+        if expected is None:
+            is_list = typing.get_origin(kind) is tuple
+            expected = "a list" if is_list else "a table of texts"
+            expected += f" as TOML has it: {_TOML_EXAMPLES[is_list]}"
+        raise InvalidSetting(f"{SET_ORIGIN} {name}: expects {expected}") from None

@@ -12,7 +12,7 @@ from pipelines.errors import InvalidSetting
 from .keys import REQUIRED
 from .secret_references import SecretReference, parse_secret_reference
 
-_KIND_NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
+KIND_NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
 def _fields(record: type) -> dict[str, dataclasses.Field[Any]]:
@@ -140,7 +140,7 @@ def _check_value(
         return parse_secret_reference(value) if value else None
     # bool is a kind of int to Python, and not to the user of a file.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ValueError(f"expects {_KIND_NAMES[kind]}")
+        raise ValueError(f"expects {KIND_NAMES[kind]}")
     if rule["choices"] and value not in rule["choices"]:
         known = ", ".join(choice or '""' for choice in rule["choices"])
         raise ValueError(f"must be one of {known}")

@@ -44,12 +44,18 @@ class BatchProgress:
 
     def as_line(self) -> str:
         """Return one line for people."""
-        lag = "unknown lag" if self.lag is None else f"{self.lag:,} records behind"
+        lag = "unknown lag"
+        if self.lag is not None:
+            lag = f"{_count(self.lag, 'records')} behind"
         return (
-            f"batch {self.batch_id}: {self.records:,} records, "
-            f"{self.rows:,} {self.rows_name}, {self.quarantined:,} quarantined, "
+            f"batch {self.batch_id}: {_count(self.records, 'records')}, "
+            f"{_count(self.rows, self.rows_name)}, {self.quarantined:,} quarantined, "
             f"{self.duration_ms / MS_PER_S:.1f} s, {lag}"
         )
+
+
+def _count(number: int, names: str) -> str:
+    return f"{number:,} {names.removesuffix('s') if number == 1 else names}"
 
 
 ProgressObserver = Callable[[BatchProgress], None]

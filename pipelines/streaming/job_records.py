@@ -1,5 +1,6 @@
 """The records that a streaming job reads, from where its tables end."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,14 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
 from pipelines.sources import read_kafka
 from pipelines.tables import TableContract
+from pipelines.transforms.offsets import Offsets
 
-from .job_starts import JobStart, Ledger, decide_start
+from .checkpoint_files import has_planned_batches
+from .job_starts import EARLIEST_OFFSET, JobStart, Ledger, decide_start
 from .kafka_connection import spark_source_options
 from .kafka_positions import read_topic_bounds
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +77,26 @@ def open_records(
         starting_offsets=start.starting_offsets_json,
         max_offsets_per_trigger=job.max_offsets_per_trigger,
     )
+    is_begun = has_planned_batches(spark, checkpoint_location)
+    _logger.info(
+        "reads %s at %s from %s; writes to %s",
+        topic,
+        settings.kafka.bootstrap_servers,
+        f"where {checkpoint_location} has got to"
+        if is_begun
+        else describe_offsets(start.starting_offsets),
+        settings.tables.catalog_schema or settings.tables.root_path,
+    )
     return JobRecords(
         records=records, start=start, checkpoint_location=checkpoint_location
+    )
+
+
+def describe_offsets(offsets: Offsets) -> str:
+    """Say in words where the partitions of a topic are read from."""
+    if all(offset == EARLIEST_OFFSET for offset in offsets.values()):
+        return "its oldest records"
+    return "offsets (partition: first) " + ", ".join(
+        f"{partition}: {'oldest' if offset == EARLIEST_OFFSET else offset}"
+        for partition, offset in sorted(offsets.items())
     )

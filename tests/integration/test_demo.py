@@ -78,4 +78,7 @@ def test_a_number_of_clients_that_makes_no_sense_is_refused(tmp_path):
     running = start_demo(tmp_path, "--clients", "1")
     _, said = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 2
-    assert said.strip().splitlines()[-1] == "kafka-clientele: --clients 1: 2 to 200"
+    assert said.strip().splitlines()[-1] == (
+        "./spark-submit.sh demo: error: argument --clients: expected a whole number, "
+        "from 2 to 200, not '1'"
+    )

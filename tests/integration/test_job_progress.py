@@ -1,5 +1,6 @@
 """After a long stop the job takes what it is allowed, and says how far behind it is."""
 
+import logging
 import threading
 
 import pytest
@@ -36,8 +37,9 @@ def send_backlog(servers, topic):
 
 @pytest.mark.parametrize("is_once", [True, False], ids=["once", "continuous"])
 def test_a_backlog_is_read_in_bounded_batches_and_the_lag_told(
-    spark, kafka, tmp_path, is_once
+    spark, kafka, tmp_path, caplog, is_once
 ):
+    caplog.set_level(logging.INFO, "pipelines")
     topic = f"backlog-{is_once}"
     send_backlog(kafka.bootstrap_servers, topic)
     settings = make_settings(
@@ -47,6 +49,7 @@ def test_a_backlog_is_read_in_bounded_batches_and_the_lag_told(
         f"client_telemetry_to_delta.max_offsets_per_trigger={LIMIT}",
     )
     told = []
+    begins = f"reads {topic} at {kafka.bootstrap_servers} from its oldest records; "
     is_all = threading.Event()
 
     def note(progress):
@@ -57,6 +60,9 @@ def test_a_backlog_is_read_in_bounded_batches_and_the_lag_told(
     query = client_telemetry_to_delta.run(
         spark, settings, SecretReader(environ={}), is_once=is_once, on_batch=note
     )
+    said = [record.getMessage() for record in caplog.records]
+    assert f"{begins}writes to {settings.tables.root_path}" in said
+    assert is_once is not any("waits for records" in line for line in said)
     assert is_all.wait(PATIENCE_S)
     query.stop()
     assert query.exception() is None

@@ -159,7 +159,8 @@ def test_what_goes_wrong_is_one_sentence_and_an_exit_code(tmp_path, text, code, 
 def test_a_kafka_that_does_not_serve_it_is_a_fault_here(kafka, tmp_path):
     done = run_command(tmp_path, f"bootstrap.servers={kafka.bootstrap_servers}\n")
     assert done.returncode == 1
-    assert "the cluster does not serve PushConfig" in done.stderr
+    assert "none of bootstrap.servers serves PushConfig as API 10071" in done.stderr
+    assert "client_config.enabled = true" in done.stderr
 
 
 def test_a_client_that_is_told_not_to_push_pushes_nothing(tmp_path):

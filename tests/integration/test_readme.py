@@ -3,6 +3,7 @@
 import re
 import shlex
 import signal
+import stat
 import subprocess
 import threading
 import time
@@ -13,6 +14,7 @@ from confluent_kafka import Consumer, Producer
 
 from pipelines.__main__ import INTERPRETED
 from pipelines.command_line.submit import SHORT_JAVA_OPTIONS
+from pipelines.jobs.client_telemetry_to_delta import JOB_NAME
 from pipelines.settings import CONF_PATH
 from tests.spark.class_archive import driver_words
 
@@ -20,6 +22,9 @@ ROOT = CONF_PATH.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PATIENCE_S = 600
 HASTE = (*INTERPRETED, *driver_words(*SHORT_JAVA_OPTIONS))
+# On the command line they start from the current folder, which each test has of its own.
+TABLES = ("--set", "tables.root_path=data/tables")
+CHECKPOINT = ("--set", f"{JOB_NAME}.checkpoint_location=data/checkpoint")
 
 RUN_ELSEWHERE = {
     "./spark-submit.sh demo": "test_demo.py",
@@ -140,7 +145,7 @@ def filled(tmp_path_factory):
             {"bootstrap.servers": endpoint.split()[-1], "client.id": "readme"}
         )
         assert wait_for_push(servers.split()[-1], producer)
-        run(folder, JOB, "--once", "--set", kafka, *HASTE)
+        run(folder, JOB, "--once", "--set", kafka, *TABLES, *CHECKPOINT, *HASTE)
     return folder
 
 
@@ -187,8 +192,20 @@ def test_every_command_is_run_by_a_test():
 
 
 def test_sql_prints_rows(filled):
-    printed = run(filled, SQL[0])
+    printed = run(filled, SQL[0], *TABLES)
     assert re.search(r"\([1-9]\d* rows?\)", printed)
+
+
+def test_what_was_made_is_the_owners_and_nothing_else_is_made(filled):
+    modes = {
+        str(path.relative_to(filled)): stat.S_IMODE(path.stat().st_mode)
+        for path in filled.rglob("*")
+    }
+    assert any(name.endswith(".parquet") for name in modes)
+    assert any("_delta_log" in name for name in modes)
+    assert any("offsets" in name for name in modes)
+    assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
+    assert [path.name for path in filled.iterdir()] == ["data"]
 
 
 def test_the_shell_has_spark_and_the_tables_and_answers_every_query(filled):
@@ -197,7 +214,7 @@ def test_the_shell_has_spark_and_the_tables_and_answers_every_query(filled):
     queries = [shlex.split(one)[2] for one in SQL[1:]]
     lines = ['print("clients:", spark.table("clients").count())']
     lines += [f"print('rows:', len(sql({query!r}).collect()))" for query in queries]
-    printed = run(filled, command, *HASTE, stdin="\n".join([*lines, ""]))
+    printed = run(filled, command, *TABLES, *HASTE, stdin="\n".join([*lines, ""]))
     assert "clients: 1" in printed
     counts = [int(found) for found in re.findall(r"rows: (\d+)", printed)]
     assert len(counts) == len(queries) > 2
@@ -207,7 +224,8 @@ def test_the_shell_has_spark_and_the_tables_and_answers_every_query(filled):
 def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(filled):
     command = next(c for c in ASKING if " notebook " in c)
     command = command.replace("notebooks/", f"{ROOT}/notebooks/")
-    printed = run(filled, command, *HASTE)
+    output = ("--output", "a page/clients.html")
+    printed = run(filled, command, *output, *TABLES, *HASTE)
     page = (filled / printed.strip()).read_text(encoding="utf-8")
     assert "readme" in page
     assert page.count("<table") == 3

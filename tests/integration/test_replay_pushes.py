@@ -68,7 +68,7 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     assert "client_metrics: 1 differ; 0 rows" in capsys.readouterr().out
     assert spark.table(metrics).count() == 0
     printed = run_command(shlex.split(asked[1])[1:], settings)
-    assert "1 differed and were replaced; 0 rows in the table, 3 decoded" in printed
+    assert "client_metrics: replaced 0 rows of 1 push by 3 decoded anew" in printed
     assert spark.table(metrics).count() == 3
     ledger = spark.table(identify_table(spark, settings.tables, CLIENT_PUSHES))
     row = ledger.select("decode_status", "point_count", "client_type").collect()[0]

@@ -2,7 +2,12 @@
 
 import pytest
 
-from pipelines.command_line.notebook_cells import Cell, InvalidNotebook, load_cells
+from pipelines.command_line.notebook_cells import (
+    Cell,
+    InvalidNotebook,
+    list_widgets,
+    load_cells,
+)
 
 NOTEBOOK = """\
 # Databricks notebook source
@@ -54,3 +59,30 @@ def test_what_cannot_run_here_is_refused_with_its_line(tmp_path, text, reason):
 def test_a_missing_notebook_is_named(tmp_path):
     with pytest.raises(InvalidNotebook, match=r"missing\.py: cannot be read"):
         load_cells(tmp_path / "missing.py")
+
+
+DECLARED = """\
+# Databricks notebook source
+dbutils.widgets.text("hours", "24")
+dbutils.widgets.dropdown(name="env", defaultValue="local", choices=["local"])
+
+# COMMAND ----------
+
+dbutils.widgets.get("other")
+"""
+
+
+def test_widgets_are_found_without_a_run(tmp_path):
+    path = write(tmp_path, DECLARED)
+    assert list_widgets(path, load_cells(path)) == ["hours", "env"]
+
+
+def test_a_widget_whose_name_is_computed_is_left_to_the_run(tmp_path):
+    path = write(tmp_path, DECLARED.replace('"hours"', 'f"{1}"'))
+    assert list_widgets(path, load_cells(path)) is None
+
+
+def test_a_cell_that_is_no_python_is_named_with_its_line(tmp_path):
+    path = write(tmp_path, f"{DECLARED}\nx = (\n")
+    with pytest.raises(InvalidNotebook, match=r"line 9: .* was never closed"):
+        list_widgets(path, load_cells(path))

@@ -11,9 +11,9 @@ USERS = {"alice": "hunter2hunter2"}
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"brokers": 0}, "brokers=0"),
-        ({"port": -1}, "port=-1"),
-        ({"port": 65_535, "brokers": 2}, "port=65535"),
+        ({"brokers": 0}, "there must be 1 broker or more, not 0"),
+        ({"port": -1}, "from 0 to 65535, not -1"),
+        ({"port": 65_535, "brokers": 2}, "must be from 0 to 65534, not 65535"),
         ({"security_protocol": "SSL"}, "security_protocol=SSL"),
         ({"security_protocol": "SASL_SSL"}, "needs users"),
         ({"users": USERS}, "PLAINTEXT has none"),

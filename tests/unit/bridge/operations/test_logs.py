@@ -8,8 +8,14 @@ import uuid
 import pytest
 from kio.schema.errors import ErrorCode
 
+from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.handlers import Connection, make_identity
-from pipelines.bridge.logs import log_refused, log_unexpected, make_handler
+from pipelines.bridge.logs import (
+    log_counters,
+    log_refused,
+    log_unexpected,
+    make_handler,
+)
 
 NOW = 1_700_000_000.5
 SECRET = "value-of-a-client"
@@ -80,6 +86,29 @@ def test_ten_lines_a_second_for_others(log):
     assert len(log.lines) == 10
     log.write("another", at=1)
     assert [line.get("repeated") for line in log.objects[10:]] == [15, None]
+
+
+def test_what_librdkafka_says_again_is_one_line_and_a_count(log):
+    for number in range(25):
+        log.write(
+            "%s [%s] %s", "FAIL", "rdkafka#1", f"refused (after {number}ms in CONNECT)"
+        )
+    log.write("%s [%s] %s", "FAIL", "rdkafka#1", "another broker refused")
+    assert len(log.lines) == 2
+    log.handler.close()
+    assert [line.get("repeated") for line in log.objects] == [None, None, 24]
+
+
+def test_counters_are_few_words_in_text_and_whole_in_json(caplog):
+    counters = BridgeCounters(gets=4)
+    with caplog.at_level(logging.INFO, "pipelines.bridge.logs"):
+        log_counters("bridge", counters)
+    (record,) = caplog.records
+    for_people, for_programs = Log("console"), Log("json")
+    for_people.handler.handle(record)
+    for_programs.handler.handle(record)
+    assert for_people.lines[0].endswith(": bridge: gets=4")
+    assert for_programs.objects[0]["counters"] == counters.numbers()
 
 
 def test_what_was_held_back_is_written_at_the_end(log):
