@@ -25,6 +25,8 @@ IS_INFORMED = "is_informed"
 
 REDUCE_ROWS = 50_000
 """Pushes that wait to be reduced, in rows of some hundred bytes."""
+REDUCE_BYTES = 32 << 20
+"""The same, where rows are larger."""
 
 Places = npt.NDArray[np.int64]
 
@@ -51,27 +53,39 @@ class _Deciding(NamedTuple):
 class DecidingPushes:
     """Collects pushes and keeps those that decide.
 
-    Memory: REDUCE_ROWS rows and twice the rows that decide.
+    Memory: REDUCE_ROWS rows and twice the rows that decide, or REDUCE_BYTES.
     """
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         """Begin with no pushes; `columns` are those that are kept."""
         self._columns = columns
         self._waiting: list[pa.RecordBatch] = []
-        self._rows = 0
+        self._rows = self._bytes = 0
         self._limit = REDUCE_ROWS
 
-    def add(self, pushes: pa.RecordBatch) -> None:
-        """Take pushes that have all the columns, and maybe others."""
-        self._waiting.append(pushes.select(list(self._columns)))
-        self._rows += pushes.num_rows
+    def add(self, pushes: pa.RecordBatch) -> pa.Table | None:
+        """Take pushes that have all the columns, and maybe others.
+
+        Returns: Pushes that decide, of those taken up to now, where they would be too
+            much to be kept; they are forgotten then.
+        """
+        kept = pushes.select(list(self._columns))
+        self._waiting.append(kept)
+        self._rows += kept.num_rows
+        self._bytes += kept.nbytes
+        if self._bytes > REDUCE_BYTES:
+            reduced = self.reduce()
+            self._waiting, self._rows, self._bytes = [], 0, 0
+            return reduced
         if self._rows > self._limit:
             reduced = select_deciding(pa.Table.from_batches(self._waiting))
             self._waiting, self._rows = reduced.to_batches(), reduced.num_rows
+            self._bytes = reduced.nbytes
             self._limit = REDUCE_ROWS + 2 * self._rows
+        return None
 
     def reduce(self) -> pa.Table | None:
-        """Return the pushes that decide, of all that were taken, if any were."""
+        """Return the pushes that decide, of those that are kept, if there are any."""
         if not self._rows:
             return None
         return select_deciding(pa.Table.from_batches(self._waiting))

@@ -18,6 +18,9 @@ Floors = Mapping[int, int]
 EPOCH = date(1970, 1, 1)
 FIRST_DAY, LAST_DAY = 0, (date(9999, 12, 31) - EPOCH).days
 MICROS_PER_DAY = 86_400_000_000
+MAX_HELD_BYTES = 160 << 20
+"""Of all days together; one day alone holds no more than a FileWriter does."""
+MAX_OPEN_DAYS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +32,15 @@ class WrittenPart:
     pushes: pa.RecordBatch | None = None
     """Usable ones with what was decoded, without bodies, where they are wanted."""
     deciding: pa.Table | None = None
-    """With the last part: the pushes that say who their client instances are, with
-    what was decoded; null where no push is usable."""
+    """With the last part, and before it where they are many: the pushes that say who
+    their client instances are, with what was decoded; null where there are none."""
 
 
 class DailyFiles:
-    """The open files of one table, one for each day."""
+    """The open files of one table, one for each day.
+
+    Memory: MAX_HELD_BYTES and one batch more, however many days there are.
+    """
 
     def __init__(self, layout: TableLayout) -> None:
         self._layout = layout
@@ -51,6 +57,17 @@ class DailyFiles:
                 self._by_day[day] = FileWriter(self._layout, dated)
             of_day = rows if len(found) == 1 else rows.filter(pa.array(days == day))
             yield from self._by_day[day].write(of_day)
+            if len(self._by_day) > 1:
+                yield from self._make_room()
+
+    def _make_room(self) -> Iterator[TableFile]:
+        """End the files that hold most, until the others hold little enough."""
+        if len(self._by_day) > MAX_OPEN_DAYS:
+            yield from self.end()
+            self._by_day.clear()
+        while sum(one.held_bytes for one in self._by_day.values()) > MAX_HELD_BYTES:
+            most = max(self._by_day, key=lambda day: self._by_day[day].held_bytes)
+            yield from self._by_day.pop(most).end()
 
     def end(self) -> Iterator[TableFile]:
         """Return the files that are still open."""

@@ -8,6 +8,7 @@ value, headers); header names are those that the bridge writes.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,12 @@ NULL_VALUE = "null_value"
 MISSING_HEADER = "missing_header"
 HEADER_NOT_UTF8 = "header_not_utf8"
 INVALID_HEADER = "invalid_header"
+HEADERS_TOO_LARGE = "headers_too_large"
+
+MAX_HEADERS_BYTES = 65_536
+"""Of all headers of a record together, names and values; a bridge writes far less."""
+MAX_KEPT_HEADER_BYTES = 1_024
+"""Of a header that is kept where all of them together are too large."""
 
 UNKNOWN_COMPRESSION_ID = -1
 """No codec has it; the decoder reports such a push as unknown_codec."""
@@ -62,8 +69,9 @@ def read_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
         Kafka.
     Nulls: A typed column is null where its header is missing or cannot be read;
         envelope_fault is null where nothing is wrong.
-    Errors: envelope_fault is null_value, missing_header, header_not_utf8 or
-        invalid_header, the first that applies; envelope_detail holds header names.
+    Errors: envelope_fault is headers_too_large, null_value, missing_header,
+        header_not_utf8 or invalid_header, the first that applies; envelope_detail holds
+        header names. Of headers that are too large only the short ones are there.
     """
     columns = _read_columns(records, HEADERS)
     codec = columns["compression_type"]
@@ -122,22 +130,27 @@ def _read_columns(
         "body": records.column("value"),
     }
     missing, not_utf8, invalid = [], [], []
-    for header, sent in zip(headers, _pick_headers(records, headers), strict=True):
+    picked = _pick_headers(records, headers)
+    for header, sent in zip(headers, picked.values, strict=True):
         texts = _read_texts(sent)
         typed = header.kind(texts)
         columns[header.column] = typed
         missing.append(_flags(sent.is_null()) & header.is_required)
         not_utf8.append(_flags(texts.is_null()) & _flags(sent.is_valid()))
         invalid.append(_flags(typed.is_null()) & _flags(texts.is_valid()))
-    return columns | _fault_columns(
+    names = [header.name for header in headers]
+    faults = _fault_columns(
         _flags(records.column("value").is_null()),
         {
             MISSING_HEADER: np.array(missing),
             HEADER_NOT_UTF8: np.array(not_utf8),
             INVALID_HEADER: np.array(invalid),
         },
-        [header.name for header in headers],
+        names,
     )
+    if picked.is_large.any():
+        faults = _refuse_large(faults, picked, names)
+    return columns | faults
 
 
 def _flags(column: pa.BooleanArray) -> Flags:
@@ -145,13 +158,21 @@ def _flags(column: pa.BooleanArray) -> Flags:
     return flags
 
 
-def _pick_headers(
-    records: pa.RecordBatch, wanted: Sequence[Header]
-) -> list[pa.BinaryArray]:
-    """Return the last value of each wanted header, one column per header."""
+class _Picked(NamedTuple):
+    """The last value of each wanted header, one column per header."""
+
+    values: list[pa.BinaryArray]
+    is_left_out: list[Flags]
+    """Beside each column: whether the value is one of those that are too large."""
+    is_large: Flags
+    """Of which records all headers together are too large."""
+
+
+def _pick_headers(records: pa.RecordBatch, wanted: Sequence[Header]) -> _Picked:
     headers = records.column("headers")
     flat = headers.flatten()
-    known = pc.index_in(flat.field("key"), pa.array([one.name for one in wanted]))
+    keys = flat.field("key")
+    known = pc.index_in(keys, pa.array([one.name for one in wanted]))
     numbers = pc.fill_null(known, len(wanted)).to_numpy()
     parents = pc.list_parent_indices(headers).to_numpy()
     # One place more, for names that nobody knows. Of values of one name, numpy keeps
@@ -159,10 +180,44 @@ def _pick_headers(
     places = np.full((len(wanted) + 1, records.num_rows), -1, np.int64)
     places[numbers, parents] = np.arange(len(numbers))
     values = flat.field("value")
-    return [
-        values.take(pa.array(of_header, mask=of_header < 0))
-        for of_header in places[: len(wanted)]
-    ]
+    sizes = _lengths(values)
+    in_all = np.bincount(parents, sizes + _lengths(keys), records.num_rows)
+    is_large = in_all > MAX_HEADERS_BYTES
+    is_long = sizes > MAX_KEPT_HEADER_BYTES
+    picked = _Picked([], [], is_large)
+    for of_header in places[: len(wanted)]:
+        is_missing = of_header < 0
+        is_left_out = is_large & ~is_missing
+        if is_large.any():
+            is_left_out &= is_long[of_header]
+        places_kept = pa.array(of_header, mask=is_missing | is_left_out)
+        picked.values.append(values.take(places_kept))
+        picked.is_left_out.append(is_left_out)
+    return picked
+
+
+def _lengths(values: pa.Array) -> npt.NDArray[np.int64]:
+    """Return the bytes of texts or binaries; a null has none."""
+    lengths: npt.NDArray[np.int64] = pc.fill_null(
+        pc.binary_length(values), 0
+    ).to_numpy()
+    return lengths
+
+
+def _refuse_large(
+    faults: dict[str, pa.Array], picked: _Picked, names: Sequence[str]
+) -> dict[str, pa.Array]:
+    """Name the records whose headers are too large, and the headers left out."""
+    reasons, details = (column.to_pylist() for column in faults.values())
+    is_left_out = np.array(picked.is_left_out)
+    for record in np.flatnonzero(picked.is_large).tolist():
+        reasons[record] = HEADERS_TOO_LARGE
+        left_out = np.flatnonzero(is_left_out[:, record]).tolist()
+        details[record] = ", ".join(names[i] for i in left_out) or None
+    return {
+        name: pa.array(texts, pa.string())
+        for name, texts in zip(faults, (reasons, details), strict=True)
+    }
 
 
 def _read_texts(sent: pa.BinaryArray) -> pa.StringArray:

@@ -27,6 +27,8 @@ from .otlp_metrics import DecodedPushes, iter_decoded
 from .otlp_schema import OK, PUSH_SCHEMA
 from .table_files import TableFile, TableLayout
 
+VALUE_TOO_LARGE = "value_too_large"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushTables:
@@ -64,7 +66,9 @@ def write_pushes(
     quarantine = DailyFiles(tables.quarantine)
     instances = DecidingPushes(tuple(push_columns))
     for records in batches:
-        batch = read_envelopes(records)
+        batch = _without_large_bodies(
+            read_envelopes(records), tables.max_decompressed_bytes
+        )
         is_usable = pc.is_null(batch.column("envelope_fault"))
         faulty = batch.filter(pc.invert(is_usable))
         files = list(_write_rejected(faulty, None, quarantine, tables))
@@ -85,12 +89,30 @@ def write_pushes(
                 *_write_rejected(part, decoded, quarantine, tables),
                 *pushes.write(columns, days),
             ]
-            instances.add(
+            deciding = instances.add(
                 pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
             )
-            yield WrittenPart(records=part.num_rows, files=files)
+            yield WrittenPart(records=part.num_rows, files=files, deciding=deciding)
     last = [*points.end(), *quarantine.end(), *pushes.end()]
     yield WrittenPart(records=0, files=last, deciding=instances.reduce())
+
+
+def _without_large_bodies(batch: pa.RecordBatch, max_bytes: int) -> pa.RecordBatch:
+    """Refuse bodies that are larger, as sent, than they may be when decompressed."""
+    sizes = pc.fill_null(pc.binary_length(batch.column("body")), 0)
+    is_large = pc.greater(sizes, max_bytes)
+    if not pc.any(is_large).as_py():
+        return batch
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    detail = f"more than {max_bytes} bytes"
+    for name, value in (
+        ("body", None),
+        ("envelope_fault", VALUE_TOO_LARGE),
+        ("envelope_detail", detail),
+    ):
+        column = columns[name]
+        columns[name] = pc.if_else(is_large, pa.scalar(value, column.type), column)
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 def _push_columns(part: pa.RecordBatch, decoded: DecodedPushes) -> Columns:

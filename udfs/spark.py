@@ -23,7 +23,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from .daily_files import DailyFiles
+from .daily_files import DailyFiles, WrittenPart
 from .envelopes import RECORD_SCHEMA
 from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 from .push_files import PushTables, write_pushes
@@ -165,6 +165,8 @@ ENCODED_TYPE = StructType(
     ]
 )
 """What becomes of records; see encode_push_files."""
+DECIDING_BYTES = 4 << 20
+"""Of the pushes of one row, about."""
 
 
 def encode_push_files(
@@ -182,8 +184,8 @@ def encode_push_files(
         store: Called by the Python workers for each file; None hands the bytes back.
     Returns: ENCODED_TYPE.
     Shape: Rows of three kinds: `records` counts records that rows before it stand for,
-        `deciding` is an Arrow stream of the pushes of one task that say who their
-        client instances are, all others are those of a `table_files.TableFile`. The
+        `deciding` is an Arrow stream of pushes that say who their client instances
+        are, all others are those of a `table_files.TableFile`. The
         columns of other kinds are null.
     Nulls: Of a file, either path or content.
     Errors: As in `push_files.write_pushes`; never raises for data.
@@ -192,13 +194,9 @@ def encode_push_files(
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for part in write_pushes(batches, tables, push_columns):
-            rows: list[dict[str, object]] = [file_row(f, store) for f in part.files]
-            if part.records:
-                rows.append({"records": part.records})
-            if part.deciding is not None:
-                rows.append({"deciding": _as_stream(part.deciding)})
-            if rows:
-                yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            for row in _result_rows(part, store):
+                # Each by itself: several files are too much to be sent at once.
+                yield pa.RecordBatch.from_pylist([row], schema=schema)
 
     return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, ENCODED_TYPE)
 
@@ -249,6 +247,21 @@ def file_row(file: TableFile, store: StoreFile | None = None) -> dict[str, objec
         "path": None if store is None else store(file),
         "content": file.content if store is None else None,
     }
+
+
+def _result_rows(
+    part: WrittenPart, store: StoreFile | None
+) -> Iterator[dict[str, object]]:
+    """Return what a part has become as rows of ENCODED_TYPE, none of them large."""
+    for file in part.files:
+        yield file_row(file, store)
+    if part.records:
+        yield {"records": part.records}
+    if part.deciding is not None:
+        pieces = 1 + part.deciding.nbytes // DECIDING_BYTES
+        rows = -(-part.deciding.num_rows // pieces)
+        for start in range(0, part.deciding.num_rows, rows):
+            yield {"deciding": _as_stream(part.deciding.slice(start, rows))}
 
 
 def _as_stream(rows: pa.Table) -> bytes:

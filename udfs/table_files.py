@@ -70,6 +70,12 @@ class FileWriter:
         self._writer: pq.ParquetWriter | None = None
         self._numbers: dict[str, FloatingBounds] = {}
 
+    @property
+    def held_bytes(self) -> int:
+        """Return what is in memory: rows that wait, and the open file."""
+        in_file = 0 if self._sink is None else self._sink.tell()
+        return self._waiting_bytes + in_file
+
     def write(self, rows: pa.RecordBatch) -> Iterator[TableFile]:
         """Take rows; return the file that they have filled, if they have.
 

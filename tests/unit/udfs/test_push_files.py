@@ -1,7 +1,7 @@
 """Pushes become rows of three tables, each once and on its day."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +9,8 @@ import pytest
 
 from tests.bench.generated_pushes import java_push
 from tests.spark.telemetry_records import make_headers
+from udfs import client_instances
+from udfs.daily_files import MAX_OPEN_DAYS
 from udfs.envelopes import RECORD_SCHEMA
 from udfs.push_files import PushTables, write_pushes
 from udfs.table_files import TableLayout
@@ -172,3 +174,53 @@ def test_a_record_timestamp_out_of_the_calendar_still_has_a_date():
     _, _, written = run(TABLES, far)
     days = {day for _, day in written}
     assert days == {date(1970, 1, 1), date(9999, 12, 31)}
+
+
+def test_a_value_larger_than_any_push_is_rejected_without_it():
+    large = bytes(TABLES.max_decompressed_bytes + 1)
+    batch = make_batch(
+        {"push_id": "large", "body": large}, {"push_id": "b", "body": b""}
+    )
+    records, _, written = run(TABLES, batch)
+    assert records == 2
+    assert keys(written, "quarantine", "offset", "reason", "detail", "body") == {
+        1: [(0, "value_too_large", "more than 1048576 bytes", None)]
+    }
+    assert keys(written, "pushes", "push_id") == {1: [("b",)]}
+
+
+def test_headers_that_are_too_large_are_left_out_and_the_body_is_kept():
+    record = make_batch({"push_id": "p" * 70_000, "body": b"body"})
+    _, _, written = run(TABLES, record)
+    names = ("offset", "reason", "detail", "body")
+    assert keys(written, "quarantine", *names) == {
+        1: [(0, "headers_too_large", "push_id", b"body")]
+    }
+
+
+def test_memory_is_bounded_over_any_number_of_days():
+    days = 2 * MAX_OPEN_DAYS
+    batch = make_batch(
+        *(
+            {
+                "push_id": "p",
+                "body": b"",
+                "received_at": AFTER_MIDNIGHT + timedelta(day),
+            }
+            for day in range(days)
+        )
+    )
+    parts = list(write_pushes(iter([batch]), TABLES, PUSH_COLUMNS))
+    of_parts = [sum(file.row_count for file in part.files) for part in parts]
+    assert sum(of_parts) == days
+    assert of_parts[-1] <= MAX_OPEN_DAYS
+
+
+def test_pushes_that_decide_are_handed_on_before_they_are_too_many(monkeypatch):
+    monkeypatch.setattr(client_instances, "REDUCE_BYTES", 100)
+    batches = [make_batch({"push_id": f"p{n}", "body": b""}) for n in range(3)]
+    parts = list(write_pushes(iter(batches), TABLES, PUSH_COLUMNS))
+    deciding = [part.deciding for part in parts if part.deciding is not None]
+    assert len(deciding) > 1
+    told = [row["push_id"] for table in deciding for row in table.to_pylist()]
+    assert told == ["p0", "p1", "p2"]
