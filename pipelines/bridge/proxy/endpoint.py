@@ -9,6 +9,7 @@ from pipelines.bridge.counters import BridgeCounters
 from pipelines.bridge.tls import TlsContext
 
 from .addresses import FindAddress
+from .keep_alive import KeepAlive
 from .line import Care
 from .plan import Network
 from .rules import ProxyRules
@@ -29,6 +30,7 @@ class ProxyEndpoint:
     connections: Connections
     counters: BridgeCounters
     max_request_bytes: int
+    keep_alive: KeepAlive
     waiting: set[Any]
     """Pairs of which one side is not read now."""
     tls_context: Callable[[], TlsContext] | None
