@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields
 
 from kio.schema.errors import ErrorCode
 
+from .protocol.errors import MalformedRequest, WireError
+
 _MS = 1_000
 _SLOWEST_BITS = 16
 
@@ -95,6 +97,8 @@ class BridgeCounters:
     """Of brokers behind the proxy; the end of that client's connection."""
     failed_upstream_connections: int = 0
     """Clients of the proxy whose broker could not be reached."""
+    keep_alive_requests: int = 0
+    """The proxy's own, to brokers that would hear nothing of clients that push."""
     late_telemetry_answers: int = 0
     """Refused by the proxy, so that data need not wait for the telemetry Kafka."""
     wire_config_records: int = 0
@@ -126,6 +130,14 @@ class BridgeCounters:
         """Count a push that the rules did not accept."""
         name = _REFUSALS[error]
         setattr(self, name, getattr(self, name) + 1)
+
+    def count_bad_request(self, error: WireError) -> str:
+        """Count a request that ends its connection; return the reason for the log."""
+        if isinstance(error, MalformedRequest):
+            self.malformed_requests += 1
+            return "malformed_request"
+        self.unsupported_requests += 1
+        return "unsupported_request"
 
     def as_text(self) -> str:
         """Return `name=count` pairs for a log line; what is 0 is left out."""

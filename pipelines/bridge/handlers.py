@@ -52,6 +52,8 @@ class Connection:
     configuration that came without any."""
     given_instance_id: uuid.UUID | None = None
     """The client instance id that its last GetTelemetrySubscriptions was answered."""
+    push_interval_ms: int | None = None
+    """What its client was told, or pushes by; None before both."""
     seat: InstanceMetrics | None = None
     """Counts of this connection's client instance, if it is one of the few shown."""
     trouble: int = 0

@@ -5,6 +5,7 @@ A push is answered once Kafka has its record, or once it is known not to take it
 
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 from kio.schema.errors import ErrorCode
@@ -36,6 +37,7 @@ from .records import (
 Acknowledge = Callable[[bool], None]
 Publish = Callable[[TelemetryRecord, Acknowledge], None]
 """Takes a record and says once, now or later, whether Kafka has it."""
+_ONE_MS = timedelta(milliseconds=1)
 OnRefused = Callable[[Connection, uuid.UUID | None, ErrorCode], None]
 
 
@@ -115,6 +117,7 @@ class TelemetryHandlers:
             self._note_refused(connection, body.client_instance_id, response.error_code)
         else:
             connection.given_instance_id = response.client_instance_id
+            connection.push_interval_ms = response.push_interval // _ONE_MS
         reply(encode_reply(request, encode_body(response)))
 
     def _answer_push(
@@ -145,6 +148,7 @@ class TelemetryHandlers:
         headers = connection.headers
         if headers is None or connection.push_reader is None:
             headers = self._get_ready(connection, body.client_instance_id)
+            connection.push_interval_ms = instance.selection.push_interval_ms
         record = make_record(
             body,
             instance,

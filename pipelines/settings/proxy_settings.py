@@ -40,6 +40,13 @@ class ProxySettings:
         low=1,
         high=10_000,
     )
+    keep_alive_interval_ms: int = key(
+        "Longest time that a broker hears nothing of a client whose telemetry the "
+        "bridge takes.",
+        unit="ms",
+        low=100,
+        high=3_600_000,
+    )
     upstream_identity: str = key(
         "Set shared where brokers see the bridge's certificate instead of those of "
         "its clients.",

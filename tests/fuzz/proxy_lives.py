@@ -32,6 +32,7 @@ from pipelines.bridge.protocol.replies import (
 )
 from pipelines.bridge.proxy.addresses import rewrite_addresses
 from pipelines.bridge.proxy.endpoint import ProxyEndpoint
+from pipelines.bridge.proxy.keep_alive import KeepAlive
 from pipelines.bridge.proxy.rules import ProxyRules, choose_own_keys
 from pipelines.bridge.proxy.telemetry_gate import PublisherSigns, TelemetryGate
 from pipelines.bridge.proxy.transport import ProxiedConnection
@@ -234,7 +235,7 @@ def _raise(error):
 class Proxy:
     """The proxy's own connections between real sockets; its handlers answer late."""
 
-    def __init__(self, *, is_watched=True):
+    def __init__(self, *, is_watched=True, keep_alive_s=30):
         loop = asyncio.get_running_loop()
         self.counters = BridgeCounters()
         self.connections = Connections(
@@ -285,6 +286,7 @@ class Proxy:
             connections=self.connections,
             counters=self.counters,
             max_request_bytes=1_000_000,
+            keep_alive=KeepAlive(keep_alive_s, loop.time),
             waiting=set(),
             tls_context=None,
             find_principal=bytes.decode,

@@ -32,7 +32,8 @@ from pipelines.bridge.protocol.requests import (
 from pipelines.bridge.protocol.software import ClientSoftware
 
 from .api_versions import ASKED_VERSION, limit_api_versions
-from .line import Awaited, Line, OwnReply
+from .keep_alive import make_question
+from .line import Awaited, Line, OwnReply, Write
 from .rules import ProxyRules, refuse
 from .sasl_watch import UNKNOWN_PRINCIPAL, Acceptance, SaslWatch, Stage
 
@@ -41,6 +42,12 @@ _MS = 1_000
 _FIRST_FLEXIBLE_AUTHENTICATE = 2
 _FIRST_AUTHENTICATE_WITH_LIFETIME = 1
 
+_USUAL_PUSH_INTERVAL_MS = 300_000
+"""Of a client whose own is not known: KIP-714's default."""
+_PUSH_INTERVALS = 2
+"""Within them the next push comes, if one does: the first after up to 1.5."""
+_SESSION_RESERVE, _MOST_SESSION_RESERVE_S = 0.1, 5.0
+"""Of a session's time, its last part: who asks behind its end is cut off."""
 MAX_HELD_REQUESTS = 2
 """Of one client, while the owner of its token is asked for; it sends one at a time."""
 
@@ -52,12 +59,14 @@ class ClientRequests:
     """Reads and answers the requests of one client."""
 
     __slots__ = (
+        "_asked_s",
         "_fill",
         "_held",
         "_lifetime_end_s",
         "_line",
         "_rules",
         "_sasl",
+        "_spoken_for_end_s",
         "connection",
     )
 
@@ -69,6 +78,10 @@ class ClientRequests:
         self._line = line
         self._sasl = SaslWatch(rules.claim_name)
         self._lifetime_end_s: float | None = None
+        self._spoken_for_end_s: float | None = None
+        """Until when the broker surely takes a request of ours; None for ever."""
+        self._asked_s: float | None = None
+        """When the last request came that is answered here; None for never."""
         self._held: list[tuple[Request, OwnReply]] | None = None
         """What waits until the owner of a delegation token is known; None otherwise."""
         self.connection = connection
@@ -128,6 +141,7 @@ class ClientRequests:
         """
         rules = self._rules
         request = parse_request(frame, rules.own_apis)
+        self._asked_s = rules.now_s()
         is_push = request.api_key != GET_TELEMETRY_SUBSCRIPTIONS
         is_shut = is_push and not rules.gate.is_open(rules.now_s())
         held = self._held or ()
@@ -163,6 +177,28 @@ class ClientRequests:
         end_s = self._lifetime_end_s
         is_over = end_s is not None and self._rules.now_s() >= end_s
         return self._sasl.stage is Stage.ACCEPTED and not is_over
+
+    def is_expected(self, now_s: float, slack_s: float) -> bool:
+        """Say whether a request is due that is answered here, as pushes are.
+
+        Args:
+            now_s: The time, as rules.now_s says it.
+            slack_s: So much later it may come, in seconds.
+        """
+        if self._asked_s is None:
+            return False
+        interval_ms = self.connection.push_interval_ms or _USUAL_PUSH_INTERVAL_MS
+        return now_s <= self._asked_s + _PUSH_INTERVALS * interval_ms / _MS + slack_s
+
+    def speak_up(self, now_s: float, to_broker: Write) -> bool:
+        """Ask something in the client's name; False where it is not the time for it."""
+        end_s = self._spoken_for_end_s
+        if not self.is_authenticated() or (end_s is not None and now_s >= end_s):
+            return False
+        question, place = make_question(self.connection.identity.client_id)
+        self._line.append(place)
+        to_broker(question)
+        return True
 
     def is_named(self) -> bool:
         """Say whether it is known who that is: a token's owner may be asked for."""
@@ -235,10 +271,12 @@ class ClientRequests:
 
     def _accept(self, accepted: Acceptance) -> None:
         self._name_client(accepted.principal)
-        self._lifetime_end_s = None
+        self._lifetime_end_s = self._spoken_for_end_s = None
         if accepted.lifetime_ms > 0:
-            end_s = self._rules.now_s() + accepted.lifetime_ms / _MS
-            self._lifetime_end_s = end_s
+            lifetime_s = accepted.lifetime_ms / _MS
+            reserve_s = min(_SESSION_RESERVE * lifetime_s, _MOST_SESSION_RESERVE_S)
+            self._lifetime_end_s = self._rules.now_s() + lifetime_s
+            self._spoken_for_end_s = self._lifetime_end_s - reserve_s
         if accepted.token_id is not None:
             self._held = self._held or []
             self._rules.find_owner(accepted.token_id, self._take_owner)

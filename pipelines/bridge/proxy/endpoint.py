@@ -10,6 +10,7 @@ from pipelines.bridge.tls import TlsContext
 
 from .addresses import FindAddress
 from .brokers import Address
+from .keep_alive import KeepAlive
 from .line import Care
 from .plan import Network
 from .rules import ProxyRules
@@ -32,6 +33,7 @@ class ProxyEndpoint:
     connections: Connections
     counters: BridgeCounters
     max_request_bytes: int
+    keep_alive: KeepAlive
     waiting: set[Any]
     """Pairs of which one side is not read now."""
     tls_context: Callable[[], TlsContext] | None

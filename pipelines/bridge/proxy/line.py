@@ -11,6 +11,8 @@ from enum import Enum
 from typing import Protocol
 
 Write = Callable[[bytes], None]
+MAX_OPEN_REQUESTS = 4_096
+"""Requests of one client that may wait for their answers."""
 
 
 class Care(Enum):
@@ -36,14 +38,15 @@ class Awaited:
     def __init__(
         self,
         correlation_id: int | None,
-        take: Callable[[bytes], bytes],
+        take: Callable[[bytes], bytes | None],
         instead: bytes | None = None,
     ) -> None:
         """Take what is awaited.
 
         Args:
             correlation_id: None for a token that comes without any.
-            take: Takes what follows the correlation id; returns what the client gets.
+            take: Takes what follows the correlation id; returns what the client gets,
+                None for no answer at all.
             instead: What the broker gets, size included; None for the client's bytes.
         """
         self.correlation_id = correlation_id

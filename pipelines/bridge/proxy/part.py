@@ -27,6 +27,7 @@ from udfs.sensitive_keys import SensitiveKeyRules
 from .broker_list import read_brokers
 from .brokers import Brokers
 from .endpoint import ProxyEndpoint
+from .keep_alive import KeepAlive
 from .line import Care
 from .plan import plan_proxy
 from .rules import ProxyRules, choose_own_keys
@@ -77,6 +78,7 @@ class ProxyPart:
         self._ports: dict[int, int] = {}
         self._opening: set[asyncio.Task[None]] = set()
         self._waiting: set[ProxiedConnection] = set()
+        self._keep_alive: KeepAlive
         self._rules: ProxyRules
         self._cares: Mapping[int, Care]
         self._clients: Clients
@@ -108,6 +110,8 @@ class ProxyPart:
         Raises: ClusterFault, MissingService when a port cannot be had.
         """
         self._rules = self._make_rules(handlers, publisher)
+        interval_s = self._settings.proxy.keep_alive_interval_ms / _MS
+        self._keep_alive = KeepAlive(interval_s, self._rules.now_s)
         self._cares = self._rules.cares()
         if self._settings.proxy.wire_configs:
             self._cares = watched_cares(self._cares)
@@ -143,6 +147,7 @@ class ProxyPart:
         poll_s = self._settings.proxy.metadata_poll_ms / _MS
         async with asyncio.TaskGroup() as group:
             group.create_task(self._look_for_resets())
+            group.create_task(self._keep_pairs_alive())
             if self._wire_configs is not None:
                 group.create_task(self._publish_wire_configs(self._wire_configs))
             while True:
@@ -181,6 +186,7 @@ class ProxyPart:
             connections=self._clients.connections,
             counters=self._counters,
             max_request_bytes=self._settings.bridge.max_request_bytes,
+            keep_alive=self._keep_alive,
             waiting=self._waiting,
             tls_context=context if has_tls else None,
             find_principal=self._find_principal,
@@ -321,6 +327,13 @@ class ProxyPart:
         while True:
             await asyncio.sleep(pause_s)
             for _ in wire_configs.publish_round():
+                await asyncio.sleep(0)
+
+    async def _keep_pairs_alive(self) -> None:
+        """Let brokers hear of clients that only push."""
+        while True:
+            await asyncio.sleep(self._keep_alive.tick_s)
+            for _ in self._keep_alive.look():
                 await asyncio.sleep(0)
 
     async def _look_for_resets(self) -> None:

@@ -18,7 +18,7 @@ _NULL_ID = b"\xff\xff"
 
 
 def has_answer(
-    data: bytes, at: int, api_version: int, client_id_length: int
+    data: bytes, at: int, api_version: int, client_id_length: int, end: int
 ) -> bool | None:
     """Say whether acks is anything but 0.
 
@@ -27,8 +27,10 @@ def has_answer(
         at: Where its client id begins, behind the length.
         api_version: Of the request.
         client_id_length: As it stands in the request; -1 for none.
+        end: Where the request ends; its bytes may end before.
     Nulls: None where the bytes end before acks.
-    Raises: MalformedRequest for a head that goes on for ever.
+    Raises: MalformedRequest for a head that goes on for ever, or is cut off by the
+        end of its own request.
     """
     at += max(client_id_length, 0)
     # Mostly there are no tagged fields and no transaction.
@@ -39,12 +41,14 @@ def has_answer(
             api_version >= _FIRST_WITH_TRANSACTIONAL_ID
             and data[at : at + 2] == _NULL_ID
         )
-    if is_usual and at + 4 <= len(data):
+    if is_usual and at + 4 <= len(data) and at + 4 <= end:
         return data[at + 2 : at + 4] != b"\0\0"
-    return _read_acks(data, at, api_version)
+    return _read_acks(data, at, api_version, end)
 
 
-def _read_acks(data: bytes, at: int, api_version: int) -> bool | None:
+def _read_acks(data: bytes, at: int, api_version: int, end: int) -> bool | None:
+    if at > end:
+        raise _cut_off()
     if at > len(data):
         return None
     cursor = Cursor(data, at)
@@ -54,8 +58,15 @@ def _read_acks(data: bytes, at: int, api_version: int) -> bool | None:
             cursor.read_compact_string()
         elif api_version >= _FIRST_WITH_TRANSACTIONAL_ID:
             cursor.read_legacy_string()
-        return bool(cursor.unpack(_ACKS)[0])
+        has_acks = bool(cursor.unpack(_ACKS)[0])
     except MalformedRequest:
-        if len(data) - at > _MOST_HEAD_BYTES:
+        if end <= len(data) or len(data) - at > _MOST_HEAD_BYTES:
             raise
         return None
+    if len(data) - cursor.remaining_bytes > end:
+        raise _cut_off()
+    return has_acks
+
+
+def _cut_off() -> MalformedRequest:
+    return MalformedRequest("a Produce request that ends before acks")

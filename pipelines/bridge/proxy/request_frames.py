@@ -60,6 +60,7 @@ class RequestFrames:
         "_to_broker",
         "_unseen",
         "_watch",
+        "has_unanswered",
         "part",
     )
 
@@ -97,6 +98,8 @@ class RequestFrames:
         only this that they cost."""
         self._left = 0
         """Bytes still to come of a request that is passed on in pieces."""
+        self.has_unanswered = False
+        """Whether Produce has passed that is not answered, for its acks are 0."""
         self.part: bytearray | None = None
         """What is kept, since it must be read whole; None for nothing."""
         self._needed = 0
@@ -169,12 +172,10 @@ class RequestFrames:
         if self._line.expects_token:
             return self._take_token(data, at)
         if len(data) - at < _HEAD.size:
-            self._needed = _HEAD.size
-            return _CUT_OFF
+            return self._await_head(data, at)
         head = _HEAD.unpack_from(data, at)
         size, api_key, version, correlation_id, _ = head
-        if size < _SMALLEST_REQUEST:
-            raise MalformedRequest(f"a request of {size} bytes")
+        _check_size(size)
         frame_end: int = at + _SIZE_BYTES + size
         care = self._cares.get(api_key)
         if care is None:
@@ -198,16 +199,28 @@ class RequestFrames:
             return self._pass_seen(data, at, head, is_held=care is Care.SEEN)
         return frame_end
 
+    def _await_head(self, data: bytes, at: int) -> int:
+        """Wait for a head, but not for that of a request that cannot have one."""
+        if len(data) - at < _SIZE_BYTES:
+            self._needed = _SIZE_BYTES
+        else:
+            _check_size(_SIZE.unpack_from(data, at)[0])
+            self._needed = _HEAD.size
+        return _CUT_OFF
+
     def _enter_produce(self, data: bytes, at: int, head: Head) -> bool:
         """Give Produce its place if it has one; False where its head is cut off."""
-        _, api_key, version, correlation_id, id_length = head
+        size, api_key, version, correlation_id, id_length = head
         _check_version(api_key, version)
-        answered = has_answer(data, at + _HEAD.size, version, id_length)
+        end = at + _SIZE_BYTES + size
+        answered = has_answer(data, at + _HEAD.size, version, id_length, end)
         if answered is None:
             return False
         if answered:
             is_read = version >= FIRST_PRODUCE_WITH_ENDPOINTS
             self._line.append((correlation_id, version) if is_read else correlation_id)
+        else:
+            self.has_unanswered = True
         self._pass_data(data, at, head)
         return True
 
@@ -249,11 +262,19 @@ class RequestFrames:
         frame_end = at + _SIZE_BYTES + size
         if isinstance(place, OwnReply):
             self._passed = frame_end
-            self._reader.answer(frame, place)
+            self._answer(frame, place)
         elif place.instead is not None:
             self._passed = frame_end
             self._to_broker(place.instead)
         return frame_end
+
+    def _answer(self, frame: bytes, place: OwnReply) -> None:
+        """Have a request answered here; what cannot be read is owed no answer."""
+        try:
+            self._reader.answer(frame, place)
+        except WireError:
+            self._line.pop()
+            raise
 
     def _take_token(self, data: bytes, at: int) -> int:
         """Read one frame of SASL that has no header."""
@@ -290,6 +311,11 @@ class RequestFrames:
             self._passed = end
             is_all = start == 0 and end == len(data)
             self._to_broker(data if is_all else data[start:end])
+
+
+def _check_size(size: int) -> None:
+    if size < _SMALLEST_REQUEST:
+        raise MalformedRequest(f"a request of {size} bytes")
 
 
 def _check_version(api_key: int, version: int) -> None:

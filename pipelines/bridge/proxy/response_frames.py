@@ -179,6 +179,7 @@ class ResponseFrames:
         if frame_end == _CUT_OFF:
             return _CUT_OFF
         body = data[at + _HEAD.size : frame_end]
+        read: bytes | None
         if isinstance(first, tuple):
             self._line.popleft()
             # Without a throttle time and node endpoints it ends like this, and no
@@ -193,7 +194,8 @@ class ResponseFrames:
         if read is not body:
             self._pass(data, at)
             head = data[at + _SIZE_BYTES : at + _HEAD.size]
-            self._to_client(_SIZE.pack(len(head) + len(read)) + head + read)
+            if read is not None:
+                self._to_client(_SIZE.pack(len(head) + len(read)) + head + read)
             self._passed = frame_end
         return frame_end
 

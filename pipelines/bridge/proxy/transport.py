@@ -17,7 +17,7 @@ from pipelines.bridge.handlers import Connection, make_identity
 from pipelines.bridge.protocol.errors import (
     MalformedRequest,
     MalformedResponse,
-    UnsupportedRequest,
+    WireError,
 )
 from pipelines.bridge.tls import BrokenTls, TlsStream
 
@@ -25,15 +25,12 @@ from .broker_connection import connect_to_broker
 from .client_requests import ClientRequests
 from .endpoint import ProxyEndpoint
 from .greeting import Greeting
-from .line import Line, OwnReply
+from .line import MAX_OPEN_REQUESTS, Line, OwnReply
 from .request_frames import RequestFrames
 from .response_frames import ResponseFrames
 from .sides import Side, open_tls
 
 logger = logging.getLogger(__name__)
-
-MAX_OPEN_REQUESTS = 4_096
-"""Requests of one client that may wait for their answers."""
 
 
 class ProxiedConnection(asyncio.Protocol):
@@ -41,30 +38,12 @@ class ProxiedConnection(asyncio.Protocol):
 
     # There are thousands of them, most of them idle: no dict, no buffers.
     __slots__ = (
-        "_broker",
-        "_client",
-        "_connecting",
-        "_connection_id",
-        "_early",
-        "_endpoint",
-        "_greeting",
-        "_is_admitted",
-        "_is_broker_over",
-        "_is_broker_taking",
-        "_is_client_over",
-        "_is_client_taking",
-        "_is_draining",
-        "_line",
-        "_reader",
-        "_requests",
-        "_responses",
-        "_tls",
-        "_transport",
-        "address",
-        "heard_s",
-        "held_bytes",
-        "place",
-    )
+        "_broker", "_client", "_connecting", "_connection_id", "_early", "_endpoint",
+        "_greeting", "_is_admitted", "_is_broker_heard", "_is_broker_over",
+        "_is_broker_taking", "_is_client_over", "_is_client_taking", "_is_draining",
+        "_line", "_reader", "_requests", "_responses", "_tls", "_transport", "address",
+        "heard_s", "held_bytes", "place",
+    )  # fmt: skip
 
     def __init__(self, connection_id: int, endpoint: ProxyEndpoint) -> None:
         self._connection_id = connection_id
@@ -80,10 +59,9 @@ class ProxiedConnection(asyncio.Protocol):
         self._requests: RequestFrames | None = None
         self._responses: ResponseFrames | None = None
         self._connecting: asyncio.Task[None] | None = None
-        self._is_admitted = False
-        self._is_client_over = self._is_broker_over = False
+        self._is_admitted = self._is_draining = False
+        self._is_client_over = self._is_broker_over = self._is_broker_heard = False
         self._is_broker_taking = self._is_client_taking = True
-        self._is_draining = False
         self.address = ""
         self.heard_s = 0.0
         self.held_bytes = 0
@@ -126,13 +104,8 @@ class ProxiedConnection(asyncio.Protocol):
         endpoint.counters.proxied_request_bytes += len(data)
         try:
             requests.receive(data)
-        except MalformedRequest as error:
-            endpoint.counters.malformed_requests += 1
-            self._end("malformed_request", error)
-            return
-        except UnsupportedRequest as error:
-            endpoint.counters.unsupported_requests += 1
-            self._end("unsupported_request", error)
+        except WireError as error:
+            self._end_requests(error)
             return
         part = requests.part
         if part is not None or self.held_bytes:
@@ -143,8 +116,8 @@ class ProxiedConnection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """Tell the broker that no more requests come; answers still do."""
+        self._is_client_over = True
         if self._broker is None:
-            self._is_client_over = True
             return self._connecting is not None
         self._finish_requests(self._broker)
         return True
@@ -194,6 +167,7 @@ class ProxiedConnection(asyncio.Protocol):
         except MalformedResponse as error:
             self._end_broken(error)
             return
+        self._endpoint.keep_alive.add(self)
         if self._is_broker_over:
             self._end_client()
         else:
@@ -233,6 +207,7 @@ class ProxiedConnection(asyncio.Protocol):
         responses = self._responses
         if responses is None or self._client is None:
             return
+        self._is_broker_heard = True
         self._endpoint.counters.proxied_response_bytes += len(data)
         try:
             responses.receive(data)
@@ -257,12 +232,24 @@ class ProxiedConnection(asyncio.Protocol):
         self._is_broker_over = True
         self._end_client()
 
+    def keep_alive(self, now_s: float, interval_s: float) -> bool:
+        """Say something to a broker that has said nothing since the last look."""
+        broker, requests, reader = self._broker, self._requests, self._reader
+        if broker is None or requests is None or reader is None:
+            return False
+        is_over = self._is_client_over or self._is_draining
+        if is_over or not reader.is_expected(now_s, interval_s):
+            return False
+        is_silent = not (self._is_broker_heard or self._line or requests.is_amid)
+        self._is_broker_heard = False
+        if is_silent and reader.speak_up(now_s, broker.write):
+            self._endpoint.counters.keep_alive_requests += 1
+        return True
+
     def is_reset(self) -> bool:
         """Say whether a side that is not read has dropped its connection."""
-        return any(
-            side is not None and side.is_reset()
-            for side in (self._client, self._broker)
-        )
+        sides = self._client, self._broker
+        return any(side is not None and side.is_reset() for side in sides)
 
     def _finish_requests(self, broker: Side) -> None:
         """Tell a broker that no more requests come."""
@@ -284,7 +271,6 @@ class ProxiedConnection(asyncio.Protocol):
         except (MalformedRequest, BrokenTls) as error:
             self._endpoint.counters.malformed_requests += 1
             self._end("bad_greeting", error)
-            self._transport.close()
             return
         if greeting.is_over:
             self._endpoint.connections.end_handshake(self)
@@ -313,11 +299,9 @@ class ProxiedConnection(asyncio.Protocol):
             await connect_to_broker(self, endpoint)
         except (OSError, BrokenTls) as error:
             endpoint.counters.failed_upstream_connections += 1
-            fields = {"reason": "no_broker", "connection_id": self._connection_id}
+            name, fields = type(error).__name__, self._describe("no_broker")
             logger.info(
-                "no connection to %s: %s",
-                *(endpoint.brokers_name, type(error).__name__),
-                extra=fields,
+                "no connection to %s: %s", endpoint.brokers_name, name, extra=fields
             )
             self._transport.abort()
         finally:
@@ -351,32 +335,49 @@ class ProxiedConnection(asyncio.Protocol):
             self._is_admitted = False
             self._endpoint.counters.open_connections -= 1
             self._endpoint.waiting.discard(self)
+            self._endpoint.keep_alive.forget(self)
             self._endpoint.connections.forget(self)
             # They know each other, and would stay until Python looks for such.
             self._reader = self._requests = self._responses = None
 
-    def _end(self, reason: str, detail: object) -> None:
-        fields = {"reason": reason, "connection_id": self._connection_id}
-        logger.info("a connection is closed: %s", detail, extra=fields)
-        for side in (self._client, self._broker):
-            if side is not None:
-                self._endpoint.connections.watch_reading(self)
-                side.close()
+    def _end_requests(self, error: WireError) -> None:
+        """Take no more requests; close when those before a bad one are answered."""
+        reason = self._endpoint.counters.count_bad_request(error)
+        logger.info("a connection is closed: %s", error, extra=self._describe(reason))
+        self._endpoint.connections.hold(self, 0)
+        reader, requests, broker = self._reader, self._requests, self._broker
+        if reader and broker and requests and requests.has_unanswered:
+            # Once the broker answers this, it has taken what it says nothing to.
+            reader.speak_up(self._endpoint.rules.now_s(), broker.write)
+        self.drain()
 
     def _end_broken(self, error: MalformedResponse) -> None:
         self._endpoint.counters.malformed_responses += 1
         self._end("malformed_response", error)
+
+    def _end(self, reason: str, detail: object) -> None:
+        logger.info("a connection is closed: %s", detail, extra=self._describe(reason))
+        self._close()
+
+    def _describe(self, reason: str) -> dict[str, object]:
+        return {"reason": reason, "connection_id": self._connection_id}
+
+    def _close(self) -> None:
+        """Close both sides behind what is still to be written."""
+        if self._client is None:
+            self._transport.close()
+        for side in (self._client, self._broker):
+            if side is not None:
+                self._end_other(side)
 
     def _settle(self) -> None:
         """Read on where that is possible again, and close what waits for that."""
         requests = self._requests
         is_done = requests is None or not (requests.is_amid or self.is_owed)
         if self._is_draining and is_done:
-            self._transport.close()
-            if self._broker is not None:
-                self._broker.close()
-            return
-        self._balance()
+            self._close()
+        else:
+            self._balance()
 
     def _balance(self) -> None:
         """Read from each side only while the other one takes what comes."""
