@@ -271,6 +271,7 @@ class BridgeServer:
             )
             self.endpoints[listener.name] = (host, port)
             on_ready(host, port)
+        self.watch.say_pages()
 
     def _note_topics(self, connection: Connection) -> None:
         """Say where data goes when a client looks for it at a listener."""

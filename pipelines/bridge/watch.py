@@ -115,11 +115,19 @@ class BridgeWatch:
         with bind_listener(host, port, keys=_HTTP_KEYS) as listener:
             self.http_port = listener.getsockname()[1]
             await http.start(listener)
-            logger.info("metrics and health: http://%s:%d", host, self.http_port)
             try:
                 yield
             finally:
                 http.close()
+
+    def say_pages(self) -> None:
+        """Log where the pages are: behind the addresses that clients need."""
+        if self.http_port is not None:
+            logger.info(
+                "metrics and health: http://%s:%d",
+                self._bridge.http_host,
+                self.http_port,
+            )
 
     async def follow(self, publisher: Watched) -> None:
         """Ask Kafka through a publisher, again and again."""

@@ -1,8 +1,9 @@
+import dataclasses
 import math
 
 import pytest
 from kio.schema.errors import ErrorCode
-from kio.schema.metadata.v13.request import MetadataRequest
+from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
 from kio.schema.push_telemetry.v0.response import PushTelemetryResponse
 
 from pipelines.bridge.counters import AnswerCounts, BridgeCounters, LatencyCounts
@@ -106,3 +107,23 @@ def test_answers_are_counted_by_api_key_and_error_code(frame, request_schema):
     handlers.handle(old, connection, replies.append)
     assert len(replies) == 4
     assert answers.counts == {(3, None): 2, (18, 42): 1, (18, 35): 1}
+
+
+def test_a_connection_that_looks_for_data_is_told_of_once(frame):
+    noted, replies = [], []
+    handlers = RequestHandlers([serve_metadata(NODE, note_topics=noted.append)])
+    topics = (MetadataRequestTopic(topic_id=None, name="orders"),)
+    named = frame(dataclasses.replace(METADATA, topics=topics))
+    connections = [
+        Connection(connection_id=number, identity=make_identity("L", "h", 1))
+        for number in range(3)
+    ]
+    for connection, data in zip(
+        connections, (frame(METADATA) * 2, named * 3, named), strict=True
+    ):
+        stream = RequestReader(handlers.apis, max_request_bytes=1_000)
+        stream.receive_data(data)
+        while (request := stream.next_request()) is not None:
+            handlers.handle(request, connection, replies.append)
+    assert len(replies) == 6
+    assert [one.connection_id for one in noted] == [1, 2]

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from types import SimpleNamespace
 
 import pytest
@@ -49,3 +50,52 @@ async def connect_and_cancel():
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
 def test_a_broker_that_is_given_up_is_lost_once(run):
     assert run(connect_and_cancel()) == [None]
+
+
+class TellingPair:
+    """Notes which of its brokers it is told of."""
+
+    def __init__(self):
+        self.told = []
+
+    def broker_made(self, broker):
+        self.told.append(broker)
+
+    def broker_lost(self, exc):
+        self.told.append(exc)
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_the_next_broker_is_taken_where_one_is_down_and_the_pair_is_told_of_one(run):
+    async def check():
+        ports = []
+        for _ in range(2):
+            with socket.socket() as unused:
+                unused.bind(("127.0.0.1", 0))
+                ports.append(unused.getsockname()[1])
+        down = [("127.0.0.1", port) for port in ports]
+        is_ended = asyncio.Event()
+
+        async def serve(reader, writer):
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+            is_ended.set()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as up:
+            address = up.sockets[0].getsockname()[:2]
+            pair = TellingPair()
+            endpoint = SimpleNamespace(
+                find_brokers=lambda: [*down, address], broker_tls=None
+            )
+            await connect_to_broker(pair, endpoint)
+            (broker,) = pair.told
+            broker.abort()
+            async with asyncio.timeout(60):
+                await is_ended.wait()
+        pair, endpoint.find_brokers = TellingPair(), lambda: down
+        with pytest.raises(ConnectionRefusedError):
+            await connect_to_broker(pair, endpoint)
+        assert pair.told == []
+
+    run(check())
