@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .hiding_searches import HidingSearch
 from .plain_values import MAY_DIFFER
 from .sensitive_key_rules import ALLOW, Verdict
 from .sensitive_keys import SensitiveKeyRules
@@ -116,15 +117,27 @@ def find_suspects(
     Returns: bool for each value; where rules.may_hide says so of it alone.
     """
     is_suspect = np.zeros(len(values), np.bool_)
-    if not rules.hiding_patterns:
+    if not rules.hiding_searches:
         return is_suspect
-    for pattern in rules.hiding_patterns:
-        is_suspect |= _find(values, pattern)
+    for search in rules.hiding_searches:
+        is_suspect |= _search(values, search)
     may_differ = _find(values, MAY_DIFFER)
     rows = np.flatnonzero(may_differ & ~is_suspect)
     texts = values.take(pa.array(rows)).to_pylist()
     is_suspect[rows] = [rules.may_hide((one,)) for one in texts]
     return is_suspect
+
+
+def _search(values: pa.StringArray, search: HidingSearch) -> npt.NDArray[np.bool_]:
+    if not search.texts:
+        return _find(values, search.pattern)
+    is_found = np.ones(len(values), np.bool_)
+    for text in search.texts:
+        has_text = pc.match_substring(values, text)
+        is_found &= np.asarray(has_text.to_numpy(zero_copy_only=False), np.bool_)
+    rows = np.flatnonzero(is_found)
+    is_found[rows] = _find(values.take(pa.array(rows)), search.pattern)
+    return is_found
 
 
 def _find(values: pa.StringArray, pattern: str) -> npt.NDArray[np.bool_]:

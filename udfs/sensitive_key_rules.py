@@ -19,6 +19,8 @@ CONFIG_TYPE_NAMES = (
 """ConfigDef.Type of Apache Kafka, by ordinal."""
 REDACT, DROP, ALLOW = "redact", "drop", "allow"
 ACTIONS = (REDACT, DROP, ALLOW)
+PLACEHOLDER = "<>"
+"""Stands where something ordinary stood: neither a value nor the end of a command."""
 
 
 class InvalidRule(ValueError):
@@ -47,6 +49,10 @@ class SensitiveKeyRule:
     other conditions, if any, say for which keys."""
     value_needs: tuple[str, ...] = ()
     """RE2, each of which must be found as well."""
+    value_exceptions: tuple[str, ...] = ()
+    """RE2; what they match is taken for PLACEHOLDER before the rest is looked for."""
+    value_group: str = ""
+    """Rules of one group are searched for together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ class CompiledRule:
     is_for_any_key: bool
     value_pattern: Any
     value_needs: tuple[Any, ...]
+    value_exceptions: Any
 
     def takes(self, key: str, plain: str, types: set[str], *, is_custom: bool) -> bool:
         """Return whether a condition about keys and types holds.
@@ -131,6 +138,8 @@ class CompiledRule:
         return ""
 
     def _finds(self, value: str) -> bool:
+        if self.value_exceptions is not None:
+            value = self.value_exceptions.sub(PLACEHOLDER, value)
         return self.value_pattern.search(value) is not None and all(
             one.search(value) is not None for one in self.value_needs
         )
@@ -166,8 +175,9 @@ def compile_rule(rule: SensitiveKeyRule) -> CompiledRule:
         patterns=_compile_all(compile_pattern, rule, "key_patterns"),
         is_custom=rule.is_custom,
         is_for_any_key=not _has_key_condition(rule),
-        value_pattern=_compile_value_patterns(rule),
+        value_pattern=_compile_value_patterns(rule, "value_patterns"),
         value_needs=_compile_all(compile_value_pattern, rule, "value_needs"),
+        value_exceptions=_compile_value_patterns(rule, "value_exceptions"),
     )
 
 
@@ -181,8 +191,9 @@ def _check(rule: SensitiveKeyRule, place: str) -> None:
         raise InvalidRule(f"{place}: an empty text would match every key")
     if not (_has_key_condition(rule) or rule.value_patterns):
         raise InvalidRule(f"{place}: has no condition")
-    if rule.value_needs and not rule.value_patterns:
-        raise InvalidRule(f"{place}: value_needs stand beside value_patterns only")
+    for field in ("value_needs", "value_exceptions", "value_group"):
+        if getattr(rule, field) and not rule.value_patterns:
+            raise InvalidRule(f"{place}: {field} stand beside value_patterns only")
 
 
 def _has_key_condition(rule: SensitiveKeyRule) -> bool:
@@ -199,15 +210,15 @@ def _with_plain_form(texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(text for text in both if text)
 
 
-def _compile_value_patterns(rule: SensitiveKeyRule) -> Any:  # noqa: ANN401 - RE2 has no types
-    """Return one pattern for all of a rule, or None where it has none."""
-    if not _compile_all(compile_value_pattern, rule, "value_patterns"):
+def _compile_value_patterns(rule: SensitiveKeyRule, field: str) -> Any:  # noqa: ANN401 - RE2 has no types
+    """Return one pattern for all of a field, or None where it has none."""
+    if not _compile_all(compile_value_pattern, rule, field):
         return None
     try:
         # One search for all: Python's part of a search is longer than RE2's.
-        return compile_joined(join_value_patterns(rule.value_patterns))
+        return compile_joined(join_value_patterns(getattr(rule, field)))
     except InvalidPattern as error:
-        raise InvalidRule(f"rule {rule.name!r}: value_patterns: {error}") from None
+        raise InvalidRule(f"rule {rule.name!r}: {field}: {error}") from None
 
 
 def _compile_all(

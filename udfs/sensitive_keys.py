@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .config_key_names import NO_NAME, plain_form, show_key
-from .linear_patterns import InvalidPattern, compile_joined, join_value_patterns
+from .hiding_searches import make_hiding_searches
+from .linear_patterns import InvalidPattern, compile_joined
 from .plain_values import plain_value
 from .sensitive_key_rules import (
     ALLOW,
@@ -56,11 +57,13 @@ class SensitiveKeyRules:
         self._value_rules = tuple(
             one for one in compiled if one.value_pattern is not None
         )
-        self.hiding_patterns = _join_hiding_patterns(self._made_from[0])
-        """RE2's: where none is found in a value or in its plain form, no rule hides the
+        self.hiding_searches = make_hiding_searches(self._made_from[0])
+        """Where none finds anything in a value or in its plain form, no rule hides the
         value."""
         try:
-            self._hiding = [compile_joined(one) for one in self.hiding_patterns]
+            self._hiding = [
+                (compile_joined(one.pattern), one.texts) for one in self.hiding_searches
+            ]
         except InvalidPattern as error:
             raise InvalidRule(f"value_patterns of all rules: {error}") from None
         self._catalogs = catalogs
@@ -110,17 +113,22 @@ class SensitiveKeyRules:
     def may_hide(self, values: Iterable[str]) -> bool:
         """Return whether one of these values may be hidden for what it looks like.
 
-        One search for all of each hiding pattern, and one more where their plain form
-        is another: where this is false, judge_entry says no more than judge.
+        Each hiding search once for all, and once more where their plain form is
+        another: where this is false, judge_entry says no more than judge.
         """
         if not self._hiding:
             return False
         joined = "\n".join(values)
-        if any(one.search(joined) is not None for one in self._hiding):
+        if self._finds_in(joined):
             return True
         plain = plain_value(joined)
-        return plain != joined and any(
-            one.search(plain) is not None for one in self._hiding
+        return plain != joined and self._finds_in(plain)
+
+    def _finds_in(self, joined: str) -> bool:
+        return any(
+            pattern.search(joined) is not None
+            for pattern, texts in self._hiding
+            if not texts or all(text in joined for text in texts)
         )
 
     def show_key(self, key: str) -> str:
@@ -201,22 +209,6 @@ class SensitiveKeyRules:
             found = f"its patterns are found {place}"
             reason = f"{reason}; {found}" if reason else found
         return Explanation(verdict, reason)
-
-
-def _join_hiding_patterns(rules: Iterable[SensitiveKeyRule]) -> tuple[str, ...]:
-    """Join what hides values, but for what would make the one search slow.
-
-    Patterns of rules with value_needs count characters from many places at once: they
-    multiply with all others, where each alone takes next to nothing.
-    """
-    together: list[str] = []
-    alone: list[str] = []
-    for rule in rules:
-        if rule.action != ALLOW and rule.value_needs:
-            alone.append(join_value_patterns(rule.value_patterns))
-        elif rule.action != ALLOW:
-            together += rule.value_patterns
-    return tuple(one for one in (join_value_patterns(together), *alone) if one)
 
 
 def compile_rules(

@@ -93,6 +93,14 @@ class SensitiveKeyRuleSettings:
     value_needs: tuple[str, ...] = key(
         "RE2 patterns of which each must be found in the value as well.", default=[]
     )
+    value_exceptions: tuple[str, ...] = key(
+        "RE2 patterns of ordinary text, which counts as `<>` where the others are "
+        "looked for.",
+        default=[],
+    )
+    value_group: str = key(
+        "Rules of one group are searched for together; any word.", default=""
+    )
     action: str = key("What is done.", choices=("redact", "drop", "allow"))
 
 

@@ -94,7 +94,9 @@ def test_a_wheel_holds_files_and_no_links(wheel):
             name: archive.read(f"kafka_clientele/{name}")
             for name in (
                 "config_key_names.py",
+                "confusable_letters.py",
                 "default_config_keys.py",
+                "hiding_searches.py",
                 "linear_patterns.py",
                 "plain_values.py",
                 "sensitive_key_rules.py",

@@ -36,6 +36,12 @@ from udfs.plain_values import MAY_DIFFER, plain_value
         ("\u201ca\u201d \u00abb\u00bb \u2013\u2014\u2212", '"a" "b" ---'),
         ("a\u00a0b\u2028c\u0085d\u3164e", "a b c de"),
         ("客户端", "客户端"),
+        ("%2525253D%252525252525253d %25%25zz", "== %%zz"),
+        ("&amp;amp;amp;amp;amp;#61;", "="),
+        ("%u003D%u00e9%uzz", "=e%uzz"),
+        ("\u0440\u0430\u0455\u0455w\u043e\u0433d \u0420\u0410", "password pa"),
+        ("\u1d18\u1d00\ua731\ua731\ua78a\ua789\u2044", "pass=:/"),
+        ("\U0001f17f\U0001f150\U0001f1f8", "pas"),
     ],
 )
 def test_what_only_makes_a_value_look_different_is_gone(value, plain):

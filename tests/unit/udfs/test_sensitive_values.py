@@ -1,7 +1,10 @@
 """Values that look like secrets, whatever their key; the rules are those of conf/."""
 
 import csv
+import re
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,14 +13,19 @@ from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
 from tests.unit.udfs.secrets_in_values import SECRETS, write_secret
 from udfs.config_key_names import NO_NAME
+from udfs.sensitive_key_columns import find_suspects
 from udfs.sensitive_key_rules import ALLOW, DROP, REDACT, InvalidRule, SensitiveKeyRule
 from udfs.sensitive_keys import compile_rules
 
+# Longer than 250 lines: what is hidden, and what is not, stand beside each other.
 JAVA = "apache-kafka-java"
 RULES = make_sensitive_key_rules(
     load_settings("base").sensitive_keys, load_config_catalogs()
 )
+NO_SECRETS = Path(__file__).with_name("no_secrets_in_values.txt")
+"""One a line: ordinary values beside the secrets of secrets_in_values.py."""
 ORDINARY_VALUES = [
+    *NO_SECRETS.read_text(encoding="utf-8").splitlines(),
     "", "all", "true", "2147483647", "-1", "0.8", "read_committed", "PT5M",
     "broker-1:9092,broker-2:9092", "PLAINTEXT://a:9092,SSL://b.example.org:9093",
     "http://10.0.0.1:8080/path", "http://[::1]:9092/a", "https://host/path/@scope/name",
@@ -98,6 +106,21 @@ def test_no_default_of_the_catalogs_is_taken_for_a_secret():
     assert seen > 700
 
 
+def test_nothing_that_the_catalogs_say_of_keys_is_taken_for_a_secret():
+    """Neither what a key may be set to nor `key=default`, as lists of settings have."""
+    seen = 0
+    for path in sorted((CONF_PATH / "config_catalog").glob("*.csv")):
+        with path.open() as file:
+            for row in csv.DictReader(file):
+                texts = {row["name"], row.get("validator") or row.get("range") or ""}
+                texts |= set(re.split(r"[,\[\] ]+", "".join(texts)))
+                if row["default"] and not RULES.may_hide((f"{row['name']}=x",)):
+                    texts.add(f"{row['name']}={row['default']}")
+                seen += len(texts)
+                assert [one for one in texts if judge(one)[1] != ALLOW] == []
+    assert seen > 2_000
+
+
 texts = st.one_of(
     st.sampled_from([*ORDINARY_VALUES, *(write_secret(f, 1) for _, f in SECRETS)]),
     st.text(max_size=30),
@@ -156,6 +179,56 @@ def test_every_need_must_be_found_as_well():
     assert found == ["y-1", "1-x"]
 
 
+def test_what_an_exception_matches_is_no_reason():
+    rules = own(
+        SensitiveKeyRule(
+            name="r",
+            action=DROP,
+            value_patterns=("pin=[0-9]", "<>[0-9]"),
+            value_exceptions=("pin=[0-9]{1,3};", "^pin=0$"),
+        )
+    )
+    found = {
+        value: judge(value, rules=rules)[0]
+        for value in ("pin=1;", "pin=1234;", "pin=1;pin=1234", "pin=0", "pin=0\npin=00")
+    }
+    assert found == {
+        "pin=1;": "", "pin=1234;": "r", "pin=1;pin=1234": "r", "pin=0": "",
+        "pin=0\npin=00": "r",
+    }  # fmt: skip
+    # Something stands where an exception stood.
+    assert judge("pin=1;5", rules=rules) == ("r", DROP)
+
+
+def test_rules_are_searched_for_by_groups_and_what_they_need_first():
+    rules = own(
+        SensitiveKeyRule(name="a", action=DROP, value_patterns=("a1", "a2")),
+        SensitiveKeyRule(name="b", action=DROP, value_patterns=("b",), value_group="g"),
+        SensitiveKeyRule(name="c", action=REDACT, value_patterns=("c",)),
+        SensitiveKeyRule(name="d", action=ALLOW, value_patterns=("d",)),
+        SensitiveKeyRule(
+            name="e", action=DROP, value_patterns=("e",), value_needs=("@", "[0-9]")
+        ),
+    )
+    made = [(one.pattern, one.texts) for one in rules.hiding_searches]
+    assert made == [
+        ("(?m)(?:(?:a1)|(?:a2)|(?:c))", ()), ("(?m)(?:(?:b))", ()),
+        ("(?m)(?:(?:e))", ("@",)),
+    ]  # fmt: skip
+    assert [one for one in ("e", "e@", "e@1", "a1", "b", "d") if rules.may_hide([one])] == [
+        "e@", "e@1", "a1", "b",
+    ]  # fmt: skip
+    values = pa.array(["e", "e@", "e@1", "a1", "b", "d"])
+    assert find_suspects(values, rules).tolist() == [
+        False,
+        True,
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
 def test_a_rule_for_keys_never_lets_a_secret_pass_but_a_rule_for_values_may():
     hide = SensitiveKeyRule(name="hide", action=REDACT, value_patterns=("secret",))
     keys = SensitiveKeyRule(name="ours", action=ALLOW, key_prefixes=("a.",))
@@ -195,6 +268,9 @@ def test_rules_that_hide_see_the_plain_form_and_rules_that_allow_do_not():
         ({"value_patterns": ("(?i-m)^a",)}, r"value_patterns: \(\?i-m cannot be used"),
         ({"keys": ("a",), "value_needs": ("a",)}, "value_needs stand beside"),
         ({"value_patterns": ("a",), "value_needs": ("(",)}, "value_needs: missing"),
+        ({"keys": ("a",), "value_exceptions": ("a",)}, "value_exceptions stand beside"),
+        ({"keys": ("a",), "value_group": "a"}, "value_group stand beside"),
+        ({"value_patterns": ("a",), "value_exceptions": ("(",)}, "value_exceptions: miss"),
     ],
 )  # fmt: skip
 def test_a_value_rule_that_cannot_be_used_is_named_with_the_reason(rule, reason):
@@ -230,6 +306,8 @@ def test_value_patterns_take_linear_time():
         "eyJ" * 50_000, "a://" * 50_000, "password " * 30_000, "MIC" * 50_000,
         "//a:" * 50_000, 'token"' * 30_000, "<password " * 30_000, " --" * 50_000,
         "%25" * 50_000, "secret:1." * 30_000, "a:b@" * 50_000, "AAAA==" * 30_000,
+        "mysql " * 30_000, "mysql a" * 30_000, "user:x" * 30_000, "a/b" * 50_000 + "@",
+        "a:1:" * 50_000, "&amp;" * 30_000, "%u00" * 50_000, "auth " * 30_000,
     ):  # fmt: skip
         RULES.judge_entry("client.id", text, "STRING", JAVA)
 

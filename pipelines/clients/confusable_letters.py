@@ -1,0 +1,1 @@
+../../udfs/confusable_letters.py

@@ -1,0 +1,1 @@
+../../udfs/hiding_searches.py
