@@ -1,0 +1,40 @@
+"""What jobs print in the end says what was done, also where nothing was."""
+
+from datetime import UTC, datetime
+
+from pipelines.command_line.replay_results import (
+    Differences,
+    ReplayResult,
+    format_result,
+)
+from pipelines.jobs import compact_tables
+from pipelines.time_ranges import TimeRange
+
+SPAN = TimeRange(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+RESULT = ReplayResult(
+    pushes=9,
+    differences={
+        "client_metrics": Differences(pushes=2, stored_rows=1, fresh_rows=40),
+        "quarantine": Differences(),
+    },
+)
+
+
+def test_a_dry_run_says_what_would_be_written_and_that_nothing_was():
+    assert format_result(RESULT, SPAN, is_dry_run=True).splitlines() == [
+        f"{SPAN}: decoded 9 pushes again",
+        "client_metrics: would replace 1 row of 2 pushes by 40 decoded anew",
+        "quarantine: every push has the rows that the decoder gives",
+        "nothing was written, for this was a dry run",
+    ]
+
+
+def test_a_replay_says_what_it_replaced():
+    lines = format_result(RESULT, SPAN, is_dry_run=False).splitlines()
+    assert lines[1] == "client_metrics: replaced 1 row of 2 pushes by 40 decoded anew"
+    assert len(lines) == 3
+
+
+def test_a_compaction_without_rows_says_so():
+    text = compact_tables.format_result([], SPAN)
+    assert text == f"{SPAN}: nothing to do, no table has rows of these dates"
