@@ -11,10 +11,11 @@ from pipelines.delta_tables.table_setup import ensure_tables
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
-from pipelines.sources import read_kafka
+from pipelines.sources import read_kafka, read_kafka_ranges
 from pipelines.tables import TableContract
 from pipelines.transforms.offsets import Offsets
 
+from .batch_slices import ReadRanges
 from .checkpoint_files import has_planned_batches
 from .job_starts import EARLIEST_OFFSET, JobStart, Ledger, decide_start
 from .kafka_connection import spark_source_options
@@ -32,6 +33,8 @@ class JobRecords:
     start: JobStart
     checkpoint_location: str
     """With its file system."""
+    read_ranges: ReadRanges
+    """Reads a part of the topic again."""
 
 
 def open_records(
@@ -88,7 +91,12 @@ def open_records(
         settings.tables.catalog_schema or settings.tables.root_path,
     )
     return JobRecords(
-        records=records, start=start, checkpoint_location=checkpoint_location
+        records=records,
+        start=start,
+        checkpoint_location=checkpoint_location,
+        read_ranges=lambda session, ranges: read_kafka_ranges(
+            session, options, topic=topic, ranges=ranges
+        ),
     )
 
 

@@ -107,7 +107,8 @@ def _run(command, words, settings, folder):
     peaks = ", ".join(f"{kind} {mib} MiB" for kind, mib in watch.peaks_mib.items())
     print(f"  {command}: exit code {code}, {took_s:.0f} s, peaks: {peaks}", flush=True)
     if code:
-        print(log_path.read_text(encoding="utf-8", errors="replace")[-4_000:])
+        text = log_path.read_text(encoding="utf-8", errors="replace")
+        print(text[max(0, text.find("Error")) :][:4_000])
         return [f"{command} ended with {code}"]
     return [
         f"{command}: {kind} had {mib} MiB of {MAX_MIB[kind]}"
