@@ -21,6 +21,10 @@ examples:
   ./spark-submit.sh notebook notebooks/clients_overview.py
 """
 
+ACCEPT_DATA_LOSS = flag(
+    "--accept-data-loss",
+    "go on behind records that Kafka no longer has; quarantine says which they were",
+)
 
 COMMANDS = (
     Command(
@@ -125,6 +129,7 @@ COMMANDS = (
             SET,
             flag("--once", "take what is there now, then stop"),
             flag("--continuous", "go on until stopped (the default)"),
+            ACCEPT_DATA_LOSS,
         ),
         takes_spark_options=True,
     ),
@@ -136,6 +141,7 @@ COMMANDS = (
             SET,
             flag("--once", "take what is there now, then stop"),
             flag("--continuous", "go on until stopped (the default)"),
+            ACCEPT_DATA_LOSS,
         ),
         takes_spark_options=True,
     ),
@@ -147,6 +153,7 @@ COMMANDS = (
             SET,
             flag("--once", "take what is there now, then stop"),
             flag("--continuous", "go on until stopped (the default)"),
+            ACCEPT_DATA_LOSS,
         ),
         takes_spark_options=True,
     ),
