@@ -21,6 +21,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -35,11 +36,15 @@ from pipelines.settings.secret_references import SecretReader
 if TYPE_CHECKING:
     # Importing pyspark takes half a second, which the bridge need not wait for.
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from pipelines.streaming.start_records import Ledger
 
 RUN = "run"
 JAVA_VARIABLE = "KAFKA_CLIENTELE_JAVA"
 UMASK_VARIABLE = "KAFKA_CLIENTELE_UMASK"
 OWNER_ONLY = "077"
+DETAILS_VARIABLE = "KAFKA_CLIENTELE_DETAILS"
 ROOT = CONF_PATH.parent
 LOOPBACK = "127.0.0.1"
 _BESIDE_PROXY = " (only for pushes: to produce or consume, use bootstrap.servers above)"
@@ -81,7 +86,7 @@ def main(words: list[str]) -> int:
             return run_job(arguments)
         return _HANDLERS[arguments.command](arguments, spark_words)
     except PipelineError as error:
-        print(f"kafka-clientele: {error}", file=sys.stderr)
+        print(f"kafka-clientele: {error}{name_details()}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -136,8 +141,30 @@ def spark_arguments(spark_words: list[str], *, is_short: bool = False) -> list[s
     if is_local(spark_words):
         # Otherwise Spark takes the address that the host's name resolves to.
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    prepare_details()
     installation = Installation(root=ROOT, python=sys.executable)
     return build_arguments(installation, spark_words, is_short=is_short)
+
+
+def prepare_details() -> None:
+    """Name the file that the JVM writes its traces to, if it has any.
+
+    See conf/log4j2.properties.
+    """
+    folder = ROOT / ".cache" / "details"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return  # A checkout that cannot be written to, or a full disk, keeps none.
+    name = f"{datetime.now(tz=UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.log"
+    os.environ.setdefault(DETAILS_VARIABLE, str(folder / name))
+
+
+def name_details() -> str:
+    """Say where the traces are, where there are any."""
+    path = os.environ.get(DETAILS_VARIABLE, "")
+    has_any = bool(path) and Path(path).is_file() and Path(path).stat().st_size > 0
+    return f" (details: {path})" if has_any else ""
 
 
 def start_session(name: str) -> "SparkSession":
@@ -222,51 +249,62 @@ def submit_streaming_job(arguments: Namespace, spark_words: list[str]) -> int:
     return submit_job(arguments, spark_words)
 
 
+def run_streaming_job(
+    spark: "SparkSession",
+    settings: Settings,
+    arguments: Namespace,
+    ledger: "Ledger",
+    start: "Callable[..., StreamingQuery]",
+) -> None:
+    """Run a streaming job until it ends."""
+    from pipelines.streaming.job_runs import run_to_end
+
+    secrets = make_secret_reader(spark)
+    run_to_end(
+        spark,
+        settings,
+        secrets,
+        ledger,
+        lambda job_run: start(spark, settings, secrets, job_run=job_run),
+        accepts_data_loss=arguments.accept_data_loss,
+    )
+
+
 def run_telemetry_job(
     spark: "SparkSession", settings: Settings, arguments: Namespace
 ) -> None:
     """Run client_telemetry_to_delta until it ends."""
-    from pipelines.jobs import client_telemetry_to_delta
+    from pipelines.jobs.client_telemetry_to_delta import LEDGER, run
 
-    query = client_telemetry_to_delta.run(
-        spark, settings, make_secret_reader(spark), is_once=arguments.once
-    )
-    query.awaitTermination()
+    start = partial(run, is_once=arguments.once)
+    run_streaming_job(spark, settings, arguments, LEDGER, start)
 
 
 def run_configs_job(
     spark: "SparkSession", settings: Settings, arguments: Namespace
 ) -> None:
     """Run client_configs_to_delta until it ends."""
-    from pipelines.jobs import client_configs_to_delta
+    from pipelines.jobs.client_configs_to_delta import LEDGER, run
     from pipelines.settings.loading import load_client_type_keys, load_config_catalogs
 
-    query = client_configs_to_delta.run(
-        spark,
-        settings,
-        make_secret_reader(spark),
+    start = partial(
+        run,
         catalogs=load_config_catalogs(),
         client_type_keys=load_client_type_keys(),
         is_once=arguments.once,
     )
-    query.awaitTermination()
+    run_streaming_job(spark, settings, arguments, LEDGER, start)
 
 
 def run_wire_configs_job(
     spark: "SparkSession", settings: Settings, arguments: Namespace
 ) -> None:
     """Run client_wire_configs_to_delta until it ends."""
-    from pipelines.jobs import client_wire_configs_to_delta
+    from pipelines.jobs.client_wire_configs_to_delta import LEDGER, run
     from pipelines.settings.loading import load_config_catalogs
 
-    query = client_wire_configs_to_delta.run(
-        spark,
-        settings,
-        make_secret_reader(spark),
-        catalogs=load_config_catalogs(),
-        is_once=arguments.once,
-    )
-    query.awaitTermination()
+    start = partial(run, catalogs=load_config_catalogs(), is_once=arguments.once)
+    run_streaming_job(spark, settings, arguments, LEDGER, start)
 
 
 def submit_replay(arguments: Namespace, spark_words: list[str]) -> int:

@@ -47,6 +47,18 @@ class UnsafeStart(PipelineError):
     """Raised when starting would lose or repeat records without anyone's decision."""
 
 
+class LostRecords(UnsafeStart):
+    """Raised when Kafka no longer has records that a job had still to read."""
+
+
+class TablesInUse(PipelineError):
+    """Raised when another process writes the same tables by the same job."""
+
+
+class FullDisk(PipelineError):
+    """Raised when a file cannot be written for want of space."""
+
+
 class EmbeddedKafkaError(PipelineError):
     """Raised when the embedded Apache Kafka does not start or does not stop."""
 

@@ -164,7 +164,8 @@ CLIENT_METRICS = TableContract(
 QUARANTINE = TableContract(
     name="quarantine",
     comment="One record that could not be used, or not wholly. Append-only. A push "
-    "whose body was at fault also stands in client_pushes.",
+    "whose body was at fault also stands in client_pushes. With the reason data_loss "
+    "or topic_made_anew: the last of several that were never read.",
     columns=(
         *COORDINATES,
         required("event_date", "DATE", "Date of kafka_timestamp in UTC; partitions."),

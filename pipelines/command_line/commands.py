@@ -33,6 +33,10 @@ examples:
   ./spark-submit.sh notebook notebooks/clients_overview.py
 """
 
+ACCEPT_DATA_LOSS = flag(
+    "--accept-data-loss",
+    "go on behind records that Kafka no longer has; quarantine says which they were",
+)
 
 COMMANDS = (
     Command(
@@ -145,6 +149,7 @@ COMMANDS = (
             SET,
             flag("--once", "take what is there now, then stop"),
             flag("--continuous", "go on until stopped (the default)"),
+            ACCEPT_DATA_LOSS,
         ),
         takes_spark_options=True,
     ),
@@ -156,6 +161,7 @@ COMMANDS = (
             SET,
             flag("--once", "take what is there now, then stop"),
             flag("--continuous", "go on until stopped (the default)"),
+            ACCEPT_DATA_LOSS,
         ),
         takes_spark_options=True,
     ),
@@ -167,6 +173,7 @@ COMMANDS = (
             SET,
             flag("--once", "take what is there now, then stop"),
             flag("--continuous", "go on until stopped (the default)"),
+            ACCEPT_DATA_LOSS,
         ),
         takes_spark_options=True,
     ),

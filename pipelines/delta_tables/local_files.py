@@ -2,7 +2,7 @@
 
 Where the folder of a table is on a disk of this machine, the bytes of a file need not
 go through the JVM and the driver. Python workers import this file; it needs the
-standard library only.
+standard library and our errors only.
 """
 
 import uuid
@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Protocol
+
+from pipelines.errors import MissingTable
+
+LOG_FOLDER = "_delta_log"
+"""What makes a folder a table."""
 
 
 class DatedFile(Protocol):
@@ -39,10 +44,17 @@ class LocalFolders:
     """The column of the dates, of every table."""
 
     def __call__(self, file: DatedFile) -> str:
-        """Write a file that no table names yet; return its path below the folder."""
+        """Write a file that no table names yet; return its path below the folder.
+
+        Raises: MissingTable where the folder is no table any more.
+        """
         relative = name_file(self.partition_by, file.event_date)
-        path = Path(self.folders[file.table], relative)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(self.folders[file.table])
+        path = folder / relative
+        # Its parents are the table's own: where they are gone, so is the table.
+        if not (folder / LOG_FOLDER).is_dir():
+            raise gone_table(file.table, str(folder))
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(file.content)
         return relative
 
@@ -50,3 +62,10 @@ class LocalFolders:
 def name_file(partition_by: str, event_date: date) -> str:
     """Return a path below the folder of a table that no other file has."""
     return f"{partition_by}={event_date.isoformat()}/part-{uuid.uuid4()}.zstd.parquet"
+
+
+def gone_table(name: str, location: str) -> MissingTable:
+    """Return what to raise where a table was deleted below its writer."""
+    return MissingTable(
+        f"table {name} at {location} is gone: it was deleted below the running job"
+    )

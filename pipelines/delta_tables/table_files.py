@@ -30,7 +30,7 @@ from .delta_transactions import (
     streaming_update,
 )
 from .local_files import name_file
-from .table_locations import open_path
+from .table_locations import check_is_there, open_path
 
 _UNKNOWN_TO_US = (
     "delta.constraints.",
@@ -93,8 +93,10 @@ def append_files(
         location: Folder of the table.
         files: Read once, one at a time.
         transaction: The micro-batch; Delta keeps the newest one with the table.
-    Raises: IncompatibleTable where the table asks for what these files cannot have.
+    Raises: IncompatibleTable where the table asks for what these files cannot have;
+        MissingTable where it was deleted.
     """
+    check_is_there(spark, contract.name, location)
     jvm, started = start_transaction(spark, location)
     app_id, version = transaction.app_id(contract, "append"), transaction.batch_id
     # An attempt that was cut off may have written the micro-batch at once.

@@ -8,6 +8,8 @@ from pyspark.sql import SparkSession
 from pipelines.settings.records import TableSettings
 from pipelines.tables import TableContract
 
+from .local_files import LOG_FOLDER, gone_table
+
 _MISSING = {
     "DELTA_MISSING_DELTA_TABLE",
     "DELTA_PATH_DOES_NOT_EXIST",
@@ -74,6 +76,20 @@ def has_table(spark: SparkSession, table: str) -> bool:
             return False
         raise
     return True
+
+
+def check_is_there(spark: SparkSession, name: str, location: str) -> None:
+    """Refuse a folder that is no table any more; files in it would belong to none.
+
+    Args:
+        spark: Any session.
+        name: Of the table.
+        location: Its folder.
+    Raises: MissingTable.
+    """
+    file_system, log = open_path(spark, f"{location}/{LOG_FOLDER}")
+    if not file_system.exists(log):
+        raise gone_table(name, location)
 
 
 def _quote(name: str) -> str:

@@ -7,7 +7,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from pipelines.errors import IncompatibleTable
+from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.settings.records import TableSettings
 from pipelines.table_columns import Column
 from pipelines.tables import (
@@ -18,7 +18,8 @@ from pipelines.tables import (
     set_properties_statement,
 )
 
-from .table_locations import has_table, identify_table
+from .local_files import LOG_FOLDER
+from .table_locations import has_table, identify_table, locate_table, open_path
 
 ATTEMPTS = 4
 """Of two programs that create or alter a table at once, Delta fails one; it looks
@@ -33,10 +34,13 @@ def ensure_tables(
     """Create missing tables and add the columns that older ones lack.
 
     Raises: IncompatibleTable where a table is of a newer contract or of another
-        program; nothing has been written to that table then.
+        program, MissingTable where only files of one are left; nothing has been written
+        to that table then.
     """
     for contract in contracts:
         table = identify_table(spark, tables, contract)
+        if not tables.catalog_schema:
+            _refuse_remains(spark, contract, locate_table(spark, tables, contract))
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 _bring_up_to_date(spark, contract, table)
@@ -66,6 +70,22 @@ def _bring_up_to_date(spark: SparkSession, contract: TableContract, table: str) 
     if is_older:
         spark.sql(set_properties_statement(contract, table))
     _check_partitions(spark, contract, table)
+
+
+def _refuse_remains(
+    spark: SparkSession, contract: TableContract, location: str
+) -> None:
+    """Refuse a folder that holds files and is no table: nothing tells what they are."""
+    file_system, log = open_path(spark, f"{location}/{LOG_FOLDER}")
+    folder = log.getParent()
+    # In this order: who makes the table meanwhile makes its log before its files.
+    has_files = file_system.exists(folder) and len(file_system.listStatus(folder)) > 0
+    if has_files and not file_system.exists(log):
+        raise MissingTable(
+            f"table {contract.name}: {location} holds files and no {LOG_FOLDER}, as "
+            f"when a table is deleted below a running job; move it away, and the same "
+            f"command makes the table anew, empty"
+        )
 
 
 def _create_parent(spark: SparkSession, table: str) -> None:

@@ -28,8 +28,8 @@ from pipelines.streaming.batch_progress import (
     log_batch,
 )
 from pipelines.streaming.batch_slices import SlicedBatches
-from pipelines.streaming.job_records import open_records
-from pipelines.streaming.job_starts import Ledger
+from pipelines.streaming.job_records import JobRun, open_records
+from pipelines.streaming.start_records import Ledger
 from pipelines.table_columns import BODY, SUBSCRIPTION, names
 from pipelines.tables import QUARANTINE
 from udfs.spark_configs import ConfigTables, make_client_type_keys
@@ -57,6 +57,7 @@ def run(
     is_once: bool,
     observer: sinks.Observer = sinks.log_progress,
     on_batch: ProgressObserver = log_batch,
+    job_run: JobRun | None = None,
 ) -> StreamingQuery:
     """Start the job.
 
@@ -70,6 +71,7 @@ def run(
         observer: Told each point of each micro-batch, `before` and `after` each table
             and `before commit`, with the number of rows.
         on_batch: Told of each micro-batch that is written, and how far behind it is.
+        job_run: What was decided for this run; it takes what ends it.
     Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
         UnresolvedSecret; nothing has been read then.
     """
@@ -82,6 +84,7 @@ def run(
         job=job,
         topic=settings.topics.configs,
         contracts=CONTRACTS,
+        job_run=job_run,
     )
     listener = BatchListener(JOB_NAME, on_batch, rows_name="configurations")
     spark.streams.addListener(listener)
@@ -103,7 +106,7 @@ def run(
     )
     return sinks.start_batches(
         opened.records,
-        batches.write,
+        opened.guard(batches.write),
         query_name=JOB_NAME,
         checkpoint_location=opened.checkpoint_location,
         trigger_interval_ms=None if is_once else job.trigger_interval_ms,

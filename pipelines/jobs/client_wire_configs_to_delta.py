@@ -22,8 +22,8 @@ from pipelines.streaming.batch_progress import (
     log_batch,
 )
 from pipelines.streaming.batch_slices import SlicedBatches
-from pipelines.streaming.job_records import open_records
-from pipelines.streaming.job_starts import Ledger
+from pipelines.streaming.job_records import JobRun, open_records
+from pipelines.streaming.start_records import Ledger
 from pipelines.table_columns import BODY, CLIENT, SUBSCRIPTION, names
 from pipelines.tables import QUARANTINE
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
@@ -51,6 +51,7 @@ def run(
     is_once: bool,
     observer: sinks.Observer = sinks.log_progress,
     on_batch: ProgressObserver = log_batch,
+    job_run: JobRun | None = None,
 ) -> StreamingQuery:
     """Start the job.
 
@@ -62,6 +63,7 @@ def run(
         is_once: Read what the topic holds now and end, instead of going on.
         observer: As client_configs_to_delta has it.
         on_batch: As there.
+        job_run: What was decided for this run; it takes what ends it.
     Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
         UnresolvedSecret; nothing has been read then.
     """
@@ -74,6 +76,7 @@ def run(
         job=job,
         topic=settings.topics.wire_configs,
         contracts=(*READ_BESIDE, *CONTRACTS),
+        job_run=job_run,
     )
     listener = BatchListener(JOB_NAME, on_batch, rows_name="values")
     spark.streams.addListener(listener)
@@ -98,7 +101,7 @@ def run(
     )
     return sinks.start_batches(
         opened.records,
-        batches.write,
+        opened.guard(batches.write),
         query_name=JOB_NAME,
         checkpoint_location=opened.checkpoint_location,
         trigger_interval_ms=None if is_once else job.trigger_interval_ms,

@@ -113,12 +113,25 @@ class BatchListener(StreamingQueryListener):
 
 def _read_lag(source: SourceProgress) -> int | None:
     """Return the records between the end of a micro-batch and that of the topic."""
-    if not source.latestOffset or not source.endOffset:
+    end = _read_offsets(source.endOffset)
+    latest = _read_offsets(source.latestOffset)
+    if end is None or latest is None:
         return None
-    end: dict[str, dict[str, int]] = json.loads(source.endOffset)
-    latest: dict[str, dict[str, int]] = json.loads(source.latestOffset)
     return sum(
         offset - end.get(topic, {}).get(partition, 0)
         for topic, partitions in latest.items()
         for partition, offset in partitions.items()
     )
+
+
+def _read_offsets(text: str | None) -> dict[str, dict[str, int]] | None:
+    """Return topic to partition to offset, or None.
+
+    Of a source that has not looked at its topic yet, as after a restart in the middle
+    of a micro-batch, Spark tells nothing, or words that are no JSON.
+    """
+    try:
+        offsets = json.loads(text or "null")
+    except ValueError:
+        return None
+    return offsets if isinstance(offsets, dict) else None

@@ -4,60 +4,51 @@ The ledger is written last in each micro-batch, so the first record that it lack
 first record to read. A batch that was cut off may already stand in tables written
 before it: their newest offsets, their floors, are kept with the checkpoint location,
 and records up to a floor are not written to that table again.
+
+A query goes on in its checkpoint location. Where Kafka has no longer what it had still
+to read, it may only go on behind that, by a decision of a person's: Spark cannot leave
+records out, so a folder inside the checkpoint location is that of a new query, and the
+decision is kept there before anything is read.
 """
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.errors import UnsafeStart
+from pipelines.errors import LostRecords, UnsafeStart
 from pipelines.settings.records import TableSettings
-from pipelines.tables import TableContract
-from pipelines.transforms.offsets import Offsets, select_newest_offsets
+from pipelines.transforms.offsets import Offsets
 
 from .checkpoint_files import (
     has_planned_batches,
     read_checkpoint_file,
     write_checkpoint_file,
 )
+from .continuations import (
+    begin_anew,
+    find_hidden,
+    find_losses,
+    go_on_behind,
+    skip_records,
+)
 from .kafka_positions import TopicBounds
+from .loss_sentences import describe_losses
+from .query_progress import read_query_progress
+from .start_records import (
+    EARLIEST_OFFSET,
+    JobStart,
+    Ledger,
+    read_start,
+    write_start,
+)
+from .stored_offsets import StoredOffsets, read_stored_offsets
+from .topic_losses import find_expired, is_made_anew
 
 START_FILE = "start.json"
-EARLIEST_OFFSET = -2
-"""The oldest record there is; Spark's own sign for it."""
 EARLIEST = "earliest"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
-    """The table that says what a job has done, and the job."""
-
-    job_name: str
-    """Name of its section of settings, too."""
-    topic_setting: str
-    """Name of the setting of its topic."""
-    contract: TableContract
-    written_before: tuple[TableContract, ...]
-    """Tables with the coordinates of records that each micro-batch appends to first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobStart:
-    """What was decided when the checkpoint location was new; never changed later."""
-
-    topic: str
-    starting_offsets: Offsets
-    """Partition to the first offset to read, or EARLIEST_OFFSET."""
-    floors: Mapping[str, Offsets]
-    """Table to partition to the newest offset that the table held already."""
-
-    @property
-    def starting_offsets_json(self) -> str:
-        """Value of the Kafka source's option startingOffsets."""
-        return json.dumps({self.topic: self.starting_offsets})
+_CONTINUED = "continued"
+"""Beginning of the names of folders behind a loss, inside a checkpoint location."""
 
 
 def decide_start(
@@ -69,6 +60,8 @@ def decide_start(
     *,
     checkpoint_location: str,
     starting_offsets: str,
+    accepts_data_loss: bool = False,
+    tell_topic: Callable[[], str] = str,
 ) -> JobStart:
     """Return the start of a checkpoint location, deciding it if it has none yet.
 
@@ -80,32 +73,83 @@ def decide_start(
         bounds: What the topic holds now.
         checkpoint_location: Folder of the query's progress.
         starting_offsets: earliest or latest, where no table has a record of the topic.
+        accepts_data_loss: Whether to go on behind records that are gone.
+        tell_topic: Says of a topic that was made anew what is wrong with it.
     Raises: UnsafeStart where going on would lose or repeat records.
     """
-    text = read_checkpoint_file(spark, checkpoint_location, START_FILE)
+    location = find_location(spark, checkpoint_location)
+    text = read_checkpoint_file(spark, location, START_FILE)
     if text is not None:
-        return _check_topic(ledger, read_start(text), topic, checkpoint_location)
+        start = _check_topic(ledger, read_start(text), topic, checkpoint_location)
+        progress = read_query_progress(spark, location, topic)
+        if not find_losses(start, progress, bounds):
+            return _with_topic_id(spark, location, start, bounds)
+        stored = read_stored_offsets(spark, tables, ledger, topic)
+        decided = go_on_behind(start, progress, stored, bounds)
+        if decided.losses and not accepts_data_loss:
+            told = describe_losses(start, decided, progress, tell_topic)
+            raise LostRecords(told)
+        location = _next_location(spark, checkpoint_location)
+        return _keep(spark, location, decided)
     if has_planned_batches(spark, checkpoint_location):
         raise UnsafeStart(
             f"checkpoint location {checkpoint_location} holds the progress of a query "
             f"and no {START_FILE} of this job; choose another folder with --set "
             f"{ledger.job_name}.checkpoint_location=FOLDER"
         )
-    newest = {
-        contract.name: _read_newest_offsets(spark, tables, contract, topic)
-        for contract in (ledger.contract, *ledger.written_before)
-    }
-    is_first_run = not any(newest.values())
-    pushed = newest.pop(ledger.contract.name)
-    start = JobStart(
+    stored = read_stored_offsets(spark, tables, ledger, topic)
+    decided = _decide_first(
+        ledger, topic, stored, bounds, starting_offsets, accepts=accepts_data_loss
+    )
+    return _keep(spark, location, decided)
+
+
+def find_location(spark: SparkSession, checkpoint_location: str) -> str:
+    """Return the folder of the query that goes on now, of those in a location."""
+    location, number = checkpoint_location, 1
+    while True:
+        later = f"{checkpoint_location}/{_CONTINUED}-{number}"
+        if read_checkpoint_file(spark, later, START_FILE) is None:
+            return location
+        location, number = later, number + 1
+
+
+def _next_location(spark: SparkSession, checkpoint_location: str) -> str:
+    now = find_location(spark, checkpoint_location)
+    number = 0 if now == checkpoint_location else int(now.rpartition("-")[2])
+    return f"{checkpoint_location}/{_CONTINUED}-{number + 1}"
+
+
+def _decide_first(
+    ledger: Ledger,
+    topic: str,
+    stored: StoredOffsets,
+    bounds: TopicBounds,
+    starting_offsets: str,
+    *,
+    accepts: bool,
+) -> JobStart:
+    """Return the start of a checkpoint location that is new."""
+    hidden = find_hidden(ledger, topic, stored, bounds, accepts=accepts)
+    position = stored.next_offsets
+    if accepts and is_made_anew(position, {}, bounds, None):
+        return begin_anew(topic, bounds, position, stored)
+    expired = find_expired(position, bounds)
+    if accepts and (expired or hidden):
+        return skip_records(topic, bounds, position, stored, [*expired, *hidden])
+    return JobStart(
         topic=topic,
         starting_offsets=resume_offsets(
-            ledger, topic, pushed, bounds, starting_offsets, is_first_run=is_first_run
+            ledger,
+            topic,
+            {p: o - 1 for p, o in position.items()},
+            bounds,
+            starting_offsets,
+            is_first_run=not stored.newest,
         ),
-        floors=newest,
+        floors=stored.floors,
+        topic_id=bounds.topic_id,
     )
-    write_checkpoint_file(spark, checkpoint_location, START_FILE, write_start(start))
-    return start
 
 
 def resume_offsets(
@@ -135,7 +179,7 @@ def resume_offsets(
         raise UnsafeStart(
             f"{ledger.contract.name} has records of {topic} partition {unknown[0]}, "
             f"and the topic has no such partition: it was made anew. "
-            f"{_how_to_choose(ledger)}"
+            f"{ledger.how_to_choose()}"
         )
     is_earliest = starting_offsets == EARLIEST or not is_first_run
     resumed = {
@@ -148,29 +192,18 @@ def resume_offsets(
     return dict(sorted(resumed.items()))
 
 
-def write_start(start: JobStart) -> str:
-    """Return a start as JSON."""
-    return json.dumps(
-        {
-            "topic": start.topic,
-            "starting_offsets": start.starting_offsets,
-            "floors": start.floors,
-        }
-    )
+def _with_topic_id(
+    spark: SparkSession, location: str, start: JobStart, bounds: TopicBounds
+) -> JobStart:
+    """Note the id of a topic that was not known when the start was decided."""
+    if start.topic_id is not None or bounds.topic_id is None:
+        return start
+    return _keep(spark, location, replace(start, topic_id=bounds.topic_id))
 
 
-def read_start(text: str) -> JobStart:
-    """Return the start that write_start wrote; JSON made its partitions texts."""
-    stored = json.loads(text)
-    return JobStart(
-        topic=stored["topic"],
-        starting_offsets=_with_partitions(stored["starting_offsets"]),
-        floors={k: _with_partitions(v) for k, v in stored["floors"].items()},
-    )
-
-
-def _with_partitions(offsets: Mapping[str, int]) -> dict[int, int]:
-    return {int(partition): offset for partition, offset in offsets.items()}
+def _keep(spark: SparkSession, location: str, start: JobStart) -> JobStart:
+    write_checkpoint_file(spark, location, START_FILE, write_start(start))
+    return start
 
 
 def _check_topic(
@@ -199,22 +232,5 @@ def _check_resumable(
     raise UnsafeStart(
         f"{ledger.contract.name} goes on at {topic} partition {partition} offset "
         f"{offset}, and the topic holds {beginning} to {end}: {why}. "
-        f"{_how_to_choose(ledger)}"
-    )
-
-
-def _read_newest_offsets(
-    spark: SparkSession, tables: TableSettings, contract: TableContract, topic: str
-) -> dict[int, int]:
-    records = spark.table(identify_table(spark, tables, contract))
-    rows = records.transform(select_newest_offsets, topic).collect()
-    return {row["partition"]: row["offset"] for row in rows}
-
-
-def _how_to_choose(ledger: Ledger) -> str:
-    return (
-        f"To go on where the former query stopped, set "
-        f"{ledger.job_name}.checkpoint_location to its folder; to begin new tables at "
-        f"{ledger.job_name}.starting_offsets, set tables.root_path (or "
-        f"tables.catalog_schema) to a new place"
+        f"{ledger.how_to_choose()}"
     )

@@ -1,6 +1,7 @@
 """First and last offsets of a topic, asked of Kafka before a query begins."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -13,6 +14,7 @@ from pipelines.errors import MissingService
 _PREFIX = "kafka."
 _PACKAGES = ("org.apache.kafka", "kafkashaded.org.apache.kafka")
 """Of the Java client in Spark's Kafka source; Databricks has moved it to the second."""
+_OWN_CONFIG = "DYNAMIC_TOPIC_CONFIG"
 _ANSWER_TIMEOUT_MS = 20_000
 
 
@@ -24,10 +26,16 @@ class TopicBounds:
     """Partition to the offset of its oldest record."""
     end: Mapping[int, int]
     """Partition to the offset that its next record will get."""
+    topic_id: str | None = None
+    """What tells it from other topics of its name; null before Kafka 2.8."""
 
 
 def read_topic_bounds(
-    spark: SparkSession, options: Mapping[str, str], topic: str
+    spark: SparkSession,
+    options: Mapping[str, str],
+    topic: str,
+    *,
+    topic_setting: str = "topics.telemetry",
 ) -> TopicBounds:
     """Ask Kafka for the bounds of every partition of a topic.
 
@@ -35,6 +43,7 @@ def read_topic_bounds(
         spark: The session whose Kafka source will read the topic.
         options: Connection options of that source, `kafka.` before each name.
         topic: Name of the topic.
+        topic_setting: Where that name comes from.
     Raises: MissingService where Kafka does not answer or has no such topic.
     """
     servers = options[f"{_PREFIX}bootstrap.servers"]
@@ -45,34 +54,107 @@ def read_topic_bounds(
         name = error.java_exception.getClass().getSimpleName()
         raise MissingService(
             f"Kafka at {servers} does not answer ({name}): check "
-            f"kafka.bootstrap_servers and the security keys of [kafka]"
+            f"kafka.bootstrap_servers and the security keys of [kafka]; nothing was "
+            f"read, and the same command goes on once it answers"
         ) from None
     if not bounds.end:
         raise MissingService(
             f"Kafka at {servers} has no topic {topic}: start the bridge, which creates "
-            f"it, or check topics.telemetry"
+            f"it, or check {topic_setting}"
         )
     return bounds
 
 
 def _ask(spark: SparkSession, options: Mapping[str, str], topic: str) -> TopicBounds:
-    # pyspark has no other door to the JVM, and no question to Kafka of its own.
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-    package = next(one for one in _PACKAGES if _has_client(jvm, one))
-    kafka = reduce(getattr, package.split("."), jvm)
-    consumer = kafka.clients.consumer.KafkaConsumer(
-        _consumer_properties(jvm, options, package)
-    )
+    jvm, kafka, properties = _open_client(spark, options)
+    consumer = kafka.clients.consumer.KafkaConsumer(properties)
     try:
         partitions = jvm.java.util.ArrayList()
         for info in consumer.partitionsFor(topic) or ():
             partitions.add(kafka.common.TopicPartition(topic, info.partition()))
+        # Before the offsets: what is made anew meanwhile is seen by the next look.
+        with _open_admin(kafka, properties) as admin:
+            topic_id = _ask_topic_id(jvm, kafka, admin, topic) if partitions else None
         return TopicBounds(
             beginning=_offsets(consumer.beginningOffsets(partitions)),
             end=_offsets(consumer.endOffsets(partitions)),
+            topic_id=topic_id,
         )
     finally:
         consumer.close()
+
+
+def read_topic_id(
+    spark: SparkSession, options: Mapping[str, str], topic: str
+) -> str | None:
+    """Ask Kafka which topic has a name now.
+
+    Args:
+        spark: As read_topic_bounds takes it.
+        options: As there.
+        topic: Name of the topic.
+    Nulls: None where there is no such topic, or where Kafka does not say its id or does
+        not answer; who reads the records hears the same and can wait.
+    """
+    jvm, kafka, properties = _open_client(spark, options)
+    try:
+        with _open_admin(kafka, properties) as admin:
+            return _ask_topic_id(jvm, kafka, admin, topic)
+    except Py4JJavaError:
+        return None
+
+
+def list_own_configs(
+    spark: SparkSession, options: Mapping[str, str], topic: str
+) -> frozenset[str] | None:
+    """Ask Kafka which configs a topic has of its own, beside the cluster's.
+
+    Args:
+        spark: As read_topic_bounds takes it.
+        options: As there.
+        topic: Name of the topic.
+    Nulls: None where that may not be asked (DESCRIBE_CONFIGS).
+    """
+    jvm, kafka, properties = _open_client(spark, options)
+    kinds = getattr(kafka.common.config, "ConfigResource$Type")
+    resource = kafka.common.config.ConfigResource(kinds.valueOf("TOPIC"), topic)
+    asked = jvm.java.util.Collections.singletonList(resource)
+    try:
+        with _open_admin(kafka, properties) as admin:
+            answer = admin.describeConfigs(asked).all().get().get(resource)
+            entries = jvm.java.util.ArrayList(answer.entries())
+            own = [e for e in entries if str(e.source().toString()) == _OWN_CONFIG]
+            return frozenset(str(entry.name()) for entry in own)
+    except Py4JJavaError:
+        return None
+
+
+def _open_client(spark: SparkSession, options: Mapping[str, str]) -> tuple[Any, ...]:
+    # pyspark has no other door to the JVM, and no question to Kafka of its own.
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
+    package = next(one for one in _PACKAGES if _has_client(jvm, one))
+    kafka = reduce(getattr, package.split("."), jvm)
+    return jvm, kafka, _client_properties(jvm, options, package)
+
+
+@contextmanager
+def _open_admin(kafka: Any, properties: Any) -> Iterator[Any]:  # noqa: ANN401 - py4j has no types
+    admin = kafka.clients.admin.AdminClient.create(properties)
+    try:
+        yield admin
+    finally:
+        admin.close()
+
+
+def _ask_topic_id(jvm: Any, kafka: Any, admin: Any, topic: str) -> str | None:  # noqa: ANN401 - py4j has no types
+    names = jvm.java.util.Collections.singletonList(topic)
+    described = admin.describeTopics(names).allTopicNames().get().get(topic)
+    topic_id = described.topicId()
+    return (
+        None
+        if topic_id.equals(kafka.common.Uuid.ZERO_UUID)
+        else str(topic_id.toString())
+    )
 
 
 def _has_client(jvm: Any, package: str) -> bool:  # noqa: ANN401 - py4j has no types
@@ -84,7 +166,7 @@ def _has_client(jvm: Any, package: str) -> bool:  # noqa: ANN401 - py4j has no t
     return True
 
 
-def _consumer_properties(
+def _client_properties(
     jvm: Any,  # noqa: ANN401 - py4j has no types
     options: Mapping[str, str],
     package: str,
@@ -97,6 +179,7 @@ def _consumer_properties(
     properties.setProperty("value.deserializer", deserializer)
     properties.setProperty("allow.auto.create.topics", "false")
     properties.setProperty("default.api.timeout.ms", str(_ANSWER_TIMEOUT_MS))
+    properties.setProperty("request.timeout.ms", str(_ANSWER_TIMEOUT_MS))
     properties.setProperty("enable.metrics.push", "false")
     return properties
 

@@ -10,6 +10,7 @@ from tests.spark.class_archive import driver_words
 def start_session(warehouse, *words):
     """Start Spark as a command does; catalog tables live under `warehouse`."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("KAFKA_CLIENTELE_DETAILS", os.devnull)
     return start_own_session(
         "tests",
         [

@@ -37,7 +37,7 @@ def decide(spark, folder, *, topic="t", bounds=BOUNDS):
 
 def test_a_start_is_decided_once(spark, tmp_path):
     first = decide(spark, tmp_path)
-    later = TopicBounds(beginning={0: 0}, end={0: 999})
+    later = TopicBounds(beginning={0: 0, 1: 20}, end={0: 999, 1: 999})
     assert decide(spark, tmp_path, bounds=later) == first
     assert first == JobStart(
         topic="t",

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from pyspark.testing import assertDataFrameEqual
 
 from pipelines.delta_tables.local_files import LocalFolders
 from pipelines.delta_tables.table_files import NewFile, append_files
-from pipelines.errors import IncompatibleTable
+from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.sinks import Transaction
 from pipelines.table_columns import EVENT_DATE, Column, required
 from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
@@ -86,6 +87,10 @@ def table(spark, tmp_path):
 def append(spark, table, *files, batch_id=0, query_id="query"):
     transaction = Transaction(query_id=query_id, batch_id=batch_id)
     append_files(spark, CONTRACT, table, iter(files), transaction)
+
+
+def append_to(spark, file, table):
+    append(spark, table, file)
 
 
 def ids(spark, table, condition="true"):
@@ -189,3 +194,17 @@ def test_the_commit_is_a_blind_append_with_its_transaction(spark, table):
     assert info["operation"] == "STREAMING UPDATE"
     [seen] = [action["txn"] for action in actions if "txn" in action]
     assert (seen["appId"], seen["version"]) == ("query/things/append", 4)
+
+
+@pytest.mark.parametrize("is_stored", [False, True], ids=["by the JVM", "by a worker"])
+def test_no_file_is_made_where_there_is_no_table(spark, tmp_path, is_stored):
+    gone = tmp_path / "gone"
+    file = make_file((1, "a", 1.0, NOON))
+    store = partial(stored, file) if is_stored else partial(append_to, spark, file)
+    with pytest.raises(MissingTable, match="deleted below the running job"):
+        store(str(gone))
+    assert not gone.exists()
+    gone.mkdir()
+    with pytest.raises(MissingTable):
+        stored(file, str(gone))
+    assert list(gone.iterdir()) == []

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.delta_tables.table_locations import has_table, identify_table
 from pipelines.delta_tables.table_setup import ensure_tables
-from pipelines.errors import IncompatibleTable
+from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.settings import load_settings
 from pipelines.table_columns import Column, required
 from pipelines.tables import (
@@ -163,3 +163,12 @@ def test_a_folder_without_a_log_is_no_table(spark, tmp_path):
     assert not has_table(spark, f"delta.`{tmp_path}/nothing`")
     assert not has_table(spark, "`default`.`nothing`")
     assert not has_table(spark, "`nothing`.`nothing`")
+
+
+def test_files_without_a_log_are_no_table(spark, path_tables, tmp_path):
+    folder = tmp_path / OLD.name / "day=2026-03-01"
+    folder.mkdir(parents=True)
+    (folder / "left.parquet").write_bytes(b"PAR1")
+    with pytest.raises(MissingTable, match=r"holds files and no _delta_log.*move it"):
+        ensure_tables(spark, path_tables, [OLD])
+    assert not (tmp_path / OLD.name / "_delta_log").exists()

@@ -1,0 +1,103 @@
+"""A job from its start to its end, whatever ends it."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipelines.delta_tables.table_locations import qualify_path
+from pipelines.errors import LostRecords, PipelineError
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+from pipelines.settings.stream_job_settings import StreamJobSettings
+
+from .job_records import JobRun, check_records
+from .job_starts import find_location
+from .job_stops import JobPlaces, explain_stop
+from .loss_sentences import tell_last_commit
+from .query_progress import read_query_progress
+from .start_records import Ledger
+
+StartJob = Callable[[JobRun], StreamingQuery]
+
+
+def run_to_end(
+    spark: SparkSession,
+    settings: Settings,
+    secrets: SecretReader,
+    ledger: Ledger,
+    start: StartJob,
+    *,
+    accepts_data_loss: bool = False,
+) -> None:
+    """Start a job, and wait until its query ends.
+
+    Args:
+        spark: A session with Delta and the Kafka source.
+        settings: Of one environment.
+        secrets: Reads the secrets of the Kafka connection.
+        ledger: Of the job.
+        start: Starts its query, for this run.
+        accepts_data_loss: Whether to go on behind records that Kafka no longer has.
+    Raises: PipelineError, with one sentence, for each end that is known; what Spark
+        raises for any other.
+    """
+    job_run = JobRun(accepts_data_loss=accepts_data_loss)
+    # What interrupts a call to the JVM ends this process: no other call may follow, and
+    # the claim ends with it.
+    try:
+        start(job_run).awaitTermination()
+    except PipelineError:
+        _release(job_run)
+        raise
+    except Exception as error:
+        ended_by = job_run.failure or error
+        told = _explain(spark, settings, secrets, ledger, ended_by) or ended_by
+        _release(job_run)
+        if told is error:
+            raise
+        raise told from error
+    _release(job_run)
+
+
+def _release(job_run: JobRun) -> None:
+    if job_run.claim is not None:
+        with suppress(Py4JError, OSError):  # of a JVM that is gone
+            job_run.claim.release()
+
+
+def _explain(
+    spark: SparkSession,
+    settings: Settings,
+    secrets: SecretReader,
+    ledger: Ledger,
+    error: Exception,
+) -> PipelineError | None:
+    """Return what to tell of the end of a query; None where that is unknown."""
+    try:
+        places = _find_places(spark, settings, ledger)
+        told = explain_stop(spark, error, places)
+    except (Py4JError, OSError):
+        return None  # The JVM is gone, and with it whom to ask.
+    if isinstance(told, LostRecords):
+        try:
+            check_records(spark, settings, secrets, ledger)
+        except PipelineError as now:
+            return now
+    return told
+
+
+def _find_places(spark: SparkSession, settings: Settings, ledger: Ledger) -> JobPlaces:
+    job: StreamJobSettings = getattr(settings, ledger.job_name)
+    location = qualify_path(spark, job.checkpoint_location)
+    topic: str = getattr(settings.topics, ledger.topic_setting.partition(".")[2])
+    current = find_location(spark, location)
+    return JobPlaces(
+        topic=topic,
+        servers=settings.kafka.bootstrap_servers,
+        tables=settings.tables.catalog_schema or settings.tables.root_path,
+        checkpoint_location=location,
+        last_commit=tell_last_commit(read_query_progress(spark, current, topic)),
+    )

@@ -1,0 +1,179 @@
+"""What has stopped a job, in one sentence: what, where, since when, and what goes on.
+
+Spark and Delta tell of it by traces of two languages. What is known here is looked for
+in the chain of causes, by the names of classes and the words of the system.
+"""
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from pipelines.delta_tables.table_locations import find_local_path
+from pipelines.errors import (
+    FullDisk,
+    IncompatibleTable,
+    LostRecords,
+    MissingService,
+    MissingTable,
+    PipelineError,
+)
+
+_FULL = ("No space left on device", "Disk quota exceeded", "File too large")
+_PROTOCOL = (
+    "InvalidProtocolVersionException",
+    "DeltaUnsupportedTableFeatureException",
+    "DELTA_INVALID_PROTOCOL_VERSION",
+    "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
+    "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+    "Mismatched minReaderVersion",
+    "Mismatched minWriterVersion",
+)
+_LOST = ("KafkaIllegalStateException", "Some data may have been lost")
+_KAFKA = re.compile(r"\borg\.apache\.kafka\.common\.errors\.(\w+)")
+_GONE = re.compile(r"(table \w+ at \S+ is gone: it was deleted below the running job)")
+_MISSING = (
+    "DELTA_MISSING_DELTA_TABLE",
+    "DELTA_PATH_DOES_NOT_EXIST",
+    "DELTA_TABLE_NOT_FOUND",
+    "DELTA_LOG_FILE_NOT_FOUND",
+)
+_TABLE_PATH = re.compile(r"(?:file:)?(/[^\s'\"`]*?)/_delta_log")
+_LITTLE_BYTES = 16 << 20
+"""What is left of a disk that is as good as full."""
+_MOST_CAUSES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPlaces:
+    """What a sentence names."""
+
+    topic: str
+    servers: str
+    tables: str
+    checkpoint_location: str
+    last_commit: str
+    """Since when the job has not gone on, as loss_sentences tells it."""
+
+
+def explain_stop(
+    spark: SparkSession, error: BaseException, places: JobPlaces
+) -> PipelineError | None:
+    """Return what to tell of an error; None where it is none of these.
+
+    Args:
+        spark: The session of the job, if its JVM still lives.
+        error: What a query or a call has raised.
+        places: Of the job.
+    """
+    told = " | ".join(_iter_texts(error))
+    gone = _GONE.search(told)
+    if gone or _has(told, _MISSING):
+        what = gone[1] if gone else f"a table at {places.tables} is gone"
+        return tell_gone(what, places)
+    if isinstance(error, PipelineError):
+        return error
+    if _has(told, _PROTOCOL):
+        return _newer_protocol(told, places)
+    is_full = _has(told, _FULL)
+    return _full_disk(spark, places) if is_full else _explain_kafka(told, places)
+
+
+def _has(told: str, words: Iterable[str]) -> bool:
+    return any(word in told for word in words)
+
+
+def _explain_kafka(told: str, places: JobPlaces) -> PipelineError | None:
+    if _has(told, _LOST):
+        return LostRecords(
+            f"Kafka no longer has all records of topic {places.topic} that were to be "
+            f"read; {places.last_commit}. The same command says which they are, and "
+            f"goes on where that has passed"
+        )
+    kafka = _KAFKA.findall(told)
+    if not kafka:
+        return None
+    return MissingService(
+        f"Kafka at {places.servers} has not answered the job ({kafka[-1]}); "
+        f"{places.last_commit}. Nothing is lost: the same command goes on from "
+        f"there once Kafka answers, as long as its retention keeps the records"
+    )
+
+
+def tell_gone(sentence: str, places: JobPlaces) -> MissingTable:
+    """Return what to tell of a table that was deleted below the job."""
+    return MissingTable(
+        f"{sentence}; {places.last_commit}, and has written no file since. The same "
+        f"command makes the table anew, empty, and goes on: the rows that it had are "
+        f"lost, of which replay_pushes makes those of client_metrics again from "
+        f"client_pushes"
+    )
+
+
+def _full_disk(spark: SparkSession, places: JobPlaces) -> FullDisk:
+    folders = {
+        "the tables": find_local_path(spark, places.tables),
+        "the checkpoint": find_local_path(spark, places.checkpoint_location),
+        "Spark's temporary files": _find_scratch(spark),
+    }
+    full = [
+        f"{what} at {path}"
+        for what, path in folders.items()
+        if path is not None and _is_full(Path(path))
+    ]
+    where = " and of ".join(full) or f"the tables at {places.tables}, or a limit of it,"
+    return FullDisk(
+        f"the disk of {where} is full; {places.last_commit}. Nothing is lost: make "
+        f"room, and the same command goes on from there"
+    )
+
+
+def _is_full(path: Path) -> bool:
+    there = next(p for p in (path, *path.parents) if p.exists())
+    return shutil.disk_usage(there).free < _LITTLE_BYTES
+
+
+def _find_scratch(spark: SparkSession) -> str:
+    fallback = str(spark.conf.get("spark.local.dir", "/tmp"))  # noqa: S108 - Spark's own
+    return fallback.split(",", maxsplit=1)[0]
+
+
+def _newer_protocol(told: str, places: JobPlaces) -> IncompatibleTable:
+    found = _TABLE_PATH.search(told)
+    where = found[1] if found else places.tables
+    return IncompatibleTable(
+        f"the table at {where} was written by another version of Delta: its protocol "
+        f"asks for what this one does not know; {places.last_commit}. Nothing is lost: "
+        f"the same command goes on with a version that does, or with tables.root_path "
+        f"at a new place, whose tables begin with what the topic still holds"
+    )
+
+
+def _iter_texts(error: BaseException) -> Iterator[str]:
+    """Yield what each cause says of itself, of Python's and of Java's."""
+    seen: BaseException | None = error
+    for _ in range(_MOST_CAUSES):
+        if seen is None:
+            return
+        yield f"{type(seen).__name__}: {seen}"
+        yield from _iter_java(seen)
+        seen = seen.__cause__ or seen.__context__
+
+
+def _iter_java(error: BaseException) -> Iterator[str]:
+    java: Any = getattr(error, "_origin", None) or getattr(
+        error, "java_exception", None
+    )
+    try:
+        for _ in range(_MOST_CAUSES):
+            if java is None:
+                return
+            yield f"{java.getClass().getName()}: {java.getMessage()}"
+            java = java.getCause()
+    except Py4JError:
+        return  # the JVM is gone

@@ -1,0 +1,145 @@
+"""Keeps a second run of a job off the tables and the checkpoint of the first.
+
+The claim is a lock of the operating system, held by the JVM, which alone commits: it is
+free again as soon as that process ends, however it ends, and no sooner. Jobs of other
+names may write beside it, to tables of their own and to the end of shared ones.
+"""
+
+import json
+import logging
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from pipelines.delta_tables.table_locations import find_local_path
+from pipelines.errors import TablesInUse
+from pipelines.settings.records import TableSettings
+
+_OVERLAP = "OverlappingFileLockException"
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What one run holds."""
+
+    releases: tuple[Callable[[], None], ...]
+
+    def release(self) -> None:
+        """Let others in; the end of the process does it, too."""
+        for release in self.releases:
+            release()
+
+
+def claim_tables(
+    spark: SparkSession, tables: TableSettings, job_name: str, checkpoint_location: str
+) -> Claim:
+    """Take the tables and the checkpoint location for one run of a job.
+
+    Args:
+        spark: Its JVM writes the tables.
+        tables: Where they are.
+        job_name: Only runs of one job keep each other off.
+        checkpoint_location: Folder of the query's progress.
+    Raises: TablesInUse.
+    Limits: On file systems of other machines there is no such lock. There Delta lets
+        one of two runs with the same checkpoint location fail, and two with different
+        ones are not seen.
+    """
+    root = _find_root(spark, tables)
+    checkpoint = find_local_path(spark, checkpoint_location)
+    if root is None:
+        _logger.warning(
+            "the tables are not on a file system of this machine: see to it yourself "
+            "that no other %s with another checkpoint location writes them",
+            job_name,
+        )
+    told = {
+        "host": platform.node(),
+        "pid": int(_jvm(spark).java.lang.ProcessHandle.current().pid()),
+        "since": f"{datetime.now(tz=UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "job": job_name,
+        "checkpoint_location": checkpoint_location,
+    }
+    held: list[Callable[[], None]] = []
+    for what, folder in (("tables", root), ("checkpoint", checkpoint)):
+        if folder is None:
+            continue
+        try:
+            held.append(_lock(spark, Path(folder), job_name, what, told))
+        except BaseException:
+            Claim(releases=tuple(held)).release()
+            raise
+    return Claim(releases=tuple(held))
+
+
+def _find_root(spark: SparkSession, tables: TableSettings) -> str | None:
+    """Return the folder of all tables, where it is on a disk of this machine."""
+    if not tables.catalog_schema:
+        return find_local_path(spark, tables.root_path)
+    try:
+        rows = spark.sql(f"DESCRIBE SCHEMA {tables.catalog_schema}").collect()
+    except AnalysisException:
+        return None
+    told = {row["info_name"]: row["info_value"] for row in rows}
+    location = told.get("Location")
+    return find_local_path(spark, location) if location else None
+
+
+def _lock(
+    spark: SparkSession,
+    folder: Path,
+    job_name: str,
+    what: str,
+    told: dict[str, Any],
+) -> Callable[[], None]:
+    """Lock a file of the folder by the JVM; return what unlocks it."""
+    path = folder.absolute() / f".{job_name}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = _jvm(spark).java.io.RandomAccessFile(str(path), "rw")
+    channel = file.getChannel()
+    try:
+        lock = channel.tryLock()
+    except Py4JJavaError as error:
+        file.close()
+        if error.java_exception.getClass().getSimpleName() != _OVERLAP:
+            raise
+        lock = None
+    else:
+        if lock is None:
+            file.close()
+    if lock is None:
+        raise _in_use(path, what)
+    # Another process than the one that holds the lock: closing a file would end it.
+    path.write_text(json.dumps(told), encoding="utf-8")
+    close: Callable[[], None] = file.close
+    return close
+
+
+def _in_use(path: Path, what: str) -> TablesInUse:
+    place = f"the {what} at {path.parent} {'are' if what == 'tables' else 'is'}"
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        holder = (
+            f"{held['job']} on {held['host']}, process {held['pid']}, since "
+            f"{held['since']}, with checkpoint location {held['checkpoint_location']}"
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        holder = "another run, which has just begun"
+    return TablesInUse(
+        f"{place} in use by {holder}: two at once would write records twice; "
+        f"stop that one, or set tables.root_path and the checkpoint location to places "
+        f"of their own; nothing was read"
+    )
+
+
+def _jvm(spark: SparkSession) -> Any:  # noqa: ANN401 - py4j has no types
+    # pyspark has no door to a lock that lives as long as the JVM.
+    return spark.sparkContext._jvm  # noqa: SLF001
