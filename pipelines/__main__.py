@@ -22,9 +22,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipelines.command_line import commands
+from pipelines.command_line.failures import (
+    silence_libraries,
+    tell_failure,
+    told_in_a_sentence,
+)
 from pipelines.errors import InvalidSetting, PipelineError
 from pipelines.settings.loading import CONF_PATH, load_settings
 from pipelines.settings.records import Settings
@@ -67,18 +72,19 @@ def main(words: list[str]) -> int:
         words = [words[0], *own]
     arguments = commands.parse_words(words)
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
-    # py4j tells of each connection to the JVM, and of each that an end cuts off.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    silence_libraries()
     # A plain `kill` unwinds like Ctrl-C, so that brokers and folders are cleaned up.
     signal.signal(signal.SIGTERM, _raise_terminated)
     try:
-        if is_driver:
-            return run_job(arguments)
-        return _HANDLERS[arguments.command](arguments, spark_words)
+        with told_in_a_sentence(is_verbose=arguments.verbose):
+            if is_driver:
+                return run_job(arguments)
+            return _HANDLERS[arguments.command](arguments, spark_words)
     except PipelineError as error:
-        print(f"kafka-clientele: {error}", file=sys.stderr)
+        tell_failure(error, is_verbose=arguments.verbose)
         return error.exit_code
     except KeyboardInterrupt:
+        print(f"kafka-clientele: {arguments.command}: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except _Terminated:
         return EXIT_TERMINATED
@@ -125,7 +131,10 @@ def start_session(name: str) -> "SparkSession":
     """Start Spark with the configuration that spark-submit was given."""
     from pyspark.sql import SparkSession
 
-    return SparkSession.builder.appName(name).getOrCreate()
+    spark = SparkSession.builder.appName(name).getOrCreate()
+    # Spark's own asks the JVM something, in the middle of whatever was asked before.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return spark
 
 
 def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
@@ -141,7 +150,9 @@ def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
 
 
 @contextmanager
-def own_session(name: str, spark_words: list[str]) -> "Iterator[SparkSession]":
+def own_session(
+    name: str, spark_words: list[str], *, is_verbose: bool
+) -> "Iterator[SparkSession]":
     """Start Spark from this process, and end it with the block.
 
     A block that fails ends the JVM at once: a call to it that was cut off leaves an
@@ -153,9 +164,14 @@ def own_session(name: str, spark_words: list[str]) -> "Iterator[SparkSession]":
         # Whatever the JVM leaves behind, it leaves there.
         os.environ["SPARK_LOCAL_DIRS"] = scratch
         os.environ["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={scratch}"
-        spark = start_own_session(name, spark_words)
+        with told_in_a_sentence(is_verbose=is_verbose):
+            spark = start_own_session(name, spark_words)
+        if not is_verbose:
+            # What fails is raised here; Spark would tell of it as well, at length.
+            spark.sparkContext.setLogLevel("OFF")
         try:
-            yield spark
+            with told_in_a_sentence(is_verbose=is_verbose):
+                yield spark
         except BaseException:
             # py4j tells of every object whose JVM is gone.
             logging.disable()
@@ -188,11 +204,32 @@ def run_job(arguments: Namespace) -> int:
     """Run a job inside spark-submit."""
     settings = read_settings(arguments)
     spark = start_session(arguments.command)
+    leave_interrupts_to_python(spark)
     try:
-        _JOBS[arguments.command](spark, settings, arguments)
+        with told_in_a_sentence(is_verbose=arguments.verbose):
+            _JOBS[arguments.command](spark, settings, arguments)
+    except KeyboardInterrupt:
+        stop_in_order(spark)
+        raise
     finally:
         spark.stop()
     return 0
+
+
+def leave_interrupts_to_python(spark: "SparkSession") -> None:
+    """Let Ctrl-C, which reaches all processes of a terminal, end no JVM by itself."""
+    signals: Any = spark.sparkContext._jvm.sun.misc  # type: ignore[union-attr] # noqa: SLF001 - pyspark has no other door to Java
+    signals.Signal.handle(signals.Signal("INT"), signals.SignalHandler.SIG_IGN)
+
+
+def stop_in_order(spark: "SparkSession") -> None:
+    """End the queries of a session; a second Ctrl-C does not wait for them."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
+    # It would tell of each piece of work that is cut off.
+    spark.sparkContext.setLogLevel("OFF")
+    logging.disable()
+    for query in spark.streams.active:
+        query.stop()
 
 
 def submit_streaming_job(arguments: Namespace, spark_words: list[str]) -> int:
@@ -429,7 +466,8 @@ def run_demo(arguments: Namespace, _spark_words: list[str]) -> int:
         is_kept=arguments.keep,
         java=os.environ[JAVA_VARIABLE],
     )
-    return demo.run(own_session("demo", [*INTERPRETED]))
+    session = own_session("demo", [*INTERPRETED], is_verbose=arguments.verbose)
+    return demo.run(session)
 
 
 def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
@@ -437,7 +475,7 @@ def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
     from pipelines.command_line import asking
 
     settings = read_settings(arguments)
-    with own_session("sql", spark_words) as spark:
+    with own_session("sql", spark_words, is_verbose=arguments.verbose) as spark:
         asking.print_query(spark, settings, arguments.query, limit=arguments.limit)
     return 0
 
@@ -449,7 +487,7 @@ def run_configs(arguments: Namespace, spark_words: list[str]) -> int:
 
     asked = read_question(arguments)
     settings = read_settings(arguments)
-    with own_session("configs", spark_words) as spark:
+    with own_session("configs", spark_words, is_verbose=arguments.verbose) as spark:
         command = ConfigCommand(spark, settings, datetime.now(tz=UTC), print)
         command.answer(arguments.action, asked)
     return 0
@@ -460,7 +498,7 @@ def run_shell(arguments: Namespace, spark_words: list[str]) -> int:
     from pipelines.command_line import asking
 
     settings = read_settings(arguments)
-    with own_session("shell", spark_words) as spark:
+    with own_session("shell", spark_words, is_verbose=arguments.verbose) as spark:
         asking.open_shell(spark, settings)
     return 0
 
@@ -476,7 +514,9 @@ def run_notebook(arguments: Namespace, spark_words: list[str]) -> int:
     given = {"env": arguments.env, "set": " ".join(arguments.set)}
     widgets = notebook_page.parse_widgets(given, arguments.widget)
     cells = load_cells(path)
-    with own_session(f"notebook {path.name}", spark_words) as spark:
+    with own_session(
+        f"notebook {path.name}", spark_words, is_verbose=arguments.verbose
+    ) as spark:
         page = notebook_page.run_cells(spark, settings, path, cells, widgets)
     page.write(output)
     print(output)

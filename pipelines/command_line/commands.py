@@ -3,13 +3,24 @@
 # Longer than 250 lines: the table of all commands is one.
 
 import argparse
+from dataclasses import replace
 
 from pipelines.admin import client_metrics_options
 from pipelines.settings.listener_records import SCRAM_MECHANISMS
 from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 from .client_config_questions import ACTIONS
-from .command_options import DATE, ENV, MOMENT, SET, Command, flag, one_of, option
+from .command_options import (
+    DATE,
+    ENV,
+    MOMENT,
+    SET,
+    VERBOSE,
+    Command,
+    flag,
+    one_of,
+    option,
+)
 from .command_parser import CommandParser
 
 CLIENT_TYPES = ("producer", "consumer", "share-consumer", "admin")
@@ -351,7 +362,10 @@ COMMANDS = (
         options=(ENV, SET, flag("--reference", "print the page of all keys instead")),
     ),
 )
-COMMANDS_BY_NAME = {command.name: command for command in COMMANDS}
+COMMANDS_BY_NAME = {
+    command.name: replace(command, options=(*command.options, VERBOSE))
+    for command in COMMANDS
+}
 
 
 def parse_words(words: list[str]) -> argparse.Namespace:
@@ -377,7 +391,7 @@ def build_parser() -> CommandParser:
         allow_abbrev=False,
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for command in COMMANDS:
+    for command in COMMANDS_BY_NAME.values():
         epilog = (
             "Any option of spark-submit may be added, --master among them."
             if command.takes_spark_options

@@ -34,7 +34,7 @@ def read_conf(words):
             ["--env", "local", "--once"],
             ["--master", "local[1]", "--conf", "a=b"],
         ),
-        (JOB, ["--set=a.b=c", "--verbose", "--once"], ["--set=a.b=c", "--once"], ["--verbose"]),
+        (JOB, ["--set=a.b=c", "--supervise", "--once"], ["--set=a.b=c", "--once"], ["--supervise"]),
         (JOB, ["--master=local[1]"], [], ["--master", "local[1]"]),
         (
             SQL,
