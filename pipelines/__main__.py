@@ -476,7 +476,10 @@ def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
 
     settings = read_settings(arguments)
     with own_session("sql", spark_words, is_verbose=arguments.verbose) as spark:
-        asking.print_query(spark, settings, arguments.query, limit=arguments.limit)
+        printing = asking.Printing(
+            format=arguments.format, limit=arguments.limit, output=sys.stdout
+        )
+        asking.print_query(spark, settings, arguments.query, printing)
     return 0
 
 
@@ -514,6 +517,7 @@ def run_notebook(arguments: Namespace, spark_words: list[str]) -> int:
     given = {"env": arguments.env, "set": " ".join(arguments.set)}
     widgets = notebook_page.parse_widgets(given, arguments.widget)
     cells = load_cells(path)
+    notebook_page.Page.try_output(output)
     with own_session(
         f"notebook {path.name}", spark_words, is_verbose=arguments.verbose
     ) as spark:

@@ -218,7 +218,19 @@ COMMANDS = (
             option("query", "the query"),
             ENV,
             SET,
-            option("--limit", "rows to print (default: 1000)", type=int, default=1000),
+            option(
+                "--limit",
+                "most rows to print (default: 1000 at a terminal, else all)",
+                type=int,
+            ),
+            option(
+                "--format",
+                "table; csv: RFC 4180 with a header, null is empty and an empty text "
+                'is ""; json: one object a line, bytes as base64 (default: table, '
+                "whose cells are cut at a terminal only)",
+                choices=("table", "csv", "json"),
+                default="table",
+            ),
         ),
         takes_spark_options=True,
     ),

@@ -12,13 +12,16 @@ from typing import Any
 import pandas as pd
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines import views
 from pipelines.errors import InvalidSetting
 from pipelines.settings.records import Settings
 
+from .failures import describe
 from .notebook_cells import Cell, InvalidNotebook
+from .refused_queries import refuse_query
 
 # As many rows as Databricks itself displays.
 _MAX_ROWS = 1000
@@ -101,6 +104,24 @@ class Page:
         """Add prose."""
         self.parts.append(MarkdownIt("commonmark", {"html": False}).render(text))
 
+    @staticmethod
+    def try_output(path: Path) -> None:
+        """Make sure that a page can be written, before it takes its time.
+
+        Raises: InvalidSetting.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = not path.exists()
+            with path.open("ab"):
+                pass
+            if is_new:
+                path.unlink()
+        except OSError as error:
+            raise InvalidSetting(
+                f"{path}: the page cannot be written ({error.strerror})"
+            ) from None
+
     def write(self, path: Path) -> None:
         """Write the page as a file; its folder is made."""
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -158,10 +179,18 @@ def run_cells(
         "dbutils": Utilities(widgets),
         "display": page.display,
     }
-    views.register(spark, settings)
+    text = "\n".join(cell.text for cell in cells)
+    # A cell of Python may make up a name; most register everything themselves.
+    named = views.find_names_in(text) if "views.register(" in text else None
+    views.register(spark, settings, named)
     for number, cell in enumerate(cells, start=1):
         print(f"{path.name}: cell {number} of {len(cells)}", file=sys.stderr)
-        _run_cell(path, cell, page, names, spark)
+        try:
+            _run_cell(path, cell, page, names, spark)
+        except PySparkException as error:
+            place = f"{path}, cell at line {cell.first_line}"
+            told = refuse_query(error, settings)
+            raise InvalidNotebook(f"{place}: {told}") from error
     return page
 
 
@@ -178,9 +207,11 @@ def _run_cell(
         # Blank lines in front, so that a traceback names the line of the file.
         source = "\n" * (cell.first_line - 1) + cell.text
         exec(compile(source, str(path), "exec"), names)  # noqa: S102 - that is its job
+    except PySparkException:
+        raise
     except Exception as error:
         place = f"{path}, cell at line {cell.first_line}"
-        raise InvalidNotebook(f"{place}: {type(error).__name__}: {error}") from error
+        raise InvalidNotebook(f"{place}: {describe(error)}") from error
 
 
 def _format_table(frame: pd.DataFrame) -> str:

@@ -74,7 +74,7 @@ pipelines.errors.IncompatibleTable: table x is newer"""
         (RaisedByJava(JavaError("org.x.E", None)), "org.x.E"),
         (
             RaisedByJava(JavaError("py4j.Py4JException", PYTHON_STACK)),
-            "py4j.Py4JException: pipelines.errors.IncompatibleTable: table x is newer program",
+            "py4j.Py4JException: pipelines.errors.IncompatibleTable: table x is newer",
         ),
     ],
 )
