@@ -26,6 +26,7 @@ from .refused_queries import refuse_query
 # As many rows as Databricks itself displays.
 _MAX_ROWS = 1000
 _DPI = 110
+_SMALL = 0.001
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto;
        padding: 0 1rem; color: #1b1b1b; }
@@ -217,10 +218,16 @@ def _run_cell(
 def _format_table(frame: pd.DataFrame) -> str:
     texts = frame.select_dtypes("object").columns
     frame = frame.assign(**{str(name): frame[name].fillna("") for name in texts})
-    table = frame.to_html(
-        index=False, border=0, na_rep="", float_format="{:.3f}".format
-    )
-    return f'{table}\n<p class="note">{len(frame)} rows</p>'
+    table = frame.to_html(index=False, border=0, na_rep="", float_format=_show_float)
+    has_times = any(pd.api.types.is_datetime64_any_dtype(kind) for kind in frame.dtypes)
+    zone = ", times in UTC" if has_times else ""
+    return f'{table}\n<p class="note">{len(frame)} rows{zone}</p>'
+
+
+def _show_float(value: float) -> str:
+    # A small number is no zero.
+    is_small = 0 < abs(value) < _SMALL
+    return f"{value:.3g}" if is_small else f"{value:.3f}"
 
 
 def _format_picture(figure: Figure) -> str:
