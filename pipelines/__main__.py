@@ -164,22 +164,52 @@ def own_session(
         # Whatever the JVM leaves behind, it leaves there.
         os.environ["SPARK_LOCAL_DIRS"] = scratch
         os.environ["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={scratch}"
-        with told_in_a_sentence(is_verbose=is_verbose):
-            spark = start_own_session(name, spark_words)
-        if not is_verbose:
-            # What fails is raised here; Spark would tell of it as well, at length.
-            spark.sparkContext.setLogLevel("OFF")
         try:
             with told_in_a_sentence(is_verbose=is_verbose):
+                with held_signals():
+                    spark = start_own_session(name, spark_words)
+                if not is_verbose:
+                    # What fails is raised; Spark would tell of it as well, at length.
+                    spark.sparkContext.setLogLevel("OFF")
                 yield spark
         except BaseException:
             # py4j tells of every object whose JVM is gone.
             logging.disable()
-            jvm = spark.sparkContext._gateway.proc  # type: ignore[union-attr] # noqa: SLF001 - pyspark offers no other way
-            jvm.kill()
-            jvm.wait()
+            end_own_jvm()
             raise
         spark.stop()
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Let SIGINT and SIGTERM wait for the end of the block.
+
+    Of a JVM that is on its way nobody knows yet: it would stay behind for good.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    came: list[int] = []
+    usual = {
+        number: signal.signal(number, lambda one, _: came.append(one))
+        for number in numbers
+    }
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, usual[number])
+        if came:
+            signal.raise_signal(came[0])
+
+
+def end_own_jvm() -> None:
+    """End the JVM that this process has started, if it has one, without its help."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway  # noqa: SLF001 - pyspark offers no other way
+    if gateway is not None:
+        jvm: Any = gateway.proc
+        jvm.kill()
+        jvm.wait()
 
 
 # ------------------------------------------------------------------ the commands
