@@ -135,7 +135,7 @@ def open_shell(spark: SparkSession, settings: Settings) -> None:
     names = {"spark": spark, "sc": spark.sparkContext, "sql": spark.sql}
     _complete_names(names)
     tables = ", ".join(registered) or "none yet"
-    make_prompt(names, settings).interact(
+    make_prompt(spark, settings, names).interact(
         banner=f"Spark {spark.version} as `spark`; tables: {tables}\n"
         'Try: spark.table("clients").show()',
         exitmsg="",
@@ -143,18 +143,20 @@ def open_shell(spark: SparkSession, settings: Settings) -> None:
 
 
 def make_prompt(
-    names: dict[str, object], settings: Settings
+    spark: SparkSession, settings: Settings, names: dict[str, object]
 ) -> code.InteractiveConsole:
     """Return a prompt in which these names are known."""
-    return _Prompt(names, settings)
+    return _Prompt(spark, settings, names)
 
 
 class _Prompt(code.InteractiveConsole):
     """Python's own prompt, which says what Spark refuses in a sentence."""
 
-    def __init__(self, names: dict[str, object], settings: Settings) -> None:
+    def __init__(
+        self, spark: SparkSession, settings: Settings, names: dict[str, object]
+    ) -> None:
         super().__init__(names)
-        self._settings = settings
+        self._spark, self._settings = spark, settings
 
     def showtraceback(self) -> None:
         """Print what was raised; of the user's own errors all of it."""
@@ -162,6 +164,8 @@ class _Prompt(code.InteractiveConsole):
         if isinstance(error, PySparkException):
             self.write(f"{refuse_query(error, self._settings)}\n")
         elif isinstance(error, KeyboardInterrupt):
+            # Spark goes on with what it was asked.
+            self._spark.sparkContext.cancelAllJobs()
             self.write("interrupted\n")
         elif error is not None and type(error).__module__.startswith("py4j."):
             self.write(f"{describe(error)}\n")

@@ -140,14 +140,16 @@ def test_names_that_json_cannot_hold_are_refused(ask):
 
 
 def test_the_shell_says_the_same_sentence(spark, settings, capsys):
-    prompt = asking.make_prompt({"spark": spark}, settings)
+    prompt = asking.make_prompt(spark, settings, {"spark": spark})
     prompt.push("spark.table('client_configs')")
     prompt.push("spark.sql('selec 1')")
+    prompt.push("raise KeyboardInterrupt")
     prompt.push("1/0")
     said = capsys.readouterr().err.splitlines()
     assert said[0] == views.explain_missing("client_configs", settings)
     assert said[1] == REFUSED["selec 1"]
-    assert said[2] == "Traceback (most recent call last):"
+    assert said[2] == "interrupted"
+    assert said[3] == "Traceback (most recent call last):"
 
 
 @pytest.mark.parametrize(
