@@ -31,9 +31,13 @@ def settings(spark, tmp_path_factory):
 
 
 def drop_views(spark):
-    for table in spark.catalog.listTables():
-        if table.isTemporary:
-            spark.catalog.dropTempView(table.name)
+    for name in list_registered(spark):
+        spark.catalog.dropTempView(name)
+
+
+def list_registered(spark):
+    views = spark.sql("show views").collect()
+    return {row["viewName"] for row in views if row["isTemporary"]}
 
 
 @pytest.fixture
@@ -48,10 +52,6 @@ def ask(spark, settings):
 
     yield ask
     drop_views(spark)
-
-
-def list_registered(spark):
-    return {table.name for table in spark.catalog.listTables() if table.isTemporary}
 
 
 def test_moments_are_utc_and_numbers_whole(ask):
