@@ -50,7 +50,7 @@ def print_query(
     try:
         _print_answer(_ask(spark, settings, query), printing)
     except PySparkException as error:
-        raise refuse_query(error, settings) from None
+        raise refuse_query(error, settings) from error
 
 
 def _ask(spark: SparkSession, settings: Settings, query: str) -> DataFrame:
