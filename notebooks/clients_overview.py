@@ -69,7 +69,12 @@ display(
 
 # MAGIC %md
 # MAGIC ## Request latency
-# MAGIC Mean over the points of one push. A client that made no request reports none.
+# MAGIC The mean time of a request since the push before, as the client reports it
+# MAGIC (`request.latency.avg`), or the mean over its brokers
+# MAGIC (`node.request.latency.avg`) where it does not, as with consumers, whose
+# MAGIC requests to brokers include fetches that wait for records. Fetch latency is left
+# MAGIC out, and so are pushes without a request. `latency_ms` above is the last of it.
+# MAGIC Instances that share a client id are told apart by the beginning of their ids.
 
 # COMMAND ----------
 

@@ -19,14 +19,19 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipelines.command_line import commands
+from pipelines.command_line.failures import (
+    silence_libraries,
+    tell_failure,
+    told_in_a_sentence,
+)
 from pipelines.command_line.log_lines import log_to
 from pipelines.errors import InvalidSetting, PipelineError
 from pipelines.settings.loading import CONF_PATH, load_defaults, load_settings
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from pipelines.command_line.class_archive import ClassArchive
     from pipelines.streaming.start_records import Ledger
 
 RUN = "run"
@@ -76,19 +82,20 @@ def main(words: list[str]) -> int:
         words = [words[0], *own]
     arguments = commands.parse_words(words)
     log_to(sys.stderr)
-    # py4j tells of each connection to the JVM, and of each that an end cuts off.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    silence_libraries()
     # A plain `kill` unwinds like Ctrl-C, so that brokers and folders are cleaned up.
     signal.signal(signal.SIGTERM, _raise_terminated)
     try:
-        limit_readers()
-        if is_driver:
-            return run_job(arguments)
-        return _HANDLERS[arguments.command](arguments, spark_words)
+        with told_in_a_sentence(is_verbose=arguments.verbose):
+            limit_readers()
+            if is_driver:
+                return run_job(arguments)
+            return _HANDLERS[arguments.command](arguments, spark_words)
     except PipelineError as error:
-        print(f"kafka-clientele: {error}{name_details()}", file=sys.stderr)
+        tell_failure(error, name_details(), is_verbose=arguments.verbose)
         return error.exit_code
     except KeyboardInterrupt:
+        print(f"kafka-clientele: {arguments.command}: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except _Terminated:
         return EXIT_TERMINATED
@@ -171,7 +178,10 @@ def start_session(name: str) -> "SparkSession":
     """Start Spark with the configuration that spark-submit was given."""
     from pyspark.sql import SparkSession
 
-    return SparkSession.builder.appName(name).getOrCreate()
+    spark = SparkSession.builder.appName(name).getOrCreate()
+    # Spark's own asks the JVM something, in the middle of whatever was asked before.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return spark
 
 
 def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
@@ -187,30 +197,91 @@ def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
 
 
 @contextmanager
-def own_session(name: str, spark_words: list[str]) -> "Iterator[SparkSession]":
+def own_session(
+    name: str, spark_words: list[str], *, is_verbose: bool
+) -> "Iterator[SparkSession]":
     """Start Spark from this process, and end it with the block.
 
     A block that fails ends the JVM at once: a call to it that was cut off leaves an
     answer behind, which the next call would take for its own.
     """
-    with TemporaryDirectory(
-        prefix="kafka-clientele-", ignore_cleanup_errors=True
-    ) as scratch:
+    with ExitStack() as stack:
+        scratch = stack.enter_context(
+            TemporaryDirectory(prefix="kafka-clientele-", ignore_cleanup_errors=True)
+        )
         # Whatever the JVM leaves behind, it leaves there.
         os.environ["SPARK_LOCAL_DIRS"] = scratch
         # Spark parts the options at blanks as a shell does.
         os.environ["SPARK_SUBMIT_OPTS"] = shlex.quote(f"-Djava.io.tmpdir={scratch}")
-        spark = start_own_session(name, spark_words)
+        classes = stack.enter_context(open_class_archive(spark_words))
         try:
-            yield spark
+            with told_in_a_sentence(is_verbose=is_verbose):
+                with held_signals():
+                    words = [*classes.words, *spark_words]
+                    spark = start_own_session(name, words)
+                if not is_verbose:
+                    # What fails is raised; Spark would tell of it as well, at length.
+                    spark.sparkContext.setLogLevel("OFF")
+                yield spark
         except BaseException:
             # py4j tells of every object whose JVM is gone.
             logging.disable()
-            jvm = spark.sparkContext._gateway.proc  # type: ignore[union-attr] # noqa: SLF001 - pyspark offers no other way
-            jvm.kill()
-            jvm.wait()
+            end_own_jvm(is_killed=True)
             raise
         spark.stop()
+        if classes.recording:
+            print("Spark's classes are kept once, for quicker starts", file=sys.stderr)
+            classes.recording.finish(end_own_jvm(is_killed=False))
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Let SIGINT and SIGTERM wait for the end of the block.
+
+    Of a JVM that is on its way nobody knows yet: it would stay behind for good.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    came: list[int] = []
+    usual = {
+        number: signal.signal(number, lambda one, _: came.append(one))
+        for number in numbers
+    }
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, usual[number])
+        if came:
+            signal.raise_signal(came[0])
+
+
+def open_class_archive(
+    spark_words: list[str],
+) -> "AbstractContextManager[ClassArchive]":
+    """Find the file of Spark's classes, which makes starts quicker."""
+    from pipelines.command_line.class_archive import opened_archive
+    from pipelines.command_line.submit import Installation
+
+    installation = Installation(root=ROOT, python=sys.executable)
+    return opened_archive(installation, spark_words, java=os.environ.get(JAVA_VARIABLE))
+
+
+def end_own_jvm(*, is_killed: bool) -> int:
+    """End the JVM that this process has started, if it has one; return its exit code.
+
+    Killed, it does nothing more; otherwise it may record its classes.
+    """
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway  # noqa: SLF001 - pyspark offers no other way
+    if gateway is None:
+        return 0
+    jvm: Any = gateway.proc
+    if is_killed:
+        jvm.kill()
+    else:
+        jvm.terminate()
+    return int(jvm.wait())
 
 
 # ------------------------------------------------------------------ the commands
@@ -235,11 +306,32 @@ def run_job(arguments: Namespace) -> int:
     """Run a job inside spark-submit."""
     settings = read_settings(arguments)
     spark = start_session(arguments.command)
+    leave_interrupts_to_python(spark)
     try:
-        _JOBS[arguments.command](spark, settings, arguments)
+        with told_in_a_sentence(is_verbose=arguments.verbose):
+            _JOBS[arguments.command](spark, settings, arguments)
+    except KeyboardInterrupt:
+        stop_in_order(spark)
+        raise
     finally:
         spark.stop()
     return 0
+
+
+def leave_interrupts_to_python(spark: "SparkSession") -> None:
+    """Let Ctrl-C, which reaches all processes of a terminal, end no JVM by itself."""
+    signals: Any = spark.sparkContext._jvm.sun.misc  # type: ignore[union-attr] # noqa: SLF001 - pyspark has no other door to Java
+    signals.Signal.handle(signals.Signal("INT"), signals.SignalHandler.SIG_IGN)
+
+
+def stop_in_order(spark: "SparkSession") -> None:
+    """End the queries of a session; a second Ctrl-C does not wait for them."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
+    # It would tell of each piece of work that is cut off.
+    spark.sparkContext.setLogLevel("OFF")
+    logging.disable()
+    for query in spark.streams.active:
+        query.stop()
 
 
 def submit_streaming_job(arguments: Namespace, spark_words: list[str]) -> int:
@@ -502,7 +594,8 @@ def run_demo(arguments: Namespace, _spark_words: list[str]) -> int:
         is_kept=arguments.keep,
         java=os.environ[JAVA_VARIABLE],
     )
-    return demo.run(own_session("demo", [*INTERPRETED]))
+    session = own_session("demo", [*INTERPRETED], is_verbose=arguments.verbose)
+    return demo.run(session)
 
 
 def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
@@ -510,8 +603,11 @@ def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
     from pipelines.command_line import asking
 
     settings = read_settings(arguments)
-    with own_session("sql", spark_words) as spark:
-        asking.print_query(spark, settings, arguments.query, limit=arguments.limit)
+    with own_session("sql", spark_words, is_verbose=arguments.verbose) as spark:
+        printing = asking.Printing(
+            format=arguments.format, limit=arguments.limit, output=sys.stdout
+        )
+        asking.print_query(spark, settings, arguments.query, printing)
     return 0
 
 
@@ -522,7 +618,7 @@ def run_configs(arguments: Namespace, spark_words: list[str]) -> int:
 
     asked = read_question(arguments)
     settings = read_settings(arguments)
-    with own_session("configs", spark_words) as spark:
+    with own_session("configs", spark_words, is_verbose=arguments.verbose) as spark:
         command = ConfigCommand(spark, settings, datetime.now(tz=UTC), print)
         command.answer(arguments.action, asked)
     return 0
@@ -533,7 +629,7 @@ def run_shell(arguments: Namespace, spark_words: list[str]) -> int:
     from pipelines.command_line import asking
 
     settings = read_settings(arguments)
-    with own_session("shell", spark_words) as spark:
+    with own_session("shell", spark_words, is_verbose=arguments.verbose) as spark:
         asking.open_shell(spark, settings)
     return 0
 
@@ -550,7 +646,10 @@ def run_notebook(arguments: Namespace, spark_words: list[str]) -> int:
     widgets = notebook_page.parse_widgets(given, arguments.widget)
     cells = load_cells(path)
     widgets.check_names(path, cells)
-    with own_session(f"notebook {path.name}", spark_words) as spark:
+    notebook_page.Page.try_output(output)
+    with own_session(
+        f"notebook {path.name}", spark_words, is_verbose=arguments.verbose
+    ) as spark:
         page = notebook_page.run_cells(spark, settings, path, cells, widgets)
     page.write(output)
     print(output)

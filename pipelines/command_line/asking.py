@@ -1,58 +1,132 @@
 """Ask the tables: one query, or a prompt. Reading takes no lock and no metastore."""
 
 import code
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TextIO
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from pipelines import views
-from pipelines.errors import PipelineError
 from pipelines.settings.records import Settings
 
-from .console import format_table
+from .console import MAX_WIDTH
+from .failures import describe
+from .query_results import (
+    JSON,
+    TABLE,
+    WRITERS,
+    format_as_table,
+    list_repeated,
+    select_readable,
+)
+from .refused_queries import InvalidQuery, lacks_name, refuse_query
+
+ROWS_AT_A_TERMINAL = 1000
 
 
-class InvalidQuery(PipelineError):
-    """Raised when Spark refuses the text of a query."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printing:
+    """How the answer to a query is printed."""
 
-    exit_code = 2
+    format: str = TABLE
+    """One of query_results.FORMATS."""
+    limit: int | None = None
+    """Most rows; null for all of them, of which a terminal shows the first."""
+    output: TextIO
+    """A terminal has long cells of a table cut."""
 
 
 def print_query(
-    spark: SparkSession, settings: Settings, query: str, *, limit: int
+    spark: SparkSession, settings: Settings, query: str, printing: Printing
 ) -> None:
     """Print what a query answers.
 
     Raises: InvalidQuery, with Spark's own reason.
     """
-    views.register(spark, settings)
     try:
-        print(format_rows(spark.sql(query), limit=limit))
+        _print_answer(_ask(spark, settings, query), printing)
     except PySparkException as error:
-        reason = str(error).partition("JVM stacktrace")[0].strip()
-        raise InvalidQuery(f"the query was refused: {reason}") from None
+        raise refuse_query(error, settings) from error
 
 
-def format_rows(answer: DataFrame, *, limit: int) -> str:
+def _ask(spark: SparkSession, settings: Settings, query: str) -> DataFrame:
+    """Ask with the tables that the query names; with all where it finds one missing."""
+    views.register(spark, settings, views.find_names(query))
+    try:
+        return spark.sql(query)
+    except PySparkException as error:
+        if not lacks_name(error):
+            raise
+    # As in IDENTIFIER('cli' || 'ents'), whose names no look at the text finds.
+    views.register(spark, settings)
+    return spark.sql(query)
+
+
+def _print_answer(answer: DataFrame, printing: Printing) -> None:
+    output, limit = printing.output, printing.limit
+    if limit is None and output.isatty():
+        limit = ROWS_AT_A_TERMINAL
+    repeated = list_repeated(answer.columns)
+    if printing.format == JSON and repeated:
+        raise InvalidQuery(
+            f"several columns are called {', '.join(repeated)}: a JSON object has one "
+            "of a name; AS gives others"
+        )
+    if printing.format == TABLE:
+        width = MAX_WIDTH if output.isatty() else 0
+        print(format_rows(answer, limit=limit, max_width=width), file=output)
+        return
+    rows = _First(answer, limit)
+    # Line ends are the format's own.
+    for line in WRITERS[printing.format](rows.schema, rows):
+        output.write(line)
+    if rows.is_cut:
+        print(_tell_cut(limit), file=sys.stderr)
+
+
+class _First:
+    """The first rows of an answer, read as they are asked for."""
+
+    def __init__(self, answer: DataFrame, limit: int | None) -> None:
+        self._limit = limit
+        limited = answer if limit is None else answer.limit(limit + 1)
+        self._rows = select_readable(limited)
+        self.schema = answer.schema
+        self.is_cut = False
+        """Whether there are more; known at the end."""
+
+    def __iter__(self) -> Iterator[Row]:
+        if self._limit is None:
+            yield from self._rows.toLocalIterator()
+            return
+        rows = self._rows.collect()
+        self.is_cut = len(rows) > self._limit
+        yield from islice(rows, self._limit)
+
+
+def format_rows(answer: DataFrame, *, limit: int | None, max_width: int = 0) -> str:
     """Return the first rows as a table and say how many there are.
 
     Args:
         answer: Any DataFrame.
-        limit: Most rows to print.
+        limit: Most rows to print; all without one.
+        max_width: Longest cell before it is cut; 0: none is.
     """
-    rows = answer.limit(limit + 1).collect()
-    shown = [[_readable(value) for value in row] for row in rows[:limit]]
-    count = f"{len(shown)} row{'' if len(shown) == 1 else 's'}"
-    if len(rows) > limit:
-        count = f"the first {limit} rows; --limit shows more"
-    return f"{format_table(answer.columns, shown)}\n({count})"
+    first = _First(answer, limit)
+    rows = list(first)
+    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+    if first.is_cut:
+        count = _tell_cut(limit)
+    table = format_as_table(first.schema, rows, max_width=max_width)
+    return f"{table}\n({count})"
 
 
-def _readable(value: object) -> object:
-    """Show bytes by their number; a payload is nothing to look at."""
-    if isinstance(value, bytes | bytearray):
-        return f"({len(value)} bytes)"
-    return value
+def _tell_cut(limit: int | None) -> str:
+    return f"the first {limit} row{'' if limit == 1 else 's'}; --limit shows more"
 
 
 def open_shell(spark: SparkSession, settings: Settings) -> None:
@@ -61,12 +135,42 @@ def open_shell(spark: SparkSession, settings: Settings) -> None:
     names = {"spark": spark, "sc": spark.sparkContext, "sql": spark.sql}
     _complete_names(names)
     tables = ", ".join(registered) or "none yet"
-    code.interact(
+    make_prompt(spark, settings, names).interact(
         banner=f"Spark {spark.version} as `spark`; tables: {tables}\n"
         'Try: spark.table("clients").show()',
-        local=names,
         exitmsg="",
     )
+
+
+def make_prompt(
+    spark: SparkSession, settings: Settings, names: dict[str, object]
+) -> code.InteractiveConsole:
+    """Return a prompt in which these names are known."""
+    return _Prompt(spark, settings, names)
+
+
+class _Prompt(code.InteractiveConsole):
+    """Python's own prompt, which says what Spark refuses in a sentence."""
+
+    def __init__(
+        self, spark: SparkSession, settings: Settings, names: dict[str, object]
+    ) -> None:
+        super().__init__(names)
+        self._spark, self._settings = spark, settings
+
+    def showtraceback(self) -> None:
+        """Print what was raised; of the user's own errors all of it."""
+        error = sys.exception()
+        if isinstance(error, PySparkException):
+            self.write(f"{refuse_query(error, self._settings)}\n")
+        elif isinstance(error, KeyboardInterrupt):
+            # Spark goes on with what it was asked.
+            self._spark.sparkContext.cancelAllJobs()
+            self.write("interrupted\n")
+        elif error is not None and type(error).__module__.startswith("py4j."):
+            self.write(f"{describe(error)}\n")
+        else:
+            super().showtraceback()
 
 
 def _complete_names(names: dict[str, object]) -> None:

@@ -177,7 +177,7 @@ def describe_history(rows: Sequence[Row]) -> Iterator[str]:
             )
             for row in of_client
         ]
-        yield format_table(names, cells)
+        yield format_table(names, cells, max_width=_MAX_WIDTH)
 
 
 def is_live(instance: Row) -> bool:

@@ -141,3 +141,4 @@ SET = option(
     action="append",
     metavar="KEY=VALUE",
 )
+VERBOSE = flag("--verbose", "print the whole of an error, with its stack")

@@ -3,6 +3,7 @@
 # Longer than 250 lines: the table of all commands is one.
 
 import argparse
+from dataclasses import replace
 
 from pipelines.admin import client_metrics_options
 from pipelines.demo import MAX_CLIENTS, MIN_CLIENTS
@@ -16,6 +17,7 @@ from .command_options import (
     ENV,
     MOMENT,
     SET,
+    VERBOSE,
     Command,
     flag,
     one_of,
@@ -236,9 +238,16 @@ COMMANDS = (
             SET,
             option(
                 "--limit",
-                "rows to print (default: 1000)",
+                "most rows to print (default: 1000 at a terminal, else all)",
                 type=whole_number(0),
-                default=1000,
+            ),
+            option(
+                "--format",
+                "table; csv: RFC 4180 with a header, null is empty and an empty text "
+                'is ""; json: one object a line, bytes as base64 (default: table, '
+                "whose cells are cut at a terminal only)",
+                choices=("table", "csv", "json"),
+                default="table",
             ),
         ),
         takes_spark_options=True,
@@ -383,7 +392,10 @@ COMMANDS = (
         options=(ENV, SET, flag("--reference", "print the page of all keys instead")),
     ),
 )
-COMMANDS_BY_NAME = {command.name: command for command in COMMANDS}
+COMMANDS_BY_NAME = {
+    command.name: replace(command, options=(*command.options, VERBOSE))
+    for command in COMMANDS
+}
 
 
 def parse_words(words: list[str]) -> argparse.Namespace:
@@ -409,7 +421,7 @@ def build_parser() -> CommandParser:
         allow_abbrev=False,
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for command in COMMANDS:
+    for command in COMMANDS_BY_NAME.values():
         epilog = (
             "Any option of spark-submit may be added, --master among them."
             if command.takes_spark_options

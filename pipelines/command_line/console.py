@@ -3,8 +3,15 @@
 from collections.abc import Sequence
 
 _NULL = "-"
+MAX_WIDTH = 60
+"""Longest cell at a terminal."""
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_MAX_WIDTH = 60
+
+
+class Number(str):
+    """A number as its digits, which stand to the right."""
+
+    __slots__ = ()
 
 
 def format_table(
@@ -15,16 +22,16 @@ def format_table(
     Args:
         names: Column names, printed as the first line.
         rows: Values; None is printed as "-".
-        max_width: Longest cell before it is cut with "…"; 0 stands for 60.
+        max_width: Longest cell before it is cut with "…"; 0: none is cut.
     """
-    limit = max_width or _MAX_WIDTH
-    cells = [[_format_cell(value, limit) for value in row] for row in rows]
+    cells = [[_format_cell(value, max_width) for value in row] for row in rows]
     widths = [
         max([len(name), *(len(row[index]) for row in cells)])
         for index, name in enumerate(names)
     ]
     is_number = [
-        bool(rows) and all(isinstance(row[index], int | float | None) for row in rows)
+        bool(rows)
+        and all(isinstance(row[index], int | float | Number | None) for row in rows)
         for index in range(len(names))
     ]
     lines = [_join(list(names), widths, is_number)]
@@ -36,9 +43,8 @@ def format_table(
 def _format_cell(value: object, limit: int) -> str:
     if value is None:
         return _NULL
-    text = f"{value:.3f}" if isinstance(value, float) else str(value)
-    text = make_printable(text)
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    text = make_printable(str(value))
+    return text if not limit or len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def make_printable(text: str) -> str:

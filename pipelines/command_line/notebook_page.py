@@ -12,17 +12,21 @@ from typing import Any
 import pandas as pd
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines import views
 from pipelines.errors import InvalidSetting
 from pipelines.settings.records import Settings
 
+from .failures import describe
 from .notebook_cells import Cell, InvalidNotebook, list_widgets
+from .refused_queries import refuse_query
 
 # As many rows as Databricks itself displays.
 _MAX_ROWS = 1000
 _DPI = 110
+_SMALL = 0.001
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto;
        padding: 0 1rem; color: #1b1b1b; }
@@ -121,6 +125,24 @@ class Page:
         """Add prose."""
         self.parts.append(MarkdownIt("commonmark", {"html": False}).render(text))
 
+    @staticmethod
+    def try_output(path: Path) -> None:
+        """Make sure that a page can be written, before it takes its time.
+
+        Raises: InvalidSetting.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = not path.exists()
+            with path.open("ab"):
+                pass
+            if is_new:
+                path.unlink()
+        except OSError as error:
+            raise InvalidSetting(
+                f"{path}: the page cannot be written ({error.strerror})"
+            ) from None
+
     def write(self, path: Path) -> None:
         """Write the page as a file; its folder is made."""
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -179,10 +201,18 @@ def run_cells(
         "dbutils": Utilities(widgets),
         "display": page.display,
     }
-    views.register(spark, settings)
+    text = "\n".join(cell.text for cell in cells)
+    # A cell of Python may make up a name; most register everything themselves.
+    named = views.find_names_in(text) if "views.register(" in text else None
+    views.register(spark, settings, named)
     for number, cell in enumerate(cells, start=1):
         print(f"{path.name}: cell {number} of {len(cells)}", file=sys.stderr)
-        _run_cell(path, cell, page, names, spark)
+        try:
+            _run_cell(path, cell, page, names, spark)
+        except PySparkException as error:
+            place = f"{path}, cell at line {cell.first_line}"
+            told = refuse_query(error, settings)
+            raise InvalidNotebook(f"{place}: {told}") from error
     return page
 
 
@@ -199,18 +229,26 @@ def _run_cell(
         # Blank lines in front, so that a traceback names the line of the file.
         source = "\n" * (cell.first_line - 1) + cell.text
         exec(compile(source, str(path), "exec"), names)  # noqa: S102 - that is its job
+    except PySparkException:
+        raise
     except Exception as error:
         place = f"{path}, cell at line {cell.first_line}"
-        raise InvalidNotebook(f"{place}: {type(error).__name__}: {error}") from error
+        raise InvalidNotebook(f"{place}: {describe(error)}") from error
 
 
 def _format_table(frame: pd.DataFrame) -> str:
     texts = frame.select_dtypes("object").columns
     frame = frame.assign(**{str(name): frame[name].fillna("") for name in texts})
-    table = frame.to_html(
-        index=False, border=0, na_rep="", float_format="{:.3f}".format
-    )
-    return f'{table}\n<p class="note">{len(frame)} rows</p>'
+    table = frame.to_html(index=False, border=0, na_rep="", float_format=_show_float)
+    has_times = any(pd.api.types.is_datetime64_any_dtype(kind) for kind in frame.dtypes)
+    zone = ", times in UTC" if has_times else ""
+    return f'{table}\n<p class="note">{len(frame)} rows{zone}</p>'
+
+
+def _show_float(value: float) -> str:
+    # A small number is no zero.
+    is_small = 0 < abs(value) < _SMALL
+    return f"{value:.3g}" if is_small else f"{value:.3f}"
 
 
 def _format_picture(figure: Figure) -> str:

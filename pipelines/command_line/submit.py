@@ -1,5 +1,7 @@
 """Turn a command into spark-submit arguments; options of the user's own win."""
 
+# Longer than 250 lines: all options of spark-submit stand here.
+
 import importlib.util
 import os
 import re
@@ -11,7 +13,23 @@ from pathlib import Path
 from .packing import pack_code, pack_environment
 
 # spark-submit's options that take no value; every other one takes the next word.
-_FLAGS = frozenset({"--help", "-h", "--verbose", "-v", "--version", "--supervise"})
+_FLAGS = frozenset(
+    {
+        *("--help", "-h", "--verbose", "-v", "--version", "--supervise"),
+        *("--load-spark-defaults", "--usage-error"),
+    }
+)
+# Of an option that is none of these spark-submit prints its help of a hundred lines.
+SPARK_OPTIONS = _FLAGS | {
+    *("--archives", "--class", "--conf", "-c", "--deploy-mode", "--driver-class-path"),
+    *("--driver-cores", "--driver-default-class-path", "--driver-java-options"),
+    *("--driver-library-path", "--driver-memory", "--exclude-packages"),
+    *("--executor-cores", "--executor-memory", "--extra-properties-file", "--files"),
+    *("--jars", "--keytab", "--kill", "--master", "--name", "--num-executors"),
+    *("--packages", "--principal", "--properties-file", "--proxy-user", "--py-files"),
+    *("--queue", "--remote", "--repositories", "--status", "--total-executor-cores"),
+}
+"""All options of spark-submit."""
 _NAME_AND_VALUE = re.compile(r"\s*=\s*|\s+")
 _LIST_OPTIONS = ("--jars", "--py-files", "--archives")
 _DRIVER_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -79,7 +97,8 @@ def split_arguments(
     while remaining:
         word = remaining.pop(0)
         name, has_value, _ = word.partition("=")
-        is_own = name in own_options or not word.startswith("-")
+        # What nobody knows is for the command to refuse.
+        is_own = name in own_options or name not in SPARK_OPTIONS
         target = own if is_own else spark
         # spark-submit itself does not read --option=value.
         if not is_own and has_value and word.startswith("--"):

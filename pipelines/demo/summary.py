@@ -4,8 +4,10 @@ import shlex
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.command_line.asking import format_rows
+from pipelines.command_line.console import MAX_WIDTH
 from pipelines.demo import MAX_CLIENTS
 from pipelines.settings.loading import CONF_PATH
 from pipelines.transforms import overview
@@ -14,6 +16,7 @@ from .clients import CONSUMER, PRODUCER
 
 ROOT = CONF_PATH.parent
 _BUSIEST = 6
+_DIGITS = 3
 _PREFIX = "org.apache.kafka."
 JOINED_SQL = """
 SELECT
@@ -72,14 +75,22 @@ def print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
     metrics = spark.table("client_metrics")
     clients = overview.select_clients(spark.table("clients"), metrics)
     print(f"\nClients after {seconds:.0f} s\n")
-    print(format_rows(clients.drop("last_push", "state"), limit=MAX_CLIENTS))
+    clients = clients.withColumn("latency_ms", F.round("latency_ms", _DIGITS))
+    print(
+        format_rows(
+            clients.drop("last_push", "state"), limit=MAX_CLIENTS, max_width=MAX_WIDTH
+        )
+    )
     for client_type in (PRODUCER, CONSUMER):
         # Apart: those who have pushed once more would take every place.
         print(f"\nBusiest metrics of {client_type}s\n")
         own = metrics.where(metrics["metric"].startswith(_PREFIX + client_type + "."))
         busiest = overview.select_busiest_metrics(own).limit(_BUSIEST)
-        print(format_rows(busiest, limit=_BUSIEST))
+        shown = busiest.withColumns(
+            {name: F.round(name, _DIGITS) for name in ("min", "avg", "max")}
+        )
+        print(format_rows(shown, limit=_BUSIEST, max_width=MAX_WIDTH))
     print("\nConfiguration beside telemetry, by client instance\n")
-    print(format_rows(spark.sql(JOINED_SQL), limit=MAX_CLIENTS))
+    print(format_rows(spark.sql(JOINED_SQL), limit=MAX_CLIENTS, max_width=MAX_WIDTH))
     lines = "\n".join(f"  {line}" for line in list_next(folder, ROOT, Path.cwd()))
     print(f"\nDelta tables: {folder}/tables\n\nTry next:\n{lines}\n", flush=True)

@@ -1,18 +1,20 @@
 """What people ask first: who is connected, how slow, how much. Reads only."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-# Java names the producer's and the consumer's request latency alike but for the group;
-# librdkafka's consumer reports it per node only.
-LATENCY_METRICS = (
+# Fetch latency is none of them: of a consumer that waits for records it is the wait.
+OWN_LATENCY_METRICS = (
     "org.apache.kafka.producer.request.latency.avg",
-    "org.apache.kafka.producer.node.request.latency.avg",
     "org.apache.kafka.consumer.request.latency.avg",
-    "org.apache.kafka.consumer.node.request.latency.avg",
-    "org.apache.kafka.consumer.fetch.manager.fetch.latency.avg",
 )
-"""Request latencies in milliseconds, in the order of preference."""
+"""Mean time of a client's requests, in milliseconds; consumers do not report it."""
+NODE_LATENCY_METRICS = (
+    "org.apache.kafka.producer.node.request.latency.avg",
+    "org.apache.kafka.consumer.node.request.latency.avg",
+)
+"""The same for each broker, of all requests to it."""
+_SHORT_ID = 6
 
 
 def with_value(client_metrics: DataFrame) -> DataFrame:
@@ -42,21 +44,41 @@ def select_newest_values(client_metrics: DataFrame) -> DataFrame:
     )
 
 
+def select_request_latency(client_metrics: DataFrame) -> DataFrame:
+    """Return the request latency of client instances, push by push.
+
+    It is the client's own metric where the push has it, whatever its value; elsewhere
+    the mean over the brokers that it reported, each counting alike, for nobody says how
+    many requests each had.
+
+    Returns: client_instance_id, client_id, received_at, latency_ms.
+    Nulls: none; a value of zero or NaN means that there was no request, and is left
+        out, and so is a push that has no other.
+    """
+    is_own = F.col("metric").isin(*OWN_LATENCY_METRICS)
+    is_told = F.col("value") > 0
+    own = F.avg(F.when(is_own & is_told, F.col("value")))
+    of_nodes = F.avg(F.when(~is_own & is_told, F.col("value")))
+    return (
+        client_metrics.where(
+            F.col("metric").isin(*OWN_LATENCY_METRICS, *NODE_LATENCY_METRICS)
+        )
+        .transform(with_value)
+        .groupBy("client_instance_id", "client_id", "received_at")
+        .agg(F.when(F.max(is_own), own).otherwise(of_nodes).alias("latency_ms"))
+        .where(F.col("latency_ms").isNotNull())
+    )
+
+
 def select_newest_latency(client_metrics: DataFrame) -> DataFrame:
     """Return one row per client instance that made a request: its newest latency, ms.
 
-    Nulls: a latency of zero means that there was no request; it is passed over.
+    It is the last one that select_latency_over_time has of it.
     """
-    preference = F.array_position(
-        F.array(*[F.lit(name) for name in LATENCY_METRICS]), F.col("metric")
-    )
-    best = F.struct(-preference, "received_at", "offset", "point_index", "value")
     return (
-        client_metrics.where(F.col("metric").isin(*LATENCY_METRICS))
-        .transform(with_value)
-        .where(F.col("value") > 0)
+        client_metrics.transform(select_request_latency)
         .groupBy("client_instance_id")
-        .agg(F.max(best).getField("value").alias("latency_ms"))
+        .agg(F.max_by("latency_ms", "received_at").alias("latency_ms"))
     )
 
 
@@ -104,13 +126,11 @@ def select_busiest_metrics(client_metrics: DataFrame) -> DataFrame:
 
 
 def select_latency_over_time(client_metrics: DataFrame) -> DataFrame:
-    """Return (client, received_at, latency_ms): the mean over a push's points."""
+    """Return (client, received_at, latency_ms), as select_request_latency has it."""
     return (
-        client_metrics.where(F.col("metric").isin(*LATENCY_METRICS))
-        .transform(with_value)
-        .where(F.col("value").isNotNull())
-        .groupBy(client_label().alias("client"), "received_at")
-        .agg(F.avg("value").alias("latency_ms"))
+        client_metrics.transform(select_request_latency)
+        .transform(with_client)
+        .select("client", "received_at", "latency_ms")
         .orderBy("received_at", "client")
     )
 
@@ -121,15 +141,29 @@ def select_point_rate_over_time(
     """Return (client, window_start, points): data points per client and window."""
     return (
         client_pushes.groupBy(
-            client_label().alias("client"),
+            "client_instance_id",
+            "client_id",
             F.window("received_at", window).getField("start").alias("window_start"),
         )
         .agg(F.sum("point_count").alias("points"))
+        .transform(with_client)
+        .select("client", "window_start", "points")
         .orderBy("window_start", "client")
     )
 
 
-def client_label() -> Column:
-    """Name a client for a legend: its client id, or how its instance id begins."""
-    short = F.concat(F.lit("instance "), F.substring("client_instance_id", 1, 6))
-    return F.coalesce("client_id", short)
+def with_client(rows: DataFrame) -> DataFrame:
+    """Add `client`, which names each client instance of the rows for a legend.
+
+    It is the client id, with the beginning of the instance id where several instances
+    have one client id, or none has been told.
+    """
+    short = F.substring("client_instance_id", 1, _SHORT_ID)
+    instances = F.collect_set("client_instance_id").over(
+        Window.partitionBy("client_id")
+    )
+    shared = F.concat("client_id", F.lit(" ("), short, F.lit(")"))
+    named = F.when(F.size(instances) > 1, shared).otherwise(F.col("client_id"))
+    return rows.withColumn(
+        "client", F.coalesce(named, F.concat(F.lit("instance "), short))
+    )

@@ -1,5 +1,20 @@
 """What readers see: the tables under their names, and the views beside them."""
 
-from .session_views import CLIENTS, NEWEST_VALUES, SILENT_AFTER_INTERVALS, register
+from .session_views import SILENT_AFTER_INTERVALS, register
+from .view_names import (
+    CLIENTS,
+    NEWEST_VALUES,
+    explain_missing,
+    find_names,
+    find_names_in,
+)
 
-__all__ = ["CLIENTS", "NEWEST_VALUES", "SILENT_AFTER_INTERVALS", "register"]
+__all__ = [
+    "CLIENTS",
+    "NEWEST_VALUES",
+    "SILENT_AFTER_INTERVALS",
+    "explain_missing",
+    "find_names",
+    "find_names_in",
+    "register",
+]

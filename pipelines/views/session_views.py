@@ -7,6 +7,8 @@ The names are temporary views of one session: reading takes no lock that a job o
 another reader could wait for.
 """
 
+from collections.abc import Collection
+
 from pyspark.sql import SparkSession
 
 from pipelines.client_config_tables import CLIENT_CONFIG_CONTRACTS
@@ -16,9 +18,8 @@ from pipelines.tables import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES, CO
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 
 from .client_config_views import register_client_configs
+from .view_names import CLIENTS, NEWEST_VALUES
 
-CLIENTS = "clients"
-NEWEST_VALUES = "newest_values"
 SILENT_AFTER_INTERVALS = 3
 """Push intervals without a push before a client counts as silent."""
 
@@ -84,15 +85,21 @@ FROM (
 """
 
 
-def register(spark: SparkSession, settings: Settings) -> list[str]:
+def register(
+    spark: SparkSession, settings: Settings, names: Collection[str] | None = None
+) -> list[str]:
     """Register what exists; return the names, in order.
 
     Args:
         spark: The reader's session.
         settings: Say where the tables are.
+        names: Tables that are wanted, and with them the views that they make up, as
+            view_names finds them; None: all.
     """
     registered = []
     for contract in (*CONTRACTS, *CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS):
+        if names is not None and contract.name not in names:
+            continue
         table = identify_table(spark, settings.tables, contract)
         if has_table(spark, table):
             # As SQL text: looked up at each use, so that readers see new rows.

@@ -16,7 +16,7 @@ from pipelines.client_config_tables import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from pipelines.command_line.asking import print_query
+from pipelines.command_line.asking import Printing, print_query
 from pipelines.command_line.client_config_command import (
     AmbiguousClient,
     ConfigCommand,
@@ -152,7 +152,7 @@ def test_the_others_do_so_in_this_process(spark, settings, ask, capsys, mark):
     """Each of them would start a Spark of its own."""
     name, *words = find_command(mark)
     if name == "sql":
-        print_query(spark, settings, words[0], limit=20)
+        print_query(spark, settings, words[0], Printing(output=sys.stdout))
         printed = capsys.readouterr().out
     else:
         printed = ask(shlex.join(words))

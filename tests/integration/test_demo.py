@@ -1,5 +1,6 @@
 """The demo as a newcomer runs it: what it prints, what it leaves, how it ends."""
 
+import os
 import re
 import signal
 import subprocess
@@ -63,14 +64,15 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
     assert wait_until_empty(running.pid) == []
 
 
-def test_a_killed_demo_leaves_no_process(tmp_path):
+def test_a_demo_ends_at_ctrl_c_with_one_line_and_leaves_no_process(tmp_path):
     running = start_demo(tmp_path, "--duration", "600")
     for line in running.stderr:
         if "pushes in Delta" in line:
             break
-    running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=PATIENCE_S)
-    assert running.returncode == 143
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=PATIENCE_S)
+    assert said == "kafka-clientele: demo: interrupted\n"
+    assert running.returncode == 130
     assert wait_until_empty(running.pid) == []
 
 

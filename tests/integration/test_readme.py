@@ -1,5 +1,7 @@
+# Longer than 250 lines: every command of one file is run.
 """Every command of the README is run as it stands there, on free ports and folders."""
 
+import os
 import re
 import shlex
 import signal
@@ -126,8 +128,20 @@ def run(folder, command, *more, stdin=""):
 
 
 @pytest.fixture(scope="module")
+def stopped_job(filled):
+    """What the job of the step-by-step commands printed at Ctrl-C, and its end."""
+    return filled[1]
+
+
+@pytest.fixture(scope="module")
+def folder(filled):
+    """Where the step-by-step commands ran with a real client."""
+    return filled[0]
+
+
+@pytest.fixture(scope="module")
 def filled(tmp_path_factory):
-    """A folder in which the three step-by-step commands ran with a real client."""
+    """Run the three step-by-step commands with a real client; the job until Ctrl-C."""
     folder = tmp_path_factory.mktemp("readme")
     with ExitStack() as stack:
         servers = stack.enter_context(
@@ -145,8 +159,29 @@ def filled(tmp_path_factory):
             {"bootstrap.servers": endpoint.split()[-1], "client.id": "readme"}
         )
         assert wait_for_push(servers.split()[-1], producer)
-        run(folder, JOB, "--once", "--set", kafka, *TABLES, *CHECKPOINT, *HASTE)
-    return folder
+        stopped = run_until_ctrl_c(
+            folder, words_of(JOB, "--set", kafka, *TABLES, *CHECKPOINT, *HASTE)
+        )
+    return folder, stopped
+
+
+def run_until_ctrl_c(folder, words):
+    """Run a job until it has written a batch, then press Ctrl-C as a terminal does.
+
+    Returns: (exit code, lines from there on).
+    """
+    process = subprocess.Popen(
+        words,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    read_until(process, "0 quarantined")
+    os.killpg(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, said.splitlines()
 
 
 def wait_for_push(servers, producer):
@@ -191,49 +226,56 @@ def test_every_command_is_run_by_a_test():
     )
 
 
-def test_sql_prints_rows(filled):
-    printed = run(filled, SQL[0], *TABLES)
+def test_ctrl_c_ends_a_job_with_one_line(stopped_job):
+    assert stopped_job == (
+        130,
+        ["kafka-clientele: client_telemetry_to_delta: interrupted"],
+    )
+
+
+def test_sql_prints_rows(folder):
+    printed = run(folder, SQL[0], *TABLES)
     assert re.search(r"\([1-9]\d* rows?\)", printed)
 
 
-def test_what_was_made_is_the_owners_and_stands_where_it_was_asked_for(filled):
+def test_what_was_made_is_the_owners_and_stands_where_it_was_asked_for(folder):
     modes = {
-        str(path.relative_to(filled)): stat.S_IMODE(path.stat().st_mode)
-        for path in filled.rglob("*")
+        str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode)
+        for path in folder.rglob("*")
     }
     assert any(name.endswith(".parquet") for name in modes)
     assert any("_delta_log" in name for name in modes)
     assert any("offsets" in name for name in modes)
     assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
-    names = {path.name for path in filled.iterdir()}
+    names = {path.name for path in folder.iterdir()}
     assert names & {"data", "spark-warehouse", "metastore_db", "derby.log"} == {"data"}
 
 
-def test_the_shell_has_spark_and_the_tables_and_answers_every_query(filled):
+def test_the_shell_has_spark_and_the_tables_and_answers_every_query(folder):
     """The queries of the other commands: a Spark for each would take minutes."""
     command = next(c for c in ASKING if c.endswith("shell"))
     queries = [shlex.split(one)[2] for one in SQL[1:]]
     lines = ['print("clients:", spark.table("clients").count())']
     lines += [f"print('rows:', len(sql({query!r}).collect()))" for query in queries]
-    printed = run(filled, command, *TABLES, *HASTE, stdin="\n".join([*lines, ""]))
+    printed = run(folder, command, *TABLES, *HASTE, stdin="\n".join([*lines, ""]))
     assert "clients: 1" in printed
     counts = [int(found) for found in re.findall(r"rows: (\d+)", printed)]
     assert len(counts) == len(queries) > 2
     assert all(counts)
 
 
-def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(filled):
+def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(folder):
     command = next(c for c in ASKING if " notebook " in c)
     command = command.replace("notebooks/", f"{ROOT}/notebooks/")
     output = ("--output", "a page/clients.html")
-    printed = run(filled, command, *output, *TABLES, *HASTE)
-    page = (filled / printed.strip()).read_text(encoding="utf-8")
+    printed = run(folder, command, *output, *TABLES, *HASTE)
+    page = (folder / printed.strip()).read_text(encoding="utf-8")
     assert "readme" in page
     assert page.count("<table") == 3
     assert page.count('src="data:image/png;base64,') == 3
     assert '<p class="note">0 rows' not in page
 
 
-def test_settings_prints_every_key(filled):
+def test_settings_prints_every_key(folder):
     command = next(c for c in ASKING if " settings " in c)
-    assert "bridge.telemetry_max_bytes = 1048576\n" in run(filled, command)
+    assert "bridge.telemetry_max_bytes = 1048576\n" in run(folder, command)

@@ -7,11 +7,7 @@ def test_numbers_stand_right_and_text_left_and_null_is_a_dash():
     assert format_table(
         ["name", "n"], [["a", 1], ["long name", None], [None, 2.5]]
     ) == (
-        "name           n\n"
-        "---------  -----\n"
-        "a              1\n"
-        "long name      -\n"
-        "-          2.500"
+        "name         n\n---------  ---\na            1\nlong name    -\n-          2.5"
     )
 
 

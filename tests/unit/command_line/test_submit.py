@@ -1,14 +1,19 @@
 """Words of the user go to the command or to spark-submit, and theirs win."""
 
 import itertools
+import re
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from pipelines.__main__ import main
 from pipelines.command_line.commands import COMMANDS_BY_NAME
 from pipelines.command_line.submit import (
+    SPARK_OPTIONS,
     Installation,
     build_arguments,
+    find_spark_home,
     is_local,
     split_arguments,
 )
@@ -34,7 +39,9 @@ def read_conf(words):
             ["--env", "local", "--once"],
             ["--master", "local[1]", "--conf", "a=b"],
         ),
-        (JOB, ["--set=a.b=c", "--verbose", "--once"], ["--set=a.b=c", "--once"], ["--verbose"]),
+        (JOB, ["--set=a.b=c", "--supervise", "--once"], ["--set=a.b=c", "--once"], ["--supervise"]),
+        (JOB, ["--mastr", "local[1]"], ["--mastr", "local[1]"], []),
+        (JOB, ["--load-spark-defaults", "--once"], ["--once"], ["--load-spark-defaults"]),
         (JOB, ["--master=local[1]"], [], ["--master", "local[1]"]),
         (
             SQL,
@@ -112,3 +119,20 @@ def test_java_options_of_the_user_stand_behind_ours(given, tmp_path):
     assert options[0].startswith("-Dlog4j2.configurationFile=")
     assert options[-3:] == ["-Xss8m", "-Da=b", "-Dc=d"]
     assert "--driver-java-options" not in made
+
+
+def test_all_options_of_this_spark_are_known():
+    (jar,) = (find_spark_home() / "jars").glob("spark-launcher_*.jar")
+    with zipfile.ZipFile(jar) as opened:
+        parser = opened.read("org/apache/spark/launcher/SparkSubmitOptionParser.class")
+    there = set(re.findall(r"--[a-z][a-z-]+", parser.decode("latin-1")))
+    short = {"-c", "-h", "-v"}
+    assert there == SPARK_OPTIONS - short
+
+
+def test_an_option_that_nobody_knows_is_refused_in_a_line(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["sql", "select 1", "--mastr", "local[1]"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].endswith("error: unrecognized arguments: --mastr local[1]")

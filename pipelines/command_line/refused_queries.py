@@ -1,0 +1,67 @@
+"""What Spark says of a query that it refuses, in one sentence."""
+
+import re
+
+from pyspark.errors import ParseException, PySparkException
+
+from pipelines import views
+from pipelines.errors import PipelineError
+from pipelines.settings.records import Settings
+
+from .failures import describe, first_sentence
+
+_MISSING = frozenset(
+    {
+        "TABLE_OR_VIEW_NOT_FOUND",
+        "UNRESOLVABLE_TABLE_VALUED_FUNCTION",
+        "UNRESOLVED_ROUTINE",
+    }
+)
+_PLACE = re.compile(r"line (\d+),? pos (\d+)")
+_CODE = re.compile(r"^\[[\w.]+\]\s*")
+
+
+class InvalidQuery(PipelineError):
+    """Raised when Spark refuses the text of a query."""
+
+    exit_code = 2
+
+
+def lacks_name(error: PySparkException) -> bool:
+    """Say whether a query names a table, view or function that there is not."""
+    return error.getCondition() in _MISSING
+
+
+def refuse_query(error: PySparkException, settings: Settings) -> InvalidQuery:
+    """Return what to raise for what Spark said, while its JVM lives.
+
+    Args:
+        error: From the query.
+        settings: Say where the tables are.
+    """
+    condition = error.getCondition()
+    if condition in _MISSING:
+        told = error.getMessageParameters() or {}
+        name = next(
+            (
+                told[key]
+                for key in ("relationName", "routineName", "name")
+                if key in told
+            ),
+            "",
+        ).replace("`", "")
+        return InvalidQuery(views.explain_missing(name, settings))
+    text = str(getattr(error, "_desc", None) or error)
+    if isinstance(error, ParseException):
+        sentence = _CODE.sub("", first_sentence(text)).rstrip(".")
+        return InvalidQuery(f"the query was refused: {sentence}{_find_place(text)}")
+    if condition is None:
+        return InvalidQuery(f"the query failed: {describe(error)}")
+    return InvalidQuery(
+        f"the query was refused: {first_sentence(text)}{_find_place(text)}"
+    )
+
+
+def _find_place(text: str) -> str:
+    found = _PLACE.search(text)
+    return f" (line {found[1]}, column {int(found[2]) + 1})" if found else ""

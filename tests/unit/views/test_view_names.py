@@ -1,0 +1,64 @@
+"""A query has registered what it names, and nothing that costs more."""
+
+import pytest
+
+from pipelines.settings import load_settings
+from pipelines.views import explain_missing, find_names, find_names_in
+
+CLIENTS = {"clients", "client_instances", "client_pushes"}
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("select 1", set()),
+        ("SELECT * FROM Quarantine -- clients?", {"quarantine"} | CLIENTS),
+        ("select * from `clients`", CLIENTS),
+        ("with x as (select * from newest_values) select * from x", None),
+        ("(select 1) union (table client_pushes)", {"client_pushes"}),
+        ("describe table extended client_pushes", {"client_pushes"}),
+        ("/* a */ -- b\n values (1)", set()),
+    ],
+)
+def test_what_a_query_names(query, names):
+    if names is None:
+        names = {"newest_values", "client_metrics"}
+    assert find_names(query) == names
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "show tables",
+        "SHOW VIEWS",
+        "create temporary view x as select 1",
+        "select * from identifier('cli' || 'ents')",
+        "",
+    ],
+)
+def test_what_a_text_cannot_tell_needs_everything(query):
+    assert find_names(query) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["client_config_entries", "client_config_at", "client_config_timeline"]
+)
+def test_views_of_configurations_bring_all_that_they_are_made_of(name):
+    found = set(find_names_in(f"spark.table('{name}')"))
+    parts = {"client_configs", "client_config_history", "client_wire_configs"}
+    assert parts | CLIENTS | {name} <= found
+    assert not {"client_metrics", "quarantine"} & found
+
+
+def test_a_table_that_is_missing_is_explained():
+    settings = load_settings("local", ["tables.root_path=/x/tables"])
+    assert explain_missing("client_metrics", settings) == (
+        "there is no client_metrics in /x/tables yet; client_telemetry_to_delta makes it"
+    )
+    assert explain_missing("client_config_at", settings).endswith(
+        "; client_configs_to_delta makes it"
+    )
+    assert explain_missing("quarantin", settings) == (
+        "there is no table, view or function quarantin; there is quarantine"
+    )
+    assert explain_missing("foo", settings).endswith("; SHOW TABLES names all")
