@@ -18,12 +18,12 @@ from .connections import SWEEP_INTERVAL_S, Connections
 from .counters import BridgeCounters
 from .distinguished_names import format_distinguished_name
 from .handlers import RequestHandlers
-from .handshake_queue import HandshakeQueue
 from .listening import BACKLOG, LISTENER_KEYS, not_available
 from .principal_rules import PrincipalRules
 from .secure_transport import SecureConnection, Security
 from .security_files import SecurityFiles
 from .transport import BridgeConnection, Endpoint
+from .turn_queue import TurnQueue
 
 logger = logging.getLogger(__name__)
 
@@ -78,9 +78,9 @@ class Clients:
         self.connections = Connections(
             limits, counters, time.monotonic, on_empty=self._is_empty.set
         )
-        self._queue = HandshakeQueue(
-            asyncio.get_running_loop().call_soon, time.monotonic
-        )
+        call_soon = asyncio.get_running_loop().call_soon
+        self._handshakes = TurnQueue(call_soon, time.monotonic)
+        self._turns = TurnQueue(call_soon, time.monotonic)
         self._executor = ThreadPoolExecutor(_CHECKING_THREADS, "passwords")
         self.connection_ids = itertools.count(1)
         """Ids of connections to come; each is given once."""
@@ -101,6 +101,8 @@ class Clients:
             handlers=handlers,
             connections=self.connections,
             counters=self._counters,
+            handshakes=self._handshakes,
+            turns=self._turns,
             max_request_bytes=self._settings.bridge.max_request_bytes,
         )
         if listener.security_protocol == "PLAINTEXT":
@@ -139,7 +141,6 @@ class Clients:
                 format_distinguished_name(subject)
             ),
             sasl=sasl if protocol.startswith("SASL_") else None,
-            queue=self._queue,
             executor=self._executor,
             max_request_bytes=self._settings.limits.max_unauthenticated_request_bytes,
             failed_delay_ms=self._settings.authentication.failed_delay_ms,

@@ -1,4 +1,8 @@
-"""asyncio sockets of the pages for operators: bounded, slow peers cut off."""
+"""asyncio sockets of the pages for operators: bounded, slow peers cut off.
+
+Whoever watches a bridge must be answered while others hold their connections, so that
+the oldest connection makes room for a new one.
+"""
 
 import asyncio
 import logging
@@ -19,7 +23,7 @@ from .http_requests import (
 logger = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 32
-"""More at one time are closed at once."""
+"""With one more, the one that has been open longest is cut off."""
 TIMEOUT_S = 5.0
 """For the whole request, and again for the whole answer."""
 
@@ -34,7 +38,8 @@ class HttpListener:
     ) -> None:
         self._pages = pages
         self._timeout_s = timeout_s
-        self._open_connections = 0
+        self._open: dict[asyncio.StreamWriter, None] = {}
+        """The oldest first."""
         self._server: asyncio.Server | None = None
 
     async def start(self, listener: socket.socket) -> None:
@@ -51,15 +56,18 @@ class HttpListener:
     async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        self._open_connections += 1
+        if len(self._open) == MAX_CONNECTIONS:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            oldest.transport.abort()
+        self._open[writer] = None
         try:
-            if self._open_connections <= MAX_CONNECTIONS:
-                await self._answer(reader, writer)
+            await self._answer(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
             logger.debug("a page was not delivered: %s", type(error).__name__)
             writer.transport.abort()
         finally:
-            self._open_connections -= 1
+            self._open.pop(writer, None)
             writer.close()
 
     async def _answer(

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from .handlers import WriteReply
-from .handshake_queue import HandshakeQueue
 from .protocol.requests import Request
 from .sasl.authentication import SaslAuthentication
 from .sasl.steps import Accepted, Answer, PassOn, Refused, SaslRules, Step
@@ -32,7 +31,6 @@ class Security:
     """Makes a principal of a client certificate's subject. Raises: ValueError."""
     sasl: SaslRules | None
     """None without SASL."""
-    queue: HandshakeQueue
     executor: Executor
     """Runs what takes milliseconds."""
     max_request_bytes: int
@@ -55,7 +53,7 @@ class SecureConnection(TlsConnection):
         self, connection_id: int, endpoint: Endpoint, security: Security
     ) -> None:
         tls = TlsStream(security.tls_context()) if security.tls_context else None
-        super().__init__(connection_id, endpoint, tls, security.queue)
+        super().__init__(connection_id, endpoint, tls)
         self._security = security
         self._stream.max_request_bytes = min(
             security.max_request_bytes, endpoint.max_request_bytes

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 
-from .handshake_queue import HandshakeQueue
 from .tls import BrokenTls, TlsStream
 from .transport import BridgeConnection, Endpoint
 
@@ -14,18 +13,16 @@ MAX_TLS_HANDSHAKE_BYTES = 131_072
 class TlsConnection(BridgeConnection):
     """One client's connection, over TLS where its listener has that."""
 
-    __slots__ = ("_is_queued", "_queue", "_tls")
+    __slots__ = ("_is_queued", "_tls")
 
     def __init__(
         self,
         connection_id: int,
         endpoint: Endpoint,
         tls: TlsStream | None,
-        queue: HandshakeQueue,
     ) -> None:
         super().__init__(connection_id, endpoint)
         self._tls = tls
-        self._queue = queue
         self._is_queued = False
 
     def _take_certificate(self, subject: bytes | None) -> None:
@@ -56,7 +53,7 @@ class TlsConnection(BridgeConnection):
             self._break_tls("a handshake that is too long")
         elif not self._is_queued:
             self._is_queued = True
-            self._queue.push(partial(self._shake_hands, tls))
+            self._endpoint.handshakes.push(partial(self._shake_hands, tls))
 
     def _shake_hands(self, tls: TlsStream) -> None:
         self._is_queued = False
@@ -81,7 +78,7 @@ class TlsConnection(BridgeConnection):
         if data:
             self._receive(data)
         if is_over:
-            self._is_ending = True
+            self._is_peer_over = True
             self._close_when_done()
 
     def _break_tls(self, reason: str) -> None:

@@ -23,13 +23,16 @@ from .protocol.errors import MalformedRequest, UnsupportedRequest
 from .protocol.replies import ReplyOrder
 from .protocol.request_stream import FRAME_SIZE_BYTES, RequestStream
 from .protocol.requests import parse_request
+from .turn_queue import TurnQueue
 
 logger = logging.getLogger(__name__)
 
 MAX_OPEN_REQUESTS = 64
 """Requests of one connection that may wait for their replies."""
-MAX_REQUESTS_A_TURN = 64
+MAX_REQUESTS_A_TURN = 16
 """Requests of one connection that are served before others have their turn."""
+MAX_BYTES_A_TURN = 16_384
+"""Of those requests; one that is larger has a turn of its own."""
 MAX_UNREAD_BYTES = 4_096
 """Replies kept for a peer beyond what its socket takes; with more it is not served."""
 
@@ -42,6 +45,9 @@ class Endpoint:
     handlers: RequestHandlers
     connections: Connections
     counters: BridgeCounters
+    handshakes: TurnQueue
+    turns: TurnQueue
+    """Of clients that send more than one turn takes; all listeners share both."""
     max_request_bytes: int
 
 
@@ -56,6 +62,7 @@ class BridgeConnection(asyncio.Protocol):
         "_is_admitted",
         "_is_draining",
         "_is_ending",
+        "_is_peer_over",
         "_is_peer_reading",
         "_is_reading",
         "_is_serving",
@@ -76,6 +83,7 @@ class BridgeConnection(asyncio.Protocol):
         self._stream = RequestStream(max_request_bytes=endpoint.max_request_bytes)
         self._replies = ReplyOrder()
         self._is_admitted = False
+        self._is_peer_over = False
         self._is_peer_reading = True
         self._is_reading = True
         self._is_serving = False
@@ -126,8 +134,8 @@ class BridgeConnection(asyncio.Protocol):
         self._receive(data)
 
     def eof_received(self) -> bool:
-        """Write what is owed to a peer that only stopped sending, then close."""
-        self._is_ending = True
+        """Answer what came whole of a peer that only stopped sending, then close."""
+        self._is_peer_over = True
         self._close_when_done()
         return not self._transport.is_closing()
 
@@ -186,7 +194,7 @@ class BridgeConnection(asyncio.Protocol):
         if self._is_serving:
             return
         self._is_serving = True
-        served = 0
+        served = served_bytes = 0
         try:
             while self._is_able_to_serve():
                 frame = self._stream.next_frame()
@@ -194,10 +202,11 @@ class BridgeConnection(asyncio.Protocol):
                     break
                 self._take_frame(frame)
                 served += 1
-                if served == MAX_REQUESTS_A_TURN:
-                    self._wait_for_turn()
-                elif not self._stream.waiting_bytes:
+                served_bytes += len(frame)
+                if not self._stream.waiting_bytes:
                     break
+                if served == MAX_REQUESTS_A_TURN or served_bytes >= MAX_BYTES_A_TURN:
+                    self._wait_for_turn()
         except MalformedRequest as error:
             self._endpoint.counters.malformed_requests += 1
             self._end("malformed_request", error)
@@ -213,9 +222,10 @@ class BridgeConnection(asyncio.Protocol):
         self._close_when_done()
 
     def _wait_for_turn(self) -> None:
-        """Go on, and read on, in the next turn of the loop."""
-        self._is_waiting = True
-        asyncio.get_running_loop().call_soon(self._take_turn)
+        """Go on, and read on, when this connection has its turn again."""
+        if not self._is_waiting:
+            self._is_waiting = True
+            self._endpoint.turns.push(self._take_turn)
 
     def _take_turn(self) -> None:
         self._is_waiting = False
@@ -270,7 +280,11 @@ class BridgeConnection(asyncio.Protocol):
             self._send(ready)
         # Mostly there is nothing more to do: a push came alone and is answered.
         is_plain = self._is_reading and not (self._is_ending or self._is_draining)
-        if not is_plain or self.held_bytes:
+        if self.held_bytes and not self._is_ending:
+            # Many replies may come in one turn, and each makes room for a request.
+            if not self._is_serving:
+                self._wait_for_turn()
+        elif not is_plain:
             self._serve()
 
     def _balance(self) -> None:
@@ -285,6 +299,8 @@ class BridgeConnection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def _close_when_done(self) -> None:
+        if self._is_peer_over and not self._stream.has_frame:
+            self._is_ending = True
         is_idle = self._is_draining and not self._stream.waiting_bytes
         if (self._is_ending or is_idle) and not len(self._replies):
             self._close()

@@ -32,6 +32,15 @@ class RequestStream:
         """How many bytes received have not come out as a frame yet."""
         return len(self._buffer)
 
+    @property
+    def has_frame(self) -> bool:
+        """Whether next_frame has something to say."""
+        buffer = self._buffer
+        if len(buffer) < FRAME_SIZE_BYTES:
+            return False
+        size: int = _FRAME_SIZE.unpack_from(buffer)[0]
+        return len(buffer) >= FRAME_SIZE_BYTES + size or size > self.max_request_bytes
+
     def receive_data(self, data: bytes) -> None:
         """Add bytes as they came from the peer."""
         if not self._buffer:

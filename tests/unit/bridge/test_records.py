@@ -7,6 +7,7 @@ from pipelines.bridge.records import (
     ConnectionHeaders,
     PushIds,
     TelemetryRecord,
+    allowed_bytes,
     identity_headers,
     make_record,
     max_record_bytes,
@@ -194,3 +195,39 @@ def test_of_a_long_client_id_that_hides_nothing_is_written(identity):
     made = identity_headers(dataclasses.replace(identity, client_id=secret), "b", RULES)
     assert dict(made.headers)["client_id"] == b"(redacted)"
     assert "sha256" not in repr(made)
+
+
+BEFORE_METRICS = 40
+"""Bytes of a push beside its client id and its metrics."""
+A_BATCH = 61 + 10
+"""Of a batch with one record, and the fields of that beside its texts."""
+
+
+@pytest.mark.parametrize("characters", [0, 1, 85, 128, 256, 257, 30_000])
+@pytest.mark.parametrize("character", ["a", "\ufffd"])
+def test_a_push_takes_twice_its_bytes_and_1_kb_whoever_sends_it(
+    identity, instance, instance_id, push_request, character, characters
+):
+    """A byte that is no UTF-8 has come as one and is written as three."""
+    client = dataclasses.replace(
+        identity,
+        client_id=character * characters,
+        client_software_name="n" * LONG,
+        client_software_version="v" * LONG,
+        principal="User:" + "p" * LONG,
+        client_source_address="2001:1db8:1000:2000:3000:4000:5000:6000",
+    )
+    record = make_record(
+        push_request(instance_id, -(2**31), compression_type=2, metrics=b""),
+        instance,
+        connection_headers=identity_headers(client, "bridge-1", RULES),
+        push_id=bytes(36),
+        received_at_ms=NOW,
+    )
+    # Each length takes one byte, or two from 64 on.
+    headers = sum(
+        len(name) + len(value) + 2 + (len(value) >= 64)
+        for name, value in record.headers
+    )
+    kept = len(record.key) + headers + A_BATCH
+    assert kept <= allowed_bytes(BEFORE_METRICS + characters)

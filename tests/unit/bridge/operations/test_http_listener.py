@@ -57,13 +57,6 @@ async def ask(connect, request):
     return await reader.read()
 
 
-async def is_refused(connect):
-    try:
-        return await ask(connect, GET) == b""
-    except ConnectionError:
-        return True
-
-
 def status_of(answer):
     return int(answer.split(b" ")[1])
 
@@ -143,16 +136,48 @@ def test_peer_that_does_not_read_is_cut_off_in_time():
     run_with_pages(test, body=bytes(20_000_000), timeout_s=0.3)
 
 
-def test_more_connections_than_are_served_are_closed():
+@pytest.mark.parametrize("begun", [b"", GET[:5]])
+def test_a_page_is_served_beside_connections_that_are_held(begun):
+    """Nobody waits for those to time out: who watches gives up sooner."""
+
     async def test(connect):
-        waiting = [await connect() for _ in range(MAX_CONNECTIONS)]
-        for _, writer in waiting:
-            writer.write(GET[:5])
-        assert await is_refused(connect)
-        reader, writer = waiting[0]
-        writer.write(GET[5:])
-        assert status_of(await reader.read()) == 200
-        while await is_refused(connect):
-            continue
+        held = []
+        for _ in range(3 * MAX_CONNECTIONS):
+            held.append(await connect())
+            held[-1][1].write(begun)
+            assert status_of(await ask(connect, GET)) == 200
 
     run_with_pages(test)
+
+
+def test_the_oldest_of_too_many_connections_makes_room():
+    async def test(connect):
+        held = [await connect() for _ in range(MAX_CONNECTIONS)]
+        for _, writer in held:
+            writer.write(GET[:5])
+        assert status_of(await ask(connect, GET)) == 200
+        assert await is_cut(held[0][0])
+        # The others are as they were.
+        for reader, writer in held[1:]:
+            writer.write(GET[5:])
+            assert status_of(await reader.read()) == 200
+
+    run_with_pages(test)
+
+
+def test_peers_that_do_not_read_their_page_hold_nobody_up():
+    async def test(connect):
+        for _ in range(MAX_CONNECTIONS):
+            reader, writer = await connect(SO_RCVBUF=4_096)
+            reader._transport.pause_reading()
+            writer.write(GET)
+        assert status_of(await ask(connect, b"GET / HTTP/1.1" + HEAD_END)) == 404
+
+    run_with_pages(test, body=bytes(5_000_000))
+
+
+async def is_cut(reader):
+    try:
+        return await reader.read() == b""
+    except ConnectionError:
+        return True

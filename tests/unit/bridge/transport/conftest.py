@@ -28,6 +28,7 @@ from pipelines.bridge.selections import SubscriptionRegistry
 from pipelines.bridge.subscriptions import parse_subscription
 from pipelines.bridge.telemetry_handlers import TelemetryHandlers
 from pipelines.bridge.transport import BridgeConnection, Endpoint
+from pipelines.bridge.turn_queue import TurnQueue
 from pipelines.settings import load_settings
 from udfs.sensitive_keys import compile_rules
 
@@ -99,11 +100,14 @@ class Bridge:
         self.handlers = RequestHandlers(
             [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
         )
+        call_soon = asyncio.get_running_loop().call_soon
         self.endpoint = Endpoint(
             listener="PLAINTEXT",
             handlers=self.handlers,
             connections=Connections(LIMITS, self.counters, time.monotonic),
             counters=self.counters,
+            handshakes=TurnQueue(call_soon, time.monotonic),
+            turns=TurnQueue(call_soon, time.monotonic),
             max_request_bytes=MAX_REQUEST_BYTES,
         )
 

@@ -2,7 +2,7 @@ from collections import deque
 
 import pytest
 
-from pipelines.bridge.handshake_queue import TURN_S, HandshakeQueue
+from pipelines.bridge.turn_queue import TURN_S, TurnQueue
 
 
 class Loop:
@@ -11,7 +11,7 @@ class Loop:
     def __init__(self):
         self.ready = deque()
         self.now_s = 0.0
-        self.queue = HandshakeQueue(self.ready.append, lambda: self.now_s)
+        self.queue = TurnQueue(self.ready.append, lambda: self.now_s)
 
     def turn(self):
         for _ in range(len(self.ready)):

@@ -1,17 +1,19 @@
-"""Turns of TLS handshakes: a burst of them must not keep the others waiting.
+"""Turns of what can wait: a burst of it must not keep the others waiting.
 
-One handshake takes up to milliseconds, a push takes microseconds. So each turn of the
-event loop gives handshakes a few milliseconds, in the order in which they came.
+A TLS handshake takes up to milliseconds, and so do the requests that one client sends
+without reading; a push takes microseconds. So each turn of the event loop gives
+handshakes a few milliseconds, and as many to requests beyond those of one turn, in the
+order in which they came.
 """
 
 from collections import deque
 from collections.abc import Callable
 
 TURN_S = 0.004
-"""What one turn of the loop may spend; one handshake is done in any case."""
+"""What one turn of the loop may spend; one step is done in any case."""
 
 
-class HandshakeQueue:
+class TurnQueue:
     """Work that can wait for the next turn of the loop."""
 
     def __init__(
