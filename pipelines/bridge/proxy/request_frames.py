@@ -56,6 +56,7 @@ class RequestFrames:
         "_max_read_bytes",
         "_needed",
         "_passed",
+        "_pieces",
         "_reader",
         "_to_broker",
         "_unseen",
@@ -104,6 +105,7 @@ class RequestFrames:
         """What is kept, since it must be read whole; None for nothing."""
         self._needed = 0
         self._passed = 0
+        self._pieces: list[bytes] = []
 
     @property
     def is_amid(self) -> bool:
@@ -156,6 +158,7 @@ class RequestFrames:
                 next_at = self._take_one(data, at)
             except WireError:
                 self._pass(data, at)
+                self._write_pieces()
                 raise
             if next_at == _CUT_OFF:
                 break
@@ -164,6 +167,7 @@ class RequestFrames:
             self._left = at - end
             at = end
         self._pass(data, at)
+        self._write_pieces()
         if at < end:
             self.part = bytearray(data[at:])
 
@@ -256,16 +260,17 @@ class RequestFrames:
         frame = self._cut_frame(data, at, size)
         if frame is None:
             return _CUT_OFF
-        self._pass(data, at)
         place = self._reader.read_request(api_key, version, frame)
         self._line.append(place)
         frame_end = at + _SIZE_BYTES + size
         if isinstance(place, OwnReply):
+            self._pass(data, at)
             self._passed = frame_end
             self._answer(frame, place)
         elif place.instead is not None:
+            self._pass(data, at)
             self._passed = frame_end
-            self._to_broker(place.instead)
+            self._pieces.append(place.instead)
         return frame_end
 
     def _answer(self, frame: bytes, place: OwnReply) -> None:
@@ -310,7 +315,16 @@ class RequestFrames:
         if start < end:
             self._passed = end
             is_all = start == 0 and end == len(data)
-            self._to_broker(data if is_all else data[start:end])
+            self._pieces.append(data if is_all else data[start:end])
+
+    def _write_pieces(self) -> None:
+        """Write all at once: a broker that has closed would refuse a second write.
+
+        Its answers to what stands before a bad request would be lost with that.
+        """
+        if self._pieces:
+            self._to_broker(b"".join(self._pieces))
+            self._pieces.clear()
 
 
 def _check_size(size: int) -> None:

@@ -9,6 +9,7 @@ from pipelines.bridge.protocol.errors import (
     MalformedResponse,
     UnsupportedRequest,
 )
+from pipelines.bridge.proxy.keep_alive import make_question
 from pipelines.bridge.proxy.line import Awaited, Care, Line, OwnReply
 from pipelines.bridge.proxy.request_frames import RequestFrames
 from pipelines.bridge.proxy.response_frames import ResponseFrames
@@ -217,6 +218,88 @@ def test_what_came_before_a_bad_request_is_passed_on(data, error):
     with pytest.raises(error):
         pair.ask(request(FETCH, 1) + request(READ, 2) + data + bytes(20), 10_000)
     assert pair.broker.startswith(request(FETCH, 1) + request(READ, 2))
+
+
+@STEPS
+@pytest.mark.parametrize("size", [-(2**31), -1, 0, 7, 9])
+def test_a_size_that_holds_no_header_is_refused_before_anything_follows_it(size, step):
+    pair = Pair()
+    with pytest.raises(MalformedRequest):
+        pair.ask(request(FETCH, 1) + struct.pack(">i", size), step)
+    assert pair.broker == request(FETCH, 1)
+    assert not pair.requests.is_amid
+
+
+@STEPS
+@pytest.mark.parametrize("version", [2, 8, 11])
+def test_a_produce_request_that_ends_before_acks_is_refused_at_once(version, step):
+    pair, whole = Pair(), produce(2, 1, version, body=b"")
+    cut_off = frame(whole[4:-1])
+    with pytest.raises(MalformedRequest):
+        pair.ask(request(FETCH, 1) + cut_off + request(FETCH, 3) * 9, step)
+    # Of a head that may still be whole nothing is passed on.
+    assert pair.broker == request(FETCH, 1)
+    assert list(pair.line) == [1]
+
+
+def test_acks_are_not_read_behind_the_end_of_a_request():
+    pair = Pair()
+    transactional = struct.pack(">h", 30) + b"t" * 30 + struct.pack(">h", 1)
+    one = request(PRODUCE, 1, transactional, version=8)
+    pair.ask(one, 10_000)
+    assert list(pair.line) == [1]
+    with pytest.raises(MalformedRequest):
+        pair.ask(frame(one[4:-20]) + bytes(100), 10_000)
+
+
+def test_a_bad_request_of_ours_leaves_no_place_behind():
+    pair = Pair()
+
+    def refuse(_data, _place):
+        raise MalformedRequest("cut off")
+
+    pair.answer = refuse
+    with pytest.raises(MalformedRequest):
+        pair.ask(request(FETCH, 1) + request(OWN, 2) + request(FETCH, 3), 10_000)
+    assert list(pair.line) == [1]
+    assert pair.broker == request(FETCH, 1)
+
+
+def test_what_came_at_once_goes_on_at_once():
+    pair, writes = Pair(), []
+    pair.requests._to_broker = writes.append
+    asked = [request(FETCH, 1), request(OWN, 2), request(READ, 3), request(FETCH, 4)]
+    pair.ask(b"".join(asked), 10_000)
+    assert writes == [asked[0] + asked[2] + asked[3]]
+
+
+@pytest.mark.parametrize(("acks", "is_noted"), [(0, True), (1, False), (-1, False)])
+def test_it_is_noted_that_something_has_no_answer(acks, is_noted):
+    pair = Pair()
+    pair.ask(produce(1, acks), 10_000)
+    assert pair.requests.has_unanswered is is_noted
+
+
+@STEPS
+def test_an_answer_that_the_client_has_not_asked_for_is_dropped(step):
+    pair = Pair()
+    pair.ask(request(FETCH, 1), step)
+    question, place = make_question("me")
+    pair.line.append(place)
+    pair.ask(request(FETCH, 2), step)
+    (size, api_key, version, correlation_id) = struct.unpack_from(">ihhi", question)
+    assert (size, api_key, version) == (len(question) - 4, METADATA, 7)
+    assert question.endswith(b"\0\2me" + bytes(5))
+    pair.reply(response(1) + response(correlation_id, b"x" * 90) + response(2), step)
+    assert pair.client == response(1) + response(2)
+    assert not pair.line
+    assert not pair.responses.is_amid
+
+
+@pytest.mark.parametrize("client_id", [None, "x" * 40_000])
+def test_a_client_without_a_name_that_fits_is_asked_for_without_one(client_id):
+    question, _ = make_question(client_id)
+    assert question[12:] == b"\xff\xff" + bytes(5)
 
 
 @pytest.mark.parametrize(
