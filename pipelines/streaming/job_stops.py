@@ -36,7 +36,7 @@ _PROTOCOL = (
 )
 _LOST = ("KafkaIllegalStateException", "Some data may have been lost")
 _KAFKA = re.compile(r"\borg\.apache\.kafka\.common\.errors\.(\w+)")
-_GONE = re.compile(r"(table \w+ at \S+ is gone: it was deleted below the running job)")
+_GONE = re.compile(r"(table \w+ at .+? is gone: it was deleted below the running job)")
 _MISSING = (
     "DELTA_MISSING_DELTA_TABLE",
     "DELTA_PATH_DOES_NOT_EXIST",
@@ -108,10 +108,9 @@ def _explain_kafka(told: str, places: JobPlaces) -> PipelineError | None:
 def tell_gone(sentence: str, places: JobPlaces) -> MissingTable:
     """Return what to tell of a table that was deleted below the job."""
     return MissingTable(
-        f"{sentence}; {places.last_commit}, and has written no file since. The same "
-        f"command makes the table anew, empty, and goes on: the rows that it had are "
-        f"lost, of which replay_pushes makes those of client_metrics again from "
-        f"client_pushes"
+        f"{sentence}; {places.last_commit}. The same command makes the table anew, "
+        f"empty, and goes on from there: the rows that it had are lost, of which "
+        f"replay_pushes makes those of client_metrics again from client_pushes"
     )
 
 

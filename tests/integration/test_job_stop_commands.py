@@ -30,7 +30,7 @@ PARTITIONS = 3
 
 
 class Command:
-    """The command of the job, and what it says on standard error."""
+    """The command of the job, and what it says."""
 
     def __init__(self, servers, folder, *words):
         self.details = folder / f"details-{len(words)}-{os.urandom(4).hex()}.log"
@@ -57,7 +57,9 @@ class Command:
                 *words,
             ],
             env=os.environ | {"KAFKA_CLIENTELE_DETAILS": str(self.details)},
-            stderr=subprocess.PIPE,
+            # spark-submit itself hands on both of its Python as one.
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
         )
@@ -68,7 +70,7 @@ class Command:
         self._reader.start()
 
     def _read(self):
-        for line in self._process.stderr:
+        for line in self._process.stdout:
             self.lines.append(line.rstrip("\n"))
             self._queue.put(line)
         self._queue.put(None)
@@ -98,7 +100,7 @@ class Command:
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
-        self._process.stderr.close()
+        self._process.stdout.close()
 
 
 @pytest.fixture
