@@ -29,7 +29,8 @@ CLIENT_WIRE_CONFIGS = TableContract(
             "is_exact",
             "BOOLEAN",
             "Whether the value is the configured one; false for batch.size, of which "
-            "the largest batch is seen, down to a power of two.",
+            "the largest batch is seen, down to a power of two, and for "
+            "compression.type none, as which any codec may go.",
         ),
         required(
             "other_names", "ARRAY<STRING>", "What librdkafka calls the key; often none."

@@ -24,7 +24,7 @@ from .sensitive_key_columns import judge_entries
 from .sensitive_key_rules import ALLOW, REDACT
 from .sensitive_keys import SensitiveKeyRules
 from .table_files import TableLayout
-from .wire_keys import KEYS_SOFTWARE, WIRE_KEYS
+from .wire_keys import KEYS_SOFTWARE, WIRE_KEYS, is_exact_value
 
 MALFORMED_WIRE_CONFIGS = "malformed_wire_configs"
 CLIENT_TYPES = frozenset({"producer", "consumer", "share_consumer"})
@@ -43,7 +43,6 @@ WIRE_ENTRY_SCHEMA = pa.schema(
 """What is known of one entry beside the envelope of its record."""
 
 _TYPES = {key: one.config_type for key, one in WIRE_KEYS.items()}
-_INEXACT = {key for key, one in WIRE_KEYS.items() if not one.is_exact}
 _OTHER_NAMES = {key: list(one.other_names) for key, one in WIRE_KEYS.items()}
 
 Read = tuple[str, dict[str, str | None]]
@@ -172,7 +171,7 @@ def _make_entries(
         "wire_client": hash_texts(*who, entries["client_source_address"]),
         "config_key": key_array,
         "config_type": pa.array(type_names, pa.string()),
-        "is_exact": pa.array([key not in _INEXACT for key in keys], pa.bool_()),
+        "is_exact": pa.array(map(is_exact_value, keys, values), pa.bool_()),
         "other_names": pa.array(
             [_OTHER_NAMES.get(key, []) for key in keys], pa.list_(pa.string())
         ),

@@ -24,6 +24,8 @@ class WireKey:
     """What librdkafka calls it, beside the same name."""
     is_exact: bool = True
     """Whether a request shows the value itself; else only that it is so large."""
+    inexact_values: tuple[str, ...] = ()
+    """Those that a request may show of a client that is configured with another one."""
 
 
 _STRING, _INT = WireKey(config_type="STRING"), WireKey(config_type="INT")
@@ -31,8 +33,11 @@ WIRE_KEYS: Mapping[str, WireKey] = {
     "acks": WireKey(config_type="STRING", other_names=("request.required.acks",)),
     "batch.size": WireKey(config_type="INT", is_exact=False),
     "client.rack": _STRING,
+    # A batch that would not become smaller goes uncompressed, whatever the codec.
     "compression.type": WireKey(
-        config_type="STRING", other_names=("compression.codec",)
+        config_type="STRING",
+        other_names=("compression.codec",),
+        inexact_values=("none",),
     ),
     "enable.idempotence": WireKey(config_type="BOOLEAN"),
     "fetch.max.bytes": _INT,
@@ -54,3 +59,14 @@ WIRE_KEYS: Mapping[str, WireKey] = {
     "transactional.id": _STRING,
 }
 """Key to what is known of it."""
+
+
+def is_exact_value(key: str, value: str | None) -> bool:
+    """Say whether a value that was seen is the configured one.
+
+    Args:
+        key: In the Java client's names; of one that is not known, any value is.
+        value: None for one that is redacted.
+    """
+    known = WIRE_KEYS.get(key)
+    return known is None or (known.is_exact and value not in known.inexact_values)

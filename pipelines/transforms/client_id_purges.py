@@ -14,6 +14,7 @@ from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 
 from .config_history_purges import merge_times
 from .config_purges import IS_DELETED, select_new_violations
+from .wire_configs import rank
 
 HIDING_RULE = "hiding_rule"
 OLD = "old_"
@@ -79,13 +80,13 @@ def select_renamed_wire_configs(renamed: DataFrame, wire: DataFrame) -> DataFram
     Args:
         renamed: Rows whose client ids are hidden, renamed and hashed anew.
         wire: The table.
-    Returns: Its columns and IS_DELETED; of rows that fall together the newest is put.
+    Returns: Its columns and IS_DELETED; of rows that fall together the one is put that
+        the job would keep, nearly always the newest.
     """
     contract = CLIENT_WIRE_CONFIGS
     columns = contract.column_names
     there = _of_same_clients(wire, renamed, "wire_client").select(*columns)
-    newest_first = [F.col(name).desc() for name in contract.newest_by]
-    order = Window.partitionBy(*contract.merge_key).orderBy(*newest_first)
+    order = Window.partitionBy(*contract.merge_key).orderBy(rank().desc())
     put = (
         renamed.select(*columns)
         .unionByName(there)

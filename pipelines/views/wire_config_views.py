@@ -29,6 +29,8 @@ shown AS (
     AND w.client_source_address = h.client_source_address
     AND w.client_type = h.client_type
   WHERE w.is_exact
+    -- Rows of former versions say so of batches that were not compressed.
+    AND NOT (w.config_key = 'compression.type' AND w.config_value <=> 'none')
 ),
 wire AS (
   SELECT shown.* FROM shown LEFT JOIN {CLIENT_CONFIGS.name} AS c

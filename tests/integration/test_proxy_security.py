@@ -1,6 +1,7 @@
 """Clients prove who they are to brokers behind the proxy, which learns it from them."""
 
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -188,6 +189,15 @@ def test_who_has_not_logged_in_has_no_telemetry(server):
         assert one.recv(1) == b""
 
 
+@pytest.mark.parametrize("size", [-1, 0, 7])
+def test_a_size_that_holds_no_header_ends_a_connection_before_its_login(server, size):
+    known = server.proxy.brokers.known[1]
+    # Half-received requests would be given up later than that.
+    with socket.create_connection(("127.0.0.1", known.port), 20) as one:
+        one.sendall(struct.pack(">i", size))
+        assert one.recv(1) == b""
+
+
 def test_tls_ends_at_the_proxy(kafka, sasl_kafka, tmp_path):
     authority = Authority(tmp_path)
     files = authority.issue("server", "CN=localhost")
@@ -206,6 +216,14 @@ def test_tls_ends_at_the_proxy(kafka, sasl_kafka, tmp_path):
         servers = find_servers(server).replace("127.0.0.1", "localhost")
         for headers in exchange(kafka, settings, servers, config):
             assert headers["principal"] == "User:alice"
+        context = ssl.create_default_context(cafile=str(authority.path))
+        known = server.proxy.brokers.known[1]
+        with (
+            socket.create_connection(("127.0.0.1", known.port), 20) as plain,
+            context.wrap_socket(plain, server_hostname="localhost") as one,
+        ):
+            one.sendall(struct.pack(">i", -1))
+            assert one.recv(1) == b""
         # One thread looks at files, however often the brokers are asked for.
         names = [one.name for one in threading.enumerate()]
         assert names.count("security-files") == 1

@@ -129,6 +129,23 @@ def test_the_newest_value_of_each_key_counts_whatever_the_batches(spark, tmp_pat
     ]
 
 
+def test_a_codec_stays_where_a_later_batch_was_not_compressed(spark, tmp_path):
+    job = WireJob(spark, tmp_path)
+    columns = ("config_value", "is_exact", "offset")
+
+    def compressed(offset, codec):
+        return record(offset, said(compression_type=codec))
+
+    job.write(0, compressed(0, "none"))
+    assert job.rows(*columns) == [("none", False, 0)]
+    job.write(1, compressed(1, "none"), compressed(2, "zstd"), compressed(3, "none"))
+    assert job.rows(*columns) == [("zstd", True, 2)]
+    job.write(2, compressed(4, "none"))
+    assert job.rows(*columns) == [("zstd", True, 2)]
+    job.write(3, compressed(5, "lz4"), compressed(1, "zstd"))
+    assert job.rows(*columns) == [("lz4", True, 5)]
+
+
 @pytest.mark.parametrize("point", ["before quarantine", "before client_wire_configs"])
 def test_a_batch_that_was_cut_off_is_written_once(spark, tmp_path, point):
     job = WireJob(spark, tmp_path)
@@ -201,6 +218,7 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
         CLIENT_WIRE_CONFIGS,
         wire("acks", "all"),
         wire("compression.type", "zstd", other_names=["compression.codec"]),
+        wire("compression.type", "none", client_type="consumer"),
         wire("transactional.id", "hidden by the push"),
         wire("request.timeout.ms", "8", config_type="INT"),
         wire("enable.idempotence", "true", config_type="BOOLEAN"),
@@ -231,3 +249,5 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
     assert found["stock", "group.id"] == (None, "wire", "redacted", False, None)
     assert found[None, "fetch.min.bytes"][0] == "4"
     assert found[None, "isolation.level"][0] == "x"
+    # As which every codec may go.
+    assert (None, "compression.type") not in found

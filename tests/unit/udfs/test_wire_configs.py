@@ -163,6 +163,16 @@ def test_entries_are_rows_with_types_and_other_names():
     assert by_key["acks"]["push_id"] == "push-1"
 
 
+def test_a_codec_that_was_seen_is_exact_and_none_is_not():
+    rows = [
+        as_row(make_record({"compression.type": codec}), offset)
+        for offset, codec in enumerate(("none", "zstd"))
+    ]
+    entries, _ = decode(*rows)
+    seen = {one["config_value"]: one["is_exact"] for one in entries}
+    assert seen == {"none": False, "zstd": True}
+
+
 def test_a_client_without_an_id_is_another_one():
     nobody = as_row(make_record(), client_id=None)
     entries, rejected = decode(as_row(make_record()), nobody)
