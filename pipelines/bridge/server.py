@@ -90,6 +90,7 @@ class BridgeServer:
         self.push_config = PushConfigPart(settings, self._rules)
         self.watch = BridgeWatch(settings.bridge, self.counters)
         """Metrics and health; parts add their metrics to watch.state.groups."""
+        self.watch.state.groups.update(self.push_config.metric_groups)
         self.cluster = ClusterPart(settings, self._kafka)
         self.proxy = (
             ProxyPart(settings, secrets, self.counters, self._rules)
