@@ -1,12 +1,15 @@
 """What a bridge has counted about pushed configurations; numbers only.
 
 Numbers per client instance are kept for the instances that pushed last, up to a bound.
+Counts are since the start, rates, averages and maxima over Kafka's windows.
 Source: KIP-1324, "Metrics", group `client-config`.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from .sampled_stats import Meter, SampledStat
 
 PerInstance = Mapping[str, float]
 """client_instance_id as text to a number."""
@@ -15,26 +18,26 @@ PerInstance = Mapping[str, float]
 @dataclass(slots=True)
 class _PolicyNumbers:
     invocations: int = 0
-    errors: int = 0
-    total_ms: float = 0.0
-    max_ms: float = 0.0
+    calls_ms: SampledStat = field(default_factory=SampledStat)
+    errors: Meter = field(default_factory=Meter)
 
-    def add(self, took_ms: float, *, has_failed: bool) -> None:
+    def add(self, took_ms: float, now_s: float, *, has_failed: bool) -> None:
         self.invocations += 1
-        self.errors += has_failed
-        self.total_ms += took_ms
-        self.max_ms = max(self.max_ms, took_ms)
+        self.calls_ms.record(took_ms, now_s)
+        if has_failed:
+            self.errors.add(1, now_s)
 
 
 class ClientConfigCounters:
-    """Counts since the start."""
+    """What is counted of all pushed configurations."""
 
-    def __init__(self, max_instances: int) -> None:
+    def __init__(self, max_instances: int, now_s: Callable[[], float]) -> None:
+        """Take the bound, and a clock that never steps back."""
+        self._now_s = now_s
         self.accepted = 0
         """Answered without an error, after Kafka's acknowledgement."""
-        self.too_large = 0
-        self.violations = 0
-        """Sensitive keys seen, stored without values or refused."""
+        self._too_large = Meter()
+        self._violations = Meter()
         self.rejected = 0
         """Pushes refused since they held sensitive keys."""
         self.refused_by_policy = 0
@@ -60,28 +63,44 @@ class ClientConfigCounters:
         if not self._present[instance]:
             del self._present[instance]
 
+    def note_too_large(self) -> None:
+        """Count a push that is too large."""
+        self._too_large.add(1, self._now_s())
+
+    def note_violations(self, number: int) -> None:
+        """Count sensitive keys of one push, stored without values or refused."""
+        if number:
+            self._violations.add(number, self._now_s())
+
     def note_policy(self, instance: str, took_ms: float, *, has_failed: bool) -> None:
         """Count one call of the policy."""
         numbers = self._policies.setdefault(instance, _PolicyNumbers())
         self._policies.move_to_end(instance)
-        numbers.add(took_ms, has_failed=has_failed)
+        numbers.add(took_ms, self._now_s(), has_failed=has_failed)
         if len(self._policies) > self._max_instances:
             self._policies.popitem(last=False)
 
     def snapshot(self) -> dict[str, float | PerInstance]:
         """Return every number by its name.
 
-        Units: policy-time is in milliseconds.
+        Units: rates are per second; policy-time is in milliseconds.
+        Nulls: policy-time is NaN where the policy was not called in Kafka's windows.
         """
-        policies = self._policies.items()
+        now_s, policies = self._now_s(), self._policies.items()
         return {
             "instance-count": len(self._present),
             "policy-invocation-count": {name: p.invocations for name, p in policies},
-            "policy-error-count": {name: p.errors for name, p in policies},
-            "policy-time-avg": {n: p.total_ms / p.invocations for n, p in policies},
-            "policy-time-max": {name: p.max_ms for name, p in policies},
-            "too-large-count": self.too_large,
-            "violation-count": self.violations,
+            "policy-invocation-rate": {
+                name: p.calls_ms.event_rate(now_s) for name, p in policies
+            },
+            "policy-error-count": {name: p.errors.count for name, p in policies},
+            "policy-error-rate": {name: p.errors.rate(now_s) for name, p in policies},
+            "policy-time-avg": {n: p.calls_ms.average(now_s) for n, p in policies},
+            "policy-time-max": {n: p.calls_ms.maximum(now_s) for n, p in policies},
+            "too-large-count": self._too_large.count,
+            "too-large-rate": self._too_large.rate(now_s),
+            "violation-count": self._violations.count,
+            "violation-rate": self._violations.rate(now_s),
             "accepted-count": self.accepted,
             "rejected-count": self.rejected,
             "policy-refusal-count": self.refused_by_policy,

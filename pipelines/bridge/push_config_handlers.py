@@ -127,7 +127,7 @@ class PushConfigHandlers:
         body = expect(PushConfigRequest, request)
         answer = _Answer(request, reply)
         if body.is_too_large:
-            self._counters.too_large += 1
+            self._counters.note_too_large()
             answer(
                 self._settings.config_too_large_error_code,
                 f"a configuration of {body.body_bytes} bytes is larger than "
@@ -149,7 +149,7 @@ class PushConfigHandlers:
         headers = self._headers_of(connection)
         if headers.violations:
             judged = add_violations(judged, headers.violations)
-        self._counters.violations += len(judged.violations)
+        self._counters.note_violations(len(judged.violations))
         if judged.violations and self._settings.on_violation == ON_VIOLATION_REJECT:
             self._counters.rejected += 1
             text = describe_violations(judged.violations, "is not accepted")

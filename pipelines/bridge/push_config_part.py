@@ -1,7 +1,8 @@
 """Wiring of PushConfig: settings in, its handlers out, and their policy's life."""
 
+import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from pipelines.settings.records import Settings
 from udfs.sensitive_keys import SensitiveKeyRules
@@ -11,6 +12,7 @@ from .client_config_policy import ClientConfigPolicy
 from .config_records import max_config_value_bytes
 from .counters import AnswerCounts
 from .handlers import Connection, RequestHandlers, ServedRequest
+from .own_metrics import Snapshot
 from .policy_loading import load_policy
 from .policy_runner import PolicyRunner
 from .protocol.software import api_versions_api
@@ -18,6 +20,8 @@ from .push_config_handlers import AskPolicy, PushConfigHandlers
 from .records import PushIds
 from .telemetry_handlers import Publish
 
+METRIC_GROUP = "client-config"
+"""Kafka's name for the metrics of PushConfig."""
 _LAST_POLICY_CALLS_S = 2.0
 
 
@@ -33,7 +37,9 @@ class PushConfigPart:
         self._rules = rules
         client_config = settings.client_config
         self.is_enabled = client_config.enabled
-        self.counters = ClientConfigCounters(client_config.max_metric_instances)
+        self.counters = ClientConfigCounters(
+            client_config.max_metric_instances, time.monotonic
+        )
         self._policy: ClientConfigPolicy | None = None
         self._runner: PolicyRunner | None = None
         if self.is_enabled:
@@ -45,6 +51,11 @@ class PushConfigPart:
     def topics(self) -> tuple[str, ...]:
         """Topics that are written here."""
         return (self._settings.topics.configs,) if self.is_enabled else ()
+
+    @property
+    def metric_groups(self) -> Mapping[str, Snapshot]:
+        """Kafka's groups of metrics that are counted here."""
+        return {METRIC_GROUP: self.counters.snapshot} if self.is_enabled else {}
 
     @property
     def max_value_bytes(self) -> int:

@@ -114,6 +114,7 @@ class BridgeServer:
         self.push_config = PushConfigPart(settings, self._rules)
         self.watch = BridgeWatch(settings.bridge, self.counters)
         """Metrics and health; parts add their metrics to watch.state.groups."""
+        self.watch.state.groups.update(self.push_config.metric_groups)
         section, clients_kafka = clients_cluster = find_clients_cluster(settings)
         self.cluster = ClusterPart(
             settings,

@@ -35,8 +35,10 @@ def list_queries():
 
 @pytest.fixture(scope="module")
 def families():
-    """What /metrics says of a bridge with one client instance."""
-    server = BridgeServer(load_settings("local"), SecretReader(environ={}))
+    """What /metrics says of a bridge with one client instance, which pushed configs."""
+    settings = load_settings("local", ["client_config.enabled=true"])
+    server = BridgeServer(settings, SecretReader(environ={}))
+    server.push_config.counters.note_policy("an-id", 1.0, has_failed=True)
     connection = SimpleNamespace(connection_id=1, seat=None, trouble=0)
     server.watch.top.seat(connection, UUID(int=5))
     registry = CollectorRegistry()

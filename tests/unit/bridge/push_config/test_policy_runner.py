@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 from pipelines.bridge.client_config_counters import ClientConfigCounters
 from pipelines.bridge.client_config_policy import ClientConfigData, PolicyContext
@@ -18,7 +19,7 @@ DATA = ClientConfigData(configs=(), timestamp_ms=0)
 
 def with_runner(test, policy=None, **arguments):
     async def run():
-        counters = ClientConfigCounters(10)
+        counters = ClientConfigCounters(10, time.monotonic)
         made = policy or Blocking()
         settings = {"threads": 1, "timeout_ms": 19_000, **arguments}
         runner = PolicyRunner(made, counters=counters, **settings)
