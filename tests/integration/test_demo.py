@@ -1,6 +1,7 @@
 """The demo as a newcomer runs it: what it prints, what it leaves, how it ends."""
 
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -21,6 +22,11 @@ def start_demo(folder, *words):
         text=True,
         start_new_session=True,
     )
+
+
+def list_folders(pid):
+    """List what a demo wrote its tables to, which is the checkout's wherever it ran."""
+    return list((ROOT / "data").glob(f"demo-*-{pid}"))
 
 
 def list_group(group):
@@ -55,10 +61,13 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
     assert re.search(
         r"orders-1 +producer +client.id=orders-1 linger.ms=50 +\d", printed
     )
-    tables = re.search(r"Delta tables: (\S+)", printed).group(1)
-    assert (tmp_path / tables / "client_metrics" / "_delta_log").is_dir()
-    assert "./spark-submit.sh sql" in printed
-    assert " WARN " not in said
+    (folder,) = list_folders(running.pid)
+    assert f"\nDelta tables: {folder}/tables\n" in printed
+    assert (folder / "tables" / "client_metrics" / "_delta_log").is_dir()
+    assert f"{ROOT}/spark-submit.sh sql" in printed
+    assert list(tmp_path.iterdir()) == []
+    shutil.rmtree(folder)
+    assert " WARNING " not in said
     assert " ERROR " not in said
     assert wait_until_empty(running.pid) == []
 
@@ -72,6 +81,8 @@ def test_a_killed_demo_leaves_no_process(tmp_path):
     running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 143
     assert wait_until_empty(running.pid) == []
+    (folder,) = list_folders(running.pid)
+    shutil.rmtree(folder)
 
 
 def test_a_number_of_clients_that_makes_no_sense_is_refused(tmp_path):
