@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.command_line.commands import COMMANDS_BY_NAME
 from pipelines.__main__ import limit_readers
+from pipelines.command_line.commands import COMMANDS_BY_NAME
 from pipelines.command_line.submit import (
     Installation,
     build_arguments,
