@@ -7,7 +7,7 @@
 # COMMAND ----------
 
 dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
-dbutils.widgets.text("set", "")  # settings of your own: section.key=value …
+dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
 dbutils.widgets.text("hours", "24")
 dbutils.widgets.text("metric", "org.apache.kafka.producer.connection.creation.total")
 

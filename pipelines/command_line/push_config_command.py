@@ -185,7 +185,8 @@ def _report(
         reason = handshake.fault or _NOT_SERVED.format(handshake.plan.api_key)
         raise PushNotTaken(f"the configuration was not pushed: {reason}")
     entries = handshake.plan.entries
-    say(f"pushed {len(entries)} configs of a {client_type}")
+    configs = "config" if len(entries) == 1 else "configs"
+    say(f"pushed {len(entries)} {configs} of a {client_type}")
     say(f"client_instance_id  {instance}")
     width = max(len(one.config_key) for one in entries)
     for one in entries:

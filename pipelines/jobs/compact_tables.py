@@ -68,14 +68,12 @@ def run(spark: SparkSession, settings: Settings, span: TimeRange) -> list[Compac
 def format_compaction(compaction: Compaction) -> str:
     """Return one line."""
     what = f"{compaction.table} {compaction.event_date}"
-    files, size = compaction.before.count, compaction.before.size_bytes
+    count, size = compaction.before.count, compaction.before.size_bytes
+    files = f"{count} file{'' if count == 1 else 's'}"
     if compaction.is_skipped:
-        return f"{what}: {files} files, {size} bytes; clustered already"
+        return f"{what}: {files}, {size} bytes; nothing to do, clustered already"
     after = compaction.after
-    return (
-        f"{what}: {files} files of {size} bytes became "
-        f"{after.count} of {after.size_bytes}"
-    )
+    return f"{what}: {files} of {size} bytes became {after.count} of {after.size_bytes}"
 
 
 def format_result(done: Sequence[Compaction], span: TimeRange) -> str:

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pipelines.command_line.commands import COMMANDS
 from tests.integration.test_set_up import ROOT, fails_with_one_sentence, make_environ
 
 CODE = ("conf", "notebooks", "pipelines", "udfs")
+LOG_LINE = r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) WARNING SparkConf: "
 NOTEBOOK = """\
 # Databricks notebook source
 import shlex
@@ -112,8 +114,13 @@ def test_a_checkout_below_odd_names_runs_spark_and_takes_odd_values(odd):
     path = odd.parent / "my notebook.py"
     path.write_text(NOTEBOOK)
     given = "tables.root_path=my tables"
-    done = run_command(odd, "notebook", str(path), "--set", given, LC_ALL="C.UTF-8")
+    words = ["notebook", str(path), "--set", given, "--conf", "spark.cache.class=x"]
+    done = run_command(odd, *words, LC_ALL="C.UTF-8", TZ="Asia/Kathmandu")
     assert done.returncode == 0, done.stderr
+    # Spark warns of an option that it has no longer.
+    (line,) = re.findall(LOG_LINE, done.stderr, re.MULTILINE)
+    written = datetime.fromisoformat(line)
+    assert abs(datetime.now(tz=UTC) - written) < timedelta(hours=1)
     set_line, page = done.stdout.splitlines()
     assert set_line == f"set: {[given]}"
     assert page == str(odd / "data" / "my notebook.html")
@@ -123,8 +130,9 @@ def test_a_checkout_below_odd_names_runs_spark_and_takes_odd_values(odd):
 
 def test_a_job_of_a_checkout_below_odd_names_starts(odd):
     done = run_command(odd, "compact_tables", LC_ALL="C.UTF-8")
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("kafka-clientele: table ")
+    # Spark passes on to its output what a job says on either stream.
+    last = (done.stderr + done.stdout).splitlines()[-1]
+    assert last.startswith("kafka-clientele: table "), done.stderr
     assert last.endswith("there is none")
     assert f"{odd}/data/tables" in last
 

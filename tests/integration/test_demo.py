@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -22,6 +23,11 @@ def start_demo(folder, *words):
         text=True,
         start_new_session=True,
     )
+
+
+def list_folders(pid):
+    """List what a demo wrote its tables to, which is the checkout's wherever it ran."""
+    return list((ROOT / "data").glob(f"demo-*-{pid}"))
 
 
 def list_group(group):
@@ -56,10 +62,13 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
     assert re.search(
         r"orders-1 +producer +client.id=orders-1 linger.ms=50 +\d", printed
     )
-    tables = re.search(r"Delta tables: (\S+)", printed).group(1)
-    assert (tmp_path / tables / "client_metrics" / "_delta_log").is_dir()
-    assert "./spark-submit.sh sql" in printed
-    assert " WARN " not in said
+    (folder,) = list_folders(running.pid)
+    assert f"\nDelta tables: {folder}/tables\n" in printed
+    assert (folder / "tables" / "client_metrics" / "_delta_log").is_dir()
+    assert f"{ROOT}/spark-submit.sh sql" in printed
+    assert list(tmp_path.iterdir()) == []
+    shutil.rmtree(folder)
+    assert " WARNING " not in said
     assert " ERROR " not in said
     assert wait_until_empty(running.pid) == []
 
@@ -74,6 +83,8 @@ def test_a_demo_ends_at_ctrl_c_with_one_line_and_leaves_no_process(tmp_path):
     assert said == "kafka-clientele: demo: interrupted\n"
     assert running.returncode == 130
     assert wait_until_empty(running.pid) == []
+    (folder,) = list_folders(running.pid)
+    shutil.rmtree(folder)
 
 
 def test_a_number_of_clients_that_makes_no_sense_is_refused(tmp_path):

@@ -1,13 +1,16 @@
 """Words of the user go to the command or to spark-submit, and theirs win."""
 
 import itertools
+import os
 import re
+import shlex
+import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from pipelines.__main__ import main
+from pipelines.__main__ import limit_readers, main
 from pipelines.command_line.commands import COMMANDS_BY_NAME
 from pipelines.command_line.submit import (
     SPARK_OPTIONS,
@@ -17,6 +20,7 @@ from pipelines.command_line.submit import (
     is_local,
     split_arguments,
 )
+from pipelines.errors import InvalidSetting
 from pipelines.settings import CONF_PATH
 
 JOB = COMMANDS_BY_NAME["client_telemetry_to_delta"].own_options
@@ -136,3 +140,49 @@ def test_an_option_that_nobody_knows_is_refused_in_a_line(capsys):
     assert ended.value.code == 2
     said = capsys.readouterr().err.splitlines()
     assert said[-1].endswith("error: unrecognized arguments: --mastr local[1]")
+
+
+def test_a_checkout_below_a_blank_is_named_without_one(tmp_path):
+    root = tmp_path / "a b"
+    shutil.copytree(CONF_PATH, root / "conf")
+    jar = root / ".cache" / "jars" / "spark" / "delta.jar"
+    jar.parent.mkdir(parents=True)
+    jar.touch()
+    words = build_arguments(Installation(root=root, python="/python"), [])
+    conf = read_conf(words)
+    option, *_ = shlex.split(conf["spark.driver.extraJavaOptions"])
+    assert option == (
+        f"-Dlog4j2.configurationFile=file://{tmp_path}/a%20b/conf/log4j2.properties"
+    )
+    assert words[words.index("--jars") + 1] == jar.as_uri()
+    warehouse = (root / ".cache" / "spark-warehouse").as_uri()
+    assert conf["spark.sql.warehouse.dir"] == warehouse
+
+
+@pytest.fixture
+def _own_mask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("_own_mask")
+@pytest.mark.parametrize(
+    ("variable", "mask", "mode"), [("", "077", 0o600), ("027", "027", 0o640)]
+)
+def test_what_is_made_is_the_owners_unless_the_variable_says_otherwise(
+    monkeypatch, tmp_path, variable, mask, mode
+):
+    monkeypatch.setenv("KAFKA_CLIENTELE_UMASK", variable)
+    limit_readers()
+    (tmp_path / "made").touch()
+    assert (tmp_path / "made").stat().st_mode & 0o777 == mode
+    conf = read_conf(build_arguments(HERE, []))
+    assert conf["spark.hadoop.fs.permissions.umask-mode"] == mask
+
+
+@pytest.mark.parametrize("text", ["rw", "8", "0o77", "77777"])
+def test_a_mask_that_is_none_is_refused(monkeypatch, text):
+    monkeypatch.setenv("KAFKA_CLIENTELE_UMASK", text)
+    with pytest.raises(InvalidSetting, match=f"UMASK={text}: expects a mask"):
+        limit_readers()
