@@ -10,6 +10,8 @@ the place of another's.
 import hashlib
 import re
 
+SHORT_CHARACTERS = 52
+"""Of a text that is no stand-in for sure; it takes four times as many bytes at most."""
 _HASH_DIGITS = 32
 _END = " bytes)"
 _STAND_IN = re.compile(r".*\.\.\.\(sha256:[0-9a-f]{32}, [0-9]+ bytes\)", re.DOTALL)

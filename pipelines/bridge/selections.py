@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from udfs.bounded_texts import bound_text
+from udfs.bounded_texts import SHORT_CHARACTERS, bound_text
 
 from .client_identity import MAX_TEXT_BYTES, ClientIdentity, uuid_text
 from .subscription_ids import (
@@ -78,7 +78,9 @@ class SubscriptionRegistry:
         for key, allowed in self._allowed.items():
             value = _SELECTOR_VALUES[key](identity, instance_id)
             # What is kept is bounded; what is matched is what the client said.
-            known = None if value is None else bound_text(value, MAX_TEXT_BYTES)
+            known = value
+            if value is not None and len(value) > SHORT_CHARACTERS:
+                known = bound_text(value, MAX_TEXT_BYTES)
             bits = allowed.get(known)
             if bits is None:
                 bits = allowed[known] = self._judge(key, value)

@@ -17,7 +17,7 @@ from pipelines.bridge.handlers import Connection
 from pipelines.bridge.protocol.errors import WireError
 from pipelines.bridge.protocol.wire_configs import WIRE_REQUESTS, read_wire_configs
 from pipelines.bridge.protocol.wire_fields import Seen
-from udfs.bounded_texts import bound_text
+from udfs.bounded_texts import SHORT_CHARACTERS, bound_text
 
 from .shown_configs import Allowance, ShownConfigs
 
@@ -26,8 +26,6 @@ MAX_LOOK_BYTES = 16_384
 MAX_VALUE_BYTES = 1_024
 """Of one value; of a longer one only its hash is known, since rules that look for
 secrets see no more than that."""
-_SHORT_VALUE_CHARACTERS = 32
-"""No longer value than this can look like a stand-in, or be too long."""
 MOST_SHOWN = 4
 """Clients of one connection that are remembered; Kafka's own have one or two."""
 _HEAD_BYTES = 14
@@ -163,7 +161,7 @@ class WireWatch:
         configs = shown.configs
         is_new = False
         for key, said in seen.items():
-            value = said if len(said) <= _SHORT_VALUE_CHARACTERS else _bound(said)
+            value = said if len(said) <= SHORT_CHARACTERS else _bound(said)
             if not _is_news(key, configs.get(key), value):
                 continue
             # Thousands of connections have most values in common.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
-from udfs.bounded_texts import bound_text
+from udfs.bounded_texts import SHORT_CHARACTERS, bound_text
 from udfs.client_ids import find_client_id_rule
 
 LOOK = re.compile(r"(?s)(.*)\.\.\.\(sha256:([0-9a-f]{32}), ([0-9]+) bytes\)")
@@ -47,6 +47,10 @@ def test_nobody_can_say_the_stand_in_of_another():
     assert said != stand_in
     assert LOOK.fullmatch(said)
     assert bound_text(stand_in[:-1], 100) == stand_in[:-1]
+
+
+def test_the_shortest_stand_in_is_longer_than_short_texts():
+    assert len(bound_text("a", 0)) == SHORT_CHARACTERS + 1
 
 
 @pytest.mark.parametrize("text", ["", "app-1", "é" * 50, "of 10 bytes)"])
