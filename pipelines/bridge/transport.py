@@ -290,7 +290,8 @@ class BridgeConnection(asyncio.Protocol):
     def _balance(self) -> None:
         """Read only while more could be served."""
         is_reading = self._is_able_to_serve()
-        if self._is_ending or is_reading == self._is_reading:
+        is_over = self._is_ending or self._is_peer_over
+        if is_over or is_reading == self._is_reading:
             return
         self._is_reading = is_reading
         if is_reading:
