@@ -280,7 +280,7 @@ class BridgeConnection(asyncio.Protocol):
             self._send(ready)
         # Mostly there is nothing more to do: a push came alone and is answered.
         is_plain = self._is_reading and not (self._is_ending or self._is_draining)
-        if self.held_bytes and not self._is_ending:
+        if self.held_bytes and not self._is_ending and self._stream.has_frame:
             # Many replies may come in one turn, and each makes room for a request.
             if not self._is_serving:
                 self._wait_for_turn()
