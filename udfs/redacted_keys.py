@@ -21,7 +21,7 @@ from .config_key_names import NO_NAME
 KEYS_HEADER, REDACTIONS_HEADER = "redacted_keys", "redactions"
 REDACTED, DROPPED = "redacted", "dropped"
 """What became of an entry: it lost its value, or is gone."""
-MAX_HEADER_BYTES = 3_000
+MAX_NAMES_BYTES, MAX_REDACTIONS_BYTES = 1_500, 4_500
 """Of either header, but for the count of what is left out."""
 _VERSION, _FIRST_VERSION, _VERSION_WITH_COUNT = "v", 1, 2
 _KEY_MARKS, _RULE_MARKS = len('"",'), len(':[],"redacted":{},')
@@ -57,21 +57,19 @@ class RedactedKeys(NamedTuple):
 
 
 def make_redaction_headers(
-    violations: Collection[Violation], max_names_bytes: int = MAX_HEADER_BYTES
+    violations: Collection[Violation], max_names_bytes: int = MAX_NAMES_BYTES
 ) -> list[tuple[str, bytes]]:
     """Return the headers of a record.
 
     Args:
         violations: With rules, and with keys that may be shown.
         max_names_bytes: Room for the names of KEYS_HEADER, which REDACTIONS_HEADER
-            names again; MAX_HEADER_BYTES at most.
+            names again; MAX_NAMES_BYTES at most.
     Returns: Both, or KEYS_HEADER alone, empty, for no violations.
-    Shape: Neither is longer than MAX_HEADER_BYTES and a count of what is left out.
+    Shape: What has no room in either is counted there.
     """
     names = list(dict.fromkeys(violation.key for violation in violations))
-    headers = [
-        (KEYS_HEADER, _join_names(names, min(max_names_bytes, MAX_HEADER_BYTES)))
-    ]
+    headers = [(KEYS_HEADER, _join_names(names, min(max_names_bytes, MAX_NAMES_BYTES)))]
     if violations:
         headers.append((REDACTIONS_HEADER, write_redactions(violations)))
     return headers
@@ -94,11 +92,11 @@ def write_redactions(violations: Iterable[Violation]) -> bytes:
         violations: With rules, and with keys that may be shown.
     Shape: A key stands once for each action and rule, NO_NAME each time. So what keys
         take is less than the entries in their request did. What does not fit into
-        MAX_HEADER_BYTES is counted.
+        MAX_REDACTIONS_BYTES is counted.
     """
     named: dict[str, dict[str | None, list[str]]] = {}
     known = set()
-    room, more = MAX_HEADER_BYTES, 0
+    room, more = MAX_REDACTIONS_BYTES, 0
     for violation in violations:
         key, rule, action = violation
         if key == NO_NAME:

@@ -6,7 +6,7 @@ Source: the header list stands in README.md, "Topics".
 import re
 import uuid
 
-from udfs.redacted_keys import make_redaction_headers, write_redactions
+from udfs.redacted_keys import make_redaction_headers
 
 from .client_identity import id_text
 from .protocol.push_config import ClientConfig, write_push_config
@@ -51,13 +51,15 @@ def make_config_record(
     key = id_text(client_instance_id.bytes)
     value = write_push_config(judged.stored)
     own_bytes = connection_headers.size_bytes + OWN_HEADER_BYTES
-    room = allowed_bytes(body_bytes) - len(value) - own_bytes
-    if judged.violations:
-        room -= len(write_redactions(judged.violations))
-    if room < 0:
-        value = write_push_config(map(_shorten, judged.stored))
-    redacted = make_redaction_headers(judged.violations, max(room, 0))
+    redacted = make_redaction_headers(judged.violations)
     redacted_bytes = sum(len(one) for _, one in redacted)
+    left_bytes = allowed_bytes(body_bytes) - len(value) - own_bytes - redacted_bytes
+    if left_bytes < 0:
+        room = len(redacted[0][1]) + left_bytes
+        if room < 0:
+            value = write_push_config(map(_shorten, judged.stored))
+        redacted = make_redaction_headers(judged.violations, max(room, 0))
+        redacted_bytes = sum(len(one) for _, one in redacted)
     return TelemetryRecord(
         topic=topic,
         key=key,

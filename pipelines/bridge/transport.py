@@ -280,7 +280,7 @@ class BridgeConnection(asyncio.Protocol):
             self._send(ready)
         # Mostly there is nothing more to do: a push came alone and is answered.
         is_plain = self._is_reading and not (self._is_ending or self._is_draining)
-        if self.held_bytes and not self._is_ending:
+        if self.held_bytes and not self._is_ending and self._stream.has_frame:
             # Many replies may come in one turn, and each makes room for a request.
             if not self._is_serving:
                 self._wait_for_turn()
@@ -290,7 +290,8 @@ class BridgeConnection(asyncio.Protocol):
     def _balance(self) -> None:
         """Read only while more could be served."""
         is_reading = self._is_able_to_serve()
-        if self._is_ending or is_reading == self._is_reading:
+        is_over = self._is_ending or self._is_peer_over
+        if is_over or is_reading == self._is_reading:
             return
         self._is_reading = is_reading
         if is_reading:

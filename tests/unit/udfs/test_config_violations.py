@@ -142,3 +142,13 @@ def test_what_a_header_says_is_shown_only_where_it_looks_like_a_name():
         RULES.show_key(one.name) == one.name for one in SETTINGS.sensitive_keys.rules
     )
     assert listed('{"v":2}') == []
+
+
+def test_what_a_header_only_counts_is_a_row_that_says_how_many():
+    hits = [
+        Violation(f"key.{number}", "custom-key", "redacted") for number in range(999)
+    ]
+    rows = listed(write_redactions(hits).decode())
+    assert rows[0] == ("key.0", "custom-key", "redacted", "bridge")
+    assert rows[-1] == (f"(and {1_000 - len(rows)} more)", None, "redacted", "bridge")
+    assert len(rows) > 200
