@@ -13,14 +13,14 @@ from pipelines.streaming import batch_slices
 from pipelines.tables import QUARANTINE
 from tests.spark.config_records import ConfigJob, entry, make_record
 
-KEYS = {
-    CLIENT_CONFIG_PUSHES: ("offset", "decode_status", "push_id"),
-    CLIENT_CONFIGS: ("client_instance_id", "offset", "push_id"),
-    CLIENT_CONFIG_HISTORY: ("logical_client", "config_key", "config_value"),
-    CONFIG_DEFAULTS: ("config_key", "config_value"),
-    CONFIG_VIOLATIONS: ("offset", "config_key"),
-    QUARANTINE: ("offset", "reason"),
-}
+KEYS = (
+    (CLIENT_CONFIG_PUSHES, ("offset", "decode_status", "push_id")),
+    (CLIENT_CONFIGS, ("client_instance_id", "offset", "push_id")),
+    (CLIENT_CONFIG_HISTORY, ("logical_client", "config_key", "config_value")),
+    (CONFIG_DEFAULTS, ("config_key", "config_value")),
+    (CONFIG_VIOLATIONS, ("offset", "config_key")),
+    (QUARANTINE, ("offset", "reason")),
+)
 PUSHES = 6
 
 
@@ -47,7 +47,7 @@ def make_records():
 
 
 def held(job):
-    return {one.name: job.rows(one, *columns) for one, columns in KEYS.items()}
+    return {one.name: job.rows(one, *columns) for one, columns in KEYS}
 
 
 @pytest.fixture(scope="module")
