@@ -66,7 +66,8 @@ def is_exact_value(key: str, value: str | None) -> bool:
 
     Args:
         key: In the Java client's names; of one that is not known, any value is.
-        value: None for one that is redacted.
+        value: As the request shows it.
+    Nulls: A value that is redacted is None.
     """
     known = WIRE_KEYS.get(key)
     return known is None or (known.is_exact and value not in known.inexact_values)

@@ -15,6 +15,7 @@ from pipelines.bridge.proxy.request_frames import RequestFrames
 from pipelines.bridge.proxy.response_frames import ResponseFrames
 from pipelines.bridge.proxy.versions import FETCH, METADATA, PRODUCE
 
+# Longer than 250 lines: both directions, and each way in which bytes can be bad.
 OWN, READ = 72, 18
 CARES = {
     PRODUCE: Care.PRODUCE, METADATA: Care.REWRITE, OWN: Care.READ, READ: Care.READ,
