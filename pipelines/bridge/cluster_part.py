@@ -15,6 +15,7 @@ from .following import SubscriptionFollower
 from .handlers import ServedRequest
 from .selections import SubscriptionRegistry
 from .subscriptions import load_subscriptions
+from .unmatchable_selectors import find_unmatchable
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,9 @@ class ClusterPart:
             make_access(connection, key_name=settings_key), client_id=bridge.bridge_id
         )
         own = load_subscriptions(settings.subscriptions)
+        for one in own:
+            for why in find_unmatchable(one.match):
+                logger.warning("subscription %r of conf/: %s", one.name, why)
         followed = FollowedSubscriptions(
             self.registry, [] if self._source == CLUSTER_ONLY else own
         )
