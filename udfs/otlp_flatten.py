@@ -164,6 +164,20 @@ def _attribute_columns(source: Source) -> Columns:
     }
 
 
+def _drop_claims(pool: w.Table, ends: w.Table) -> tuple[w.Table, w.Table]:
+    """Return the attributes of resources without labels that a broker adds.
+
+    What a broker knows overwrites what a client claims (KIP-714), and columns have it.
+    """
+    keys = pool[0]
+    is_claim = (keys >= w.FIRST_BROKER_LABEL) & (keys < w.AFTER_BROKER_LABELS)
+    is_claim |= keys == w.NODE_ID
+    if not is_claim.any():
+        return pool, ends
+    kept_before = np.concatenate(([0], np.cumsum(~is_claim)))
+    return pool[:, ~is_claim], kept_before[ends]
+
+
 def _resource_columns(source: Source) -> Columns:
     """Return what a point has from its resource and its scope."""
     columns: Columns = {
@@ -176,7 +190,9 @@ def _resource_columns(source: Source) -> Columns:
         no_attributes = np.zeros(len(resource), np.int64)
         columns["resource_attributes"] = _text_maps(source.words, pool, no_attributes)
     else:
-        maps = _text_maps(source.words, pool, source.tables.column(w.R_ATTRIBUTES))
+        maps = _text_maps(
+            source.words, *_drop_claims(pool, source.tables.column(w.R_ATTRIBUTES))
+        )
         columns["resource_attributes"] = maps.take(pa.array(resource))
     for name, register in (("scope_name", w.S_NAME), ("scope_version", w.S_VERSION)):
         columns[name] = texts(source.words, source.of(w.P_SCOPE, register))

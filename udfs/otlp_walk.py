@@ -239,7 +239,8 @@ W_HASH, W_KIND, W_START, W_LENGTH, W_OWNER, W_ROW, WORD_WIDTH = _int64s(0, 7)
     MEMBER_ID,
     TRUE,
     FALSE,
-) = _int64s(0, 14)
+    FIRST_BROKER_LABEL,
+) = _int64s(0, 15)
 WELL_KNOWN = (
     b"",
     b"topic",
@@ -254,7 +255,18 @@ WELL_KNOWN = (
     b"member_id",
     b"true",
     b"false",
+    # From FIRST_BROKER_LABEL on, what a broker adds to a resource, as it does node_id.
+    b"client_instance_id",
+    b"client_id",
+    b"client_software_name",
+    b"client_software_version",
+    b"client_source_address",
+    b"client_source_port",
+    b"principal",
+    b"listener",
+    b"bridge_id",
 )
+AFTER_BROKER_LABELS = len(WELL_KNOWN) + 1
 
 # Columns of resets[message]: the block of registers that is unset when it begins,
 # whether attributes follow, whether its end makes a row.

@@ -26,11 +26,14 @@ from kio.schema.list_config_resources.v1.request import ListConfigResourcesReque
 from kio.schema.list_config_resources.v1.response import ListConfigResourcesResponse
 from kio.static.primitive import i8
 
+from pipelines import __version__
 from pipelines.bridge.client_identity import uuid_text
 from pipelines.bridge.cluster_client import ClusterClient
 from pipelines.bridge.cluster_tls import make_access
 from pipelines.bridge.protocol.cluster_requests import CLIENT_METRICS
 from pipelines.bridge.subscription_ids import order_as_hash_set
+from pipelines.bridge.subscriptions import InvalidRule, parse_subscription
+from pipelines.bridge.unmatchable_selectors import find_unmatchable
 from pipelines.errors import PipelineError
 
 from .client_metrics_options import (
@@ -65,6 +68,9 @@ def run(given: Given, *, say: Say, complain: Callable[[str, bool], None]) -> int
         complain: Prints a line about misuse, and the usage where asked to.
     Returns: The exit code.
     """
+    if given["version"]:
+        say(f"{__version__} (Commit:unknown)")
+        return 0
     try:
         call = check(given)
         properties = _load_properties(call.command_config)
@@ -78,7 +84,21 @@ def run(given: Given, *, say: Say, complain: Callable[[str, bool], None]) -> int
         asyncio.run(_run(call, connection, say))
     except (CommandFault, PipelineError) as error:
         return _fail(say, error)
+    for warning in _list_warnings(call):
+        complain(f"Warning: {call.name or 'the resource'}: {warning}", False)
     return 0
+
+
+def _list_warnings(call: ClientMetricsCall) -> list[str]:
+    """Return what is wrong with selectors that the cluster has taken."""
+    try:
+        subscription = parse_subscription(
+            "name", {"match": call.values.get("match", "")}
+        )
+    except InvalidRule:
+        # Nothing that this bridge could judge: Kafka takes more patterns.
+        return []
+    return find_unmatchable(subscription.match)
 
 
 def _fail(say: Say, error: Exception) -> int:

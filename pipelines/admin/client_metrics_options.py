@@ -31,6 +31,7 @@ OPTIONS = (
     ("--interval", "MS", "push interval in milliseconds; empty: reset it"),
     ("--match", "K1=V1,K2=V2", f"selectors; keys are {', '.join(SELECTOR_KEYS)}"),
     ("--metrics", "M1,M2", "metric name prefixes"),
+    ("--version", "", "print the version"),
 )
 """Name, what its value is called (empty for none), and what it means."""
 

@@ -16,6 +16,7 @@ from .following import SubscriptionFollower
 from .handlers import ServedRequest
 from .selections import SubscriptionRegistry
 from .subscriptions import load_subscriptions
+from .unmatchable_selectors import find_unmatchable
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,9 @@ class ClusterPart:
             client_id=bridge.bridge_id,
         )
         own = load_subscriptions(settings.subscriptions)
+        for one in own:
+            for why in find_unmatchable(one.match):
+                logger.warning("subscription %r of conf/: %s", one.name, why)
         followed = FollowedSubscriptions(
             self.registry, [] if self._source == CLUSTER_ONLY else own
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .selections import SubscriptionRegistry
 from .subscriptions import InvalidRule, Subscription, parse_subscription
+from .unmatchable_selectors import find_unmatchable
 
 Resources = Mapping[str, Mapping[str, str]]
 """Name of a CLIENT_METRICS resource to the properties that are set."""
@@ -23,6 +24,8 @@ class SubscriptionChanges:
     removed: tuple[str, ...]
     refused: tuple[tuple[str, str], ...]
     """Name of a resource that cannot be used, and why; no values."""
+    unmatchable: tuple[tuple[str, str], ...] = ()
+    """Name of a resource that nobody can match, and why."""
 
 
 class FollowedSubscriptions:
@@ -54,7 +57,7 @@ class FollowedSubscriptions:
             name for name in names if wanted.get(name) != self._resources.get(name)
         ]
         self._resources = wanted
-        put, removed, refused = [], [], []
+        put, removed, refused, unmatchable = [], [], [], []
         for name in changed:
             try:
                 subscription = self._find(name)
@@ -67,8 +70,14 @@ class FollowedSubscriptions:
             else:
                 self._registry.put(subscription)
                 put.append(name)
+                if name in wanted:
+                    found = find_unmatchable(subscription.match)
+                    unmatchable += [(name, one) for one in found]
         return SubscriptionChanges(
-            put=tuple(put), removed=tuple(removed), refused=tuple(refused)
+            put=tuple(put),
+            removed=tuple(removed),
+            refused=tuple(refused),
+            unmatchable=tuple(unmatchable),
         )
 
     def _find(self, name: str) -> Subscription | None:

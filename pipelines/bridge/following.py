@@ -127,6 +127,8 @@ class SubscriptionFollower:
             logger.info("subscription %r of the cluster is not in force", name)
         for name, fault in changes.refused:
             logger.warning("subscription %r of the cluster is skipped: %s", name, fault)
+        for name, why in changes.unmatchable:
+            logger.warning("subscription %r of the cluster: %s", name, why)
 
     async def try_read(self) -> None:
         """Read, or say once why not."""

@@ -18,7 +18,7 @@ MAX_PROGRAM_SIZE = 2_500
 class MatchPattern:
     """One compiled pattern; equal patterns are equal."""
 
-    __slots__ = ("_compiled", "_is_literal", "_prefix", "pattern")
+    __slots__ = ("_compiled", "is_literal", "pattern", "prefix")
 
     def __init__(self, pattern: str) -> None:
         """Compile a pattern of java.util.regex.
@@ -28,8 +28,10 @@ class MatchPattern:
         translation = translate(pattern)
         self.pattern = pattern
         """As it was given."""
-        self._prefix = translation.prefix
-        self._is_literal = translation.is_literal
+        self.prefix = translation.prefix
+        """What every text that it matches begins with."""
+        self.is_literal = translation.is_literal
+        """Whether the prefix is the only text that matches."""
         self._compiled = _compile(translation.re2_text)
 
     def __eq__(self, other: object) -> bool:
@@ -42,10 +44,10 @@ class MatchPattern:
         """Say whether the whole text matches."""
         # Most patterns begin with plain text and most texts do not match: RE2 costs
         # some 20 times what this comparison does.
-        if not text.startswith(self._prefix):
+        if not text.startswith(self.prefix):
             return False
-        if self._is_literal:
-            return len(text) == len(self._prefix)
+        if self.is_literal:
+            return len(text) == len(self.prefix)
         return self._compiled.fullmatch(text) is not None
 
 

@@ -13,6 +13,11 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 MAX_INT64 = 2**63 - 1
 TEMPORALITIES = {0: "unspecified", 1: "delta", 2: "cumulative"}
+BROKER_LABELS = {
+    "client_instance_id", "client_id", "client_software_name",
+    "client_software_version", "client_source_address", "client_source_port",
+    "principal", "node_id", "listener", "bridge_id",
+}  # fmt: skip
 IDENTITY = (
     "group_id",
     "group_instance_id",
@@ -174,7 +179,9 @@ def point_row(index, resource, scope, metric, kind, data, point):
         "node_id": attributes.get("node_id"),
         **{name: resource.get(name) for name in IDENTITY},
         "resource_attributes": {
-            name: text for name, text in resource.items() if name not in IDENTITY
+            name: text
+            for name, text in resource.items()
+            if name not in IDENTITY and name not in BROKER_LABELS
         },
         "scope_name": scope.name or None,
         "scope_version": scope.version or None,

@@ -28,9 +28,40 @@ def test_identity_attributes_of_the_resource_have_columns_and_the_rest_a_map():
         "client_rack": "r",
     }
     assert {name: row[name] for name in columns} == columns
-    assert row["resource_attributes"] == {"client_id": "spoofed", "node.id": "n"}
+    assert row["resource_attributes"] == {"node.id": "n"}
     push = only_push(metrics_data)
     assert {name: push[name] for name in columns} == columns
+
+
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_labels_that_a_broker_adds_are_no_attributes_of_a_resource(is_plain):
+    """KIP-714: the broker's overwrite them; its columns have the true ones."""
+    claims = [
+        *("client_instance_id", "client_id", "client_software_name", "principal"),
+        *("client_software_version", "client_source_address", "client_source_port"),
+        *("node_id", "listener", "bridge_id"),
+    ]
+    claimed = [text(name, "claimed") for name in claims]
+    metrics_data = push_of(
+        resource=[text("a", "1"), *claimed[:5], text("b", "2"), *claimed[5:]],
+        attributes=[text("client_id", "a point's"), text("principal", "its")],
+    )
+    metrics_data.MergeFrom(push_of(resource=claimed))
+    metrics_data.MergeFrom(push_of(resource=[text("c", "3"), text("client_ids", "4")]))
+    if not is_plain:
+        # A nested value is left to the protobuf classes.
+        nested = metrics_data.resource_metrics[1].resource.attributes.add(key="d")
+        nested.value.kvlist_value.values.add(key="client_id").value.string_value = "x"
+    points = decode([metrics_data.SerializeToString()]).points
+    rows = points.to_pylist(maps_as_pydicts="strict")
+    found = [row["resource_attributes"] for row in rows]
+    assert [set(one) for one in found] == [
+        {"a", "b"}, set() if is_plain else {"d"}, {"c", "client_ids"},
+    ]  # fmt: skip
+    assert (found[0], found[2]) == (
+        {"a": "1", "b": "2"}, {"c": "3", "client_ids": "4"},
+    )  # fmt: skip
+    assert rows[0]["attributes"] == {"client_id": "a point's", "principal": "its"}
 
 
 def test_the_first_group_in_a_push_is_the_group_of_the_push():
