@@ -157,9 +157,9 @@ def build_arguments(
 def _own_places(installation: Installation) -> dict[str, str]:
     """Return settings of what Spark makes by itself: where it is, and for whom."""
     os.umask(umask := os.umask(0o077))
-    # Else it is made in the current folder; and Hadoop has a mask of its own.
+    # Else it is made in the current folder; Hadoop takes it unescaped, and has a mask.
     return {
-        "spark.sql.warehouse.dir": (installation.cache / "spark-warehouse").as_uri(),
+        "spark.sql.warehouse.dir": f"file:{installation.cache}/spark-warehouse",
         "spark.hadoop.fs.permissions.umask-mode": f"{umask:03o}",
     }
 

@@ -118,7 +118,7 @@ def test_a_checkout_below_odd_names_runs_spark_and_takes_odd_values(odd):
     done = run_command(odd, *words, LC_ALL="C.UTF-8", TZ="Asia/Kathmandu")
     assert done.returncode == 0, done.stderr
     # Spark warns of an option that it has no longer.
-    (line,) = re.findall(LOG_LINE, done.stderr, re.MULTILINE)
+    (line, *_) = re.findall(LOG_LINE, done.stderr, re.MULTILINE)
     written = datetime.fromisoformat(line)
     assert abs(datetime.now(tz=UTC) - written) < timedelta(hours=1)
     set_line, page = done.stdout.splitlines()
@@ -126,6 +126,8 @@ def test_a_checkout_below_odd_names_runs_spark_and_takes_odd_values(odd):
     assert page == str(odd / "data" / "my notebook.html")
     assert "<td>42</td>" in Path(page).read_text()
     assert sorted(one.name for one in odd.parent.iterdir()) == ["checkout", path.name]
+    # Nor anything below the name as a URI has it.
+    assert list(odd.parents[1].iterdir()) == [odd.parent]
 
 
 def test_a_job_of_a_checkout_below_odd_names_starts(odd):

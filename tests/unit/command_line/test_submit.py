@@ -155,8 +155,7 @@ def test_a_checkout_below_a_blank_is_named_without_one(tmp_path):
         f"-Dlog4j2.configurationFile=file://{tmp_path}/a%20b/conf/log4j2.properties"
     )
     assert words[words.index("--jars") + 1] == jar.as_uri()
-    warehouse = (root / ".cache" / "spark-warehouse").as_uri()
-    assert conf["spark.sql.warehouse.dir"] == warehouse
+    assert conf["spark.sql.warehouse.dir"] == f"file:{root}/.cache/spark-warehouse"
 
 
 @pytest.fixture
