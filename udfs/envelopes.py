@@ -8,15 +8,14 @@ value, headers); header names are those that the bridge writes.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .compression import COMPRESSION_NAMES
 from .envelope_headers import CONFIG_HEADERS, HEADERS, TIME, WIRE_HEADERS, Header
+from .picked_headers import Flags, PickedHeaders, pick_headers
 from .redacted_keys import KEYS_HEADER, REDACTIONS_HEADER
 
 NULL_VALUE = "null_value"
@@ -25,15 +24,9 @@ HEADER_NOT_UTF8 = "header_not_utf8"
 INVALID_HEADER = "invalid_header"
 HEADERS_TOO_LARGE = "headers_too_large"
 
-MAX_HEADERS_BYTES = 65_536
-"""Of all headers of a record together, names and values; a bridge writes far less."""
-MAX_KEPT_HEADER_BYTES = 1_024
-"""Of a header that is kept where all of them together are too large."""
-
 UNKNOWN_COMPRESSION_ID = -1
 """No codec has it; the decoder reports such a push as unknown_codec."""
 
-Flags = npt.NDArray[np.bool_]
 
 _HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
 RECORD_SCHEMA = pa.schema(
@@ -130,7 +123,7 @@ def _read_columns(
         "body": records.column("value"),
     }
     missing, not_utf8, invalid = [], [], []
-    picked = _pick_headers(records, headers)
+    picked = pick_headers(records, headers)
     for header, sent in zip(headers, picked.values, strict=True):
         texts = _read_texts(sent)
         typed = header.kind(texts)
@@ -158,54 +151,8 @@ def _flags(column: pa.BooleanArray) -> Flags:
     return flags
 
 
-class _Picked(NamedTuple):
-    """The last value of each wanted header, one column per header."""
-
-    values: list[pa.BinaryArray]
-    is_left_out: list[Flags]
-    """Beside each column: whether the value is one of those that are too large."""
-    is_large: Flags
-    """Of which records all headers together are too large."""
-
-
-def _pick_headers(records: pa.RecordBatch, wanted: Sequence[Header]) -> _Picked:
-    headers = records.column("headers")
-    flat = headers.flatten()
-    keys = flat.field("key")
-    known = pc.index_in(keys, pa.array([one.name for one in wanted]))
-    numbers = pc.fill_null(known, len(wanted)).to_numpy()
-    parents = pc.list_parent_indices(headers).to_numpy()
-    # One place more, for names that nobody knows. Of values of one name, numpy keeps
-    # the last one assigned.
-    places = np.full((len(wanted) + 1, records.num_rows), -1, np.int64)
-    places[numbers, parents] = np.arange(len(numbers))
-    values = flat.field("value")
-    sizes = _lengths(values)
-    in_all = np.bincount(parents, sizes + _lengths(keys), records.num_rows)
-    is_large = in_all > MAX_HEADERS_BYTES
-    is_long = sizes > MAX_KEPT_HEADER_BYTES
-    picked = _Picked([], [], is_large)
-    for of_header in places[: len(wanted)]:
-        is_missing = of_header < 0
-        is_left_out = is_large & ~is_missing
-        if is_large.any():
-            is_left_out &= is_long[of_header]
-        places_kept = pa.array(of_header, mask=is_missing | is_left_out)
-        picked.values.append(values.take(places_kept))
-        picked.is_left_out.append(is_left_out)
-    return picked
-
-
-def _lengths(values: pa.Array) -> npt.NDArray[np.int64]:
-    """Return the bytes of texts or binaries; a null has none."""
-    lengths: npt.NDArray[np.int64] = pc.fill_null(
-        pc.binary_length(values), 0
-    ).to_numpy()
-    return lengths
-
-
 def _refuse_large(
-    faults: dict[str, pa.Array], picked: _Picked, names: Sequence[str]
+    faults: dict[str, pa.Array], picked: PickedHeaders, names: Sequence[str]
 ) -> dict[str, pa.Array]:
     """Name the records whose headers are too large, and the headers left out."""
     reasons, details = (column.to_pylist() for column in faults.values())

@@ -54,9 +54,10 @@ LOADS = {
 }
 
 
-def produce_load(servers, job, topic, load):
+def produce_load(servers, job, topic, load, *, is_new=True):
     """Create a topic and fill it; each record is of a client instance of its own."""
-    _create_topic(servers, topic)
+    if is_new:
+        _create_topic(servers, topic)
     make_value = {
         TELEMETRY: _make_push,
         CONFIGS: _make_configs,
