@@ -36,9 +36,18 @@ class Transaction:
 
     query_id: str
     batch_id: int
+    slice_number: int | None = None
+    """From 1, where the micro-batch is written in slices; null for the last one, which
+    ends the micro-batch."""
 
     def app_id(self, contract: TableContract, step: str) -> str:
         """Return the application id of one step on one table."""
+        whole = self.whole_app_id(contract, step)
+        number = self.slice_number
+        return whole if number is None else f"{whole}/slice-{number}"
+
+    def whole_app_id(self, contract: TableContract, step: str) -> str:
+        """Return the application id that says that the whole micro-batch is there."""
         return f"{self.query_id}/{contract.name}/{step}"
 
     def merge_app_id(self, contract: TableContract) -> str:

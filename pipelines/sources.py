@@ -1,5 +1,6 @@
 """Readers: what comes from outside, as it comes."""
 
+import json
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +31,38 @@ def read_kafka(
         .option("subscribe", topic)
         .option("startingOffsets", starting_offsets)
         .option("maxOffsetsPerTrigger", max_offsets_per_trigger)
+        .option("includeHeaders", value=True)
+        .option("failOnDataLoss", value=True)
+        .load()
+    )
+
+
+def read_kafka_ranges(
+    spark: SparkSession,
+    options: Mapping[str, str],
+    *,
+    topic: str,
+    ranges: Mapping[int, tuple[int, int]],
+) -> DataFrame:
+    """Return a part of a topic, with the columns of read_kafka.
+
+    Args:
+        spark: The session of the query.
+        options: As read_kafka takes them.
+        topic: Topic to read.
+        ranges: Partition to its first offset, and the offset behind its last one.
+    Raises: nothing yet; a missing record fails whatever reads it.
+    """
+    starts = {partition: first for partition, (first, _) in ranges.items()}
+    ends = {partition: end for partition, (_, end) in ranges.items()}
+    return (
+        spark.read.format("kafka")
+        .options(**options)
+        .option("assign", json.dumps({topic: sorted(ranges)}))
+        .option("startingOffsets", json.dumps({topic: starts}))
+        .option("endingOffsets", json.dumps({topic: ends}))
+        # As the stream's, for which there are rights.
+        .option("groupIdPrefix", "spark-kafka-source")
         .option("includeHeaders", value=True)
         .option("failOnDataLoss", value=True)
         .load()

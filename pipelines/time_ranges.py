@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -75,32 +76,45 @@ def midnight(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
+class Held(NamedTuple):
+    """Things from a moment on."""
+
+    start_us: int
+    """Microseconds since 1970."""
+    things: int
+    size_bytes: int
+
+
 def cut_by_count(
-    whole: TimeRange, counts: Sequence[tuple[int, int]], limit: int
+    whole: TimeRange, held: Sequence[Held], limit: int, max_bytes: int
 ) -> list[tuple[TimeRange, int]]:
-    """Cut a range into parts that hold at most so many things each.
+    """Cut a range into parts that hold at most so many things each, and bytes.
 
     Args:
         whole: The range.
-        counts: (microseconds since 1970, things from there on), by time; a part begins
-            at such a time only, so that one count above the limit is a part of its own.
+        held: By time; a part begins at such a time only, so that what is above a limit
+            by itself is a part of its own.
         limit: Things in a part, at most.
+        max_bytes: Of all things of a part.
     Returns: Each part and how many things it holds.
     Shape: The parts follow each other without a gap and cover the whole; none where
         there are no counts.
     """
-    starts, held = [whole.start], [0]
-    for start_us, count in counts:
-        if held[-1] and held[-1] + count > limit:
-            starts.append(EPOCH + start_us * MICROSECOND)
-            held.append(0)
-        held[-1] += count
-    if not counts:
+    if not held:
         return []
+    starts, counts, size_bytes = [whole.start], [0], 0
+    for one in held:
+        is_full = counts[-1] + one.things > limit
+        if counts[-1] and (is_full or size_bytes + one.size_bytes > max_bytes):
+            starts.append(EPOCH + one.start_us * MICROSECOND)
+            counts.append(0)
+            size_bytes = 0
+        counts[-1] += one.things
+        size_bytes += one.size_bytes
     ends = [*starts[1:], whole.end]
     return [
         (TimeRange(start, end), count)
-        for start, end, count in zip(starts, ends, held, strict=True)
+        for start, end, count in zip(starts, ends, counts, strict=True)
     ]
 
 

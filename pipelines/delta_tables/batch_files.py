@@ -5,16 +5,28 @@ Source: the columns of `udfs.spark.encode_push_files`.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.tables import QUARANTINE, TableContract
 
 from .table_files import NewFile, read_file
 
 INLINE_BYTES = 4 << 20
 """Files up to this come with the counts; a task makes few small ones, so that what
 comes at once is bounded. Larger ones are fetched one by one."""
+
+
+class BatchCounts(NamedTuple):
+    """What some records have become."""
+
+    records: int
+    rows: int
+    """Of what the job is for."""
+    quarantined: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +45,11 @@ class BatchFiles:
     def count_rows(self, table: str) -> int:
         """Return how many rows a table gets."""
         return sum(row["row_count"] for row in self.listed if row["table"] == table)
+
+    def count(self, contract: TableContract) -> BatchCounts:
+        """Return what the records have become, a table being what the job is for."""
+        rows, quarantined = map(self.count_rows, (contract.name, QUARANTINE.name))
+        return BatchCounts(self.records, rows, quarantined)
 
     def iter_files(self, table: str) -> Iterator[NewFile]:
         """Return the files of a table, the large ones fetched as they are asked for."""

@@ -6,7 +6,7 @@ follow from the pushes of the ledger and the batch together, so that what was wr
 an attempt that was cut off is found right by the next one, or made right.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row
@@ -36,7 +36,12 @@ from udfs.spark_configs import (
     with_possible_types,
 )
 
-from .batch_files import read_batch_files, select_pushes, without_pushes
+from .batch_files import (
+    BatchCounts,
+    read_batch_files,
+    select_pushes,
+    without_pushes,
+)
 from .batch_tables import BatchTables, repeat_change
 from .config_rows import ConfigRowWriter
 from .table_locations import has_table, identify_table
@@ -51,14 +56,9 @@ class BatchWriter:
     layouts: ConfigTables
     has_references: bool
     """Whether client_configs holds known defaults without their values."""
-    note_counts: Callable[..., None]
-    """As BatchListener.note_counts."""
 
-    def write(self, records: DataFrame, batch_id: int) -> None:
-        """Write one micro-batch to every table, the ledger last."""
-        transaction = sinks.Transaction(
-            query_id=sinks.read_query_id(records), batch_id=batch_id
-        )
+    def write(self, records: DataFrame, transaction: sinks.Transaction) -> BatchCounts:
+        """Write a micro-batch, or a slice of it, to every table, the ledger last."""
         # A task makes at least one file a table, so there are no more than cores.
         tasks = records.sparkSession.sparkContext.defaultParallelism
         encoded = records.coalesce(tasks).transform(
@@ -71,12 +71,7 @@ class BatchWriter:
             self.tables.append(batch, QUARANTINE, transaction)
             self._merge(encoded.transform(select_pushes), transaction)
             self.tables.append(batch, CLIENT_CONFIG_PUSHES, transaction)
-            self.note_counts(
-                batch_id,
-                rows=batch.count_rows(CLIENT_CONFIG_PUSHES.name),
-                quarantined=batch.count_rows(QUARANTINE.name),
-            )
-            self.tables.observer("before commit", batch.records)
+            return batch.count(CLIENT_CONFIG_PUSHES)
 
     def _merge(self, pushes: DataFrame, transaction: sinks.Transaction) -> None:
         """Write what follows from the pushes whose bodies were read."""

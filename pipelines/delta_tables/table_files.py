@@ -97,7 +97,9 @@ def append_files(
     """
     jvm, started = start_transaction(spark, location)
     app_id, version = transaction.app_id(contract, "append"), transaction.batch_id
-    if read_transaction(started, app_id) >= version:
+    # An attempt that was cut off may have written the micro-batch at once.
+    known = {app_id, transaction.whole_app_id(contract, "append")}
+    if any(read_transaction(started, one) >= version for one in known):
         _discard(spark, location, files)
         return
     try:

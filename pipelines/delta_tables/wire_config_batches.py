@@ -4,7 +4,6 @@ It writes quarantine and, last, client_wire_configs, which is the ledger as well
 newest record of a client is in all of its rows.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -15,7 +14,12 @@ from pipelines.transforms import wire_configs
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from udfs.spark_configs import WireTables, encode_wire_config_files
 
-from .batch_files import read_batch_files, select_pushes, without_pushes
+from .batch_files import (
+    BatchCounts,
+    read_batch_files,
+    select_pushes,
+    without_pushes,
+)
 from .batch_tables import BatchTables, repeat_change
 
 
@@ -25,14 +29,9 @@ class WireBatchWriter:
 
     tables: BatchTables
     layouts: WireTables
-    note_counts: Callable[..., None]
-    """As BatchListener.note_counts."""
 
-    def write(self, records: DataFrame, batch_id: int) -> None:
-        """Write one micro-batch, the ledger last."""
-        transaction = sinks.Transaction(
-            query_id=sinks.read_query_id(records), batch_id=batch_id
-        )
+    def write(self, records: DataFrame, transaction: sinks.Transaction) -> BatchCounts:
+        """Write a micro-batch, or a slice of it, the ledger last."""
         tasks = records.sparkSession.sparkContext.defaultParallelism
         encoded = records.coalesce(tasks).transform(
             encode_wire_config_files, self.layouts, wire_configs.ENTRY_COLUMNS
@@ -42,10 +41,7 @@ class WireBatchWriter:
             self.tables.append(batch, QUARANTINE, transaction)
             entries = encoded.transform(select_pushes)
             rows = repeat_change(lambda: self._merge(entries, transaction))
-            self.note_counts(
-                batch_id, rows=rows, quarantined=batch.count_rows(QUARANTINE.name)
-            )
-            self.tables.observer("before commit", batch.records)
+            return BatchCounts(batch.records, rows, batch.count_rows(QUARANTINE.name))
 
     def _merge(self, entries: DataFrame, transaction: sinks.Transaction) -> int:
         """Merge the newest entries; return how many there were."""

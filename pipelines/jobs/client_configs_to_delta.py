@@ -27,6 +27,7 @@ from pipelines.streaming.batch_progress import (
     ProgressObserver,
     log_batch,
 )
+from pipelines.streaming.batch_slices import SlicedBatches
 from pipelines.streaming.job_records import open_records
 from pipelines.streaming.job_starts import Ledger
 from pipelines.table_columns import BODY, SUBSCRIPTION, names
@@ -91,11 +92,18 @@ def run(
             settings, catalogs, client_type_keys, floors=opened.start.floors
         ),
         has_references=job.store_defaults == "references",
+    )
+    batches = SlicedBatches(
+        read_ranges=opened.read_ranges,
+        write_slice=writer.write,
         note_counts=listener.note_counts,
+        observer=observer,
+        checkpoint_location=opened.checkpoint_location,
+        max_value_bytes=job.max_config_bytes,
     )
     return sinks.start_batches(
         opened.records,
-        writer.write,
+        batches.write,
         query_name=JOB_NAME,
         checkpoint_location=opened.checkpoint_location,
         trigger_interval_ms=None if is_once else job.trigger_interval_ms,

@@ -11,7 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines import sinks
-from pipelines.delta_tables.batch_files import BatchFiles, read_batch_files
+from pipelines.delta_tables.batch_files import (
+    BatchCounts,
+    BatchFiles,
+    read_batch_files,
+)
 from pipelines.delta_tables.batch_tables import BatchTables, find_batch_tables
 from pipelines.delta_tables.instance_writer import InstanceWriter
 from pipelines.delta_tables.local_files import LocalFolders
@@ -26,6 +30,7 @@ from pipelines.streaming.batch_progress import (
     ProgressObserver,
     log_batch,
 )
+from pipelines.streaming.batch_slices import SlicedBatches
 from pipelines.streaming.job_records import open_records
 from pipelines.streaming.job_starts import JobStart, Ledger
 from pipelines.table_columns import EVENT_DATE
@@ -94,9 +99,18 @@ def run(
         ),
         listener=listener,
     )
+    batches = SlicedBatches(
+        read_ranges=opened.read_ranges,
+        write_slice=writer.write_slice,
+        note_counts=listener.note_counts,
+        observer=observer,
+        checkpoint_location=opened.checkpoint_location,
+        max_value_bytes=job.max_decompressed_bytes,
+    )
     return sinks.start_batches(
         opened.records,
-        writer.write,
+        # Where workers store the files, what they hold is bounded, and little returns.
+        batches.write if writer.store is None else writer.write,
         query_name=JOB_NAME,
         checkpoint_location=opened.checkpoint_location,
         trigger_interval_ms=None if is_once else job.trigger_interval_ms,
@@ -119,29 +133,35 @@ class _BatchWriter:
         transaction = sinks.Transaction(
             query_id=sinks.read_query_id(records), batch_id=batch_id
         )
+        counts = self.write_slice(records, transaction)
+        self.listener.note_counts(
+            batch_id, rows=counts.rows, quarantined=counts.quarantined
+        )
+        self.tables.observer("before commit", counts.records)
+
+    def write_slice(
+        self, records: DataFrame, transaction: sinks.Transaction
+    ) -> BatchCounts:
+        """Write a micro-batch, or a slice of it."""
         # A task makes at least one file a table, so there are no more than cores.
         tasks = records.sparkSession.sparkContext.defaultParallelism
         encoded = records.coalesce(tasks).transform(
             encode_push_files, self.layouts, PUSH_COLUMNS, self.store
         )
         if self.store is not None:
-            self._write_tables(read_batch_files(encoded), transaction)
-            return
+            return self._write_tables(read_batch_files(encoded), transaction)
         # Kafka is read and bodies are decoded once; each table fetches its files.
         with sinks.persisted(encoded):
-            self._write_tables(read_batch_files(encoded), transaction)
+            return self._write_tables(read_batch_files(encoded), transaction)
 
-    def _write_tables(self, batch: BatchFiles, transaction: sinks.Transaction) -> None:
+    def _write_tables(
+        self, batch: BatchFiles, transaction: sinks.Transaction
+    ) -> BatchCounts:
         self.tables.append(batch, CLIENT_METRICS, transaction)
         self.tables.append(batch, QUARANTINE, transaction)
         self._merge_instances(batch, transaction)
         self.tables.append(batch, CLIENT_PUSHES, transaction)
-        self.listener.note_counts(
-            transaction.batch_id,
-            rows=batch.count_rows(CLIENT_METRICS.name),
-            quarantined=batch.count_rows(QUARANTINE.name),
-        )
-        self.tables.observer("before commit", batch.records)
+        return batch.count(CLIENT_METRICS)
 
     def _merge_instances(
         self, batch: BatchFiles, transaction: sinks.Transaction

@@ -21,6 +21,7 @@ from pipelines.streaming.batch_progress import (
     ProgressObserver,
     log_batch,
 )
+from pipelines.streaming.batch_slices import SlicedBatches
 from pipelines.streaming.job_records import open_records
 from pipelines.streaming.job_starts import Ledger
 from pipelines.table_columns import BODY, CLIENT, SUBSCRIPTION, names
@@ -86,11 +87,18 @@ def run(
             max_config_bytes=job.max_config_bytes,
             rules=make_sensitive_key_rules(settings.sensitive_keys, catalogs),
         ),
+    )
+    batches = SlicedBatches(
+        read_ranges=opened.read_ranges,
+        write_slice=writer.write,
         note_counts=listener.note_counts,
+        observer=observer,
+        checkpoint_location=opened.checkpoint_location,
+        max_value_bytes=job.max_config_bytes,
     )
     return sinks.start_batches(
         opened.records,
-        writer.write,
+        batches.write,
         query_name=JOB_NAME,
         checkpoint_location=opened.checkpoint_location,
         trigger_interval_ms=None if is_once else job.trigger_interval_ms,

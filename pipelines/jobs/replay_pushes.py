@@ -25,9 +25,10 @@ from pipelines.errors import MissingTable, NothingToDo, TooManyConflicts
 from pipelines.settings.records import Settings
 from pipelines.table_columns import Column
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, TableContract
-from pipelines.time_ranges import TimeRange, cut_by_count
+from pipelines.time_ranges import Held, TimeRange, cut_by_count
 from pipelines.transforms.replayed_pushes import (
     count_by_minute,
+    count_by_moment,
     filter_dates,
     filter_received,
     filter_replayable,
@@ -48,6 +49,8 @@ from udfs.spark import decode_pushes, encode_row_files
 JOB_NAME = "replay_pushes"
 REPLACED = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
 """In the order in which they are written; the ledger last, as in a micro-batch."""
+PART_BYTES = 128 << 20
+"""Of bodies that are replayed at once, with their points, about; the heap has 1 GB."""
 ATTEMPTS = 5
 """For one part, where others change the same files: a compaction, another replay."""
 
@@ -131,9 +134,8 @@ class _Replay:
         dates = ledger.transform(filter_dates, span).select("event_date").distinct()
         for row in dates.orderBy("event_date").collect():
             day = span.within(row["event_date"])
-            pushes = ledger.transform(_filter_part, day).transform(count_by_minute)
-            counts = [(row["start_us"], row["pushes"]) for row in pushes.collect()]
-            yield from cut_by_count(day, counts, limit)
+            held = list(_list_held(ledger.transform(_filter_part, day)))
+            yield from cut_by_count(day, held, limit, PART_BYTES)
 
     def run_part(self, part: TimeRange) -> dict[str, Differences]:
         """Replay one part, again where somebody else was quicker."""
@@ -213,6 +215,19 @@ class _Replay:
         return Differences(
             totals["pushes"], totals["stored_rows"], totals["fresh_rows"]
         )
+
+
+def _list_held(pushes: DataFrame) -> Iterator[Held]:
+    """Return how much there is of each minute, or moment where a minute is too much."""
+    for row in pushes.transform(count_by_minute).collect():
+        minute = Held(*row)
+        if minute.size_bytes <= PART_BYTES:
+            yield minute
+            continue
+        start = F.timestamp_micros(F.lit(minute.start_us))
+        of_minute = pushes.where(F.date_trunc("minute", "received_at") == start)
+        moments = of_minute.transform(count_by_moment).collect()
+        yield from (Held(*one) for one in moments)
 
 
 def _encode(contract: TableContract, rows: DataFrame) -> DataFrame:

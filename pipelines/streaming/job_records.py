@@ -10,9 +10,10 @@ from pipelines.delta_tables.table_setup import ensure_tables
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
-from pipelines.sources import read_kafka
+from pipelines.sources import read_kafka, read_kafka_ranges
 from pipelines.tables import TableContract
 
+from .batch_slices import ReadRanges
 from .job_starts import JobStart, Ledger, decide_start
 from .kafka_connection import spark_source_options
 from .kafka_positions import read_topic_bounds
@@ -27,6 +28,8 @@ class JobRecords:
     start: JobStart
     checkpoint_location: str
     """With its file system."""
+    read_ranges: ReadRanges
+    """Reads a part of the topic again."""
 
 
 def open_records(
@@ -73,5 +76,10 @@ def open_records(
         max_offsets_per_trigger=job.max_offsets_per_trigger,
     )
     return JobRecords(
-        records=records, start=start, checkpoint_location=checkpoint_location
+        records=records,
+        start=start,
+        checkpoint_location=checkpoint_location,
+        read_ranges=lambda session, ranges: read_kafka_ranges(
+            session, options, topic=topic, ranges=ranges
+        ),
     )

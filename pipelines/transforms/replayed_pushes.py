@@ -1,6 +1,6 @@
 """What the tables must hold of pushes in the ledger that are decoded again."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.time_ranges import TimeRange
@@ -9,6 +9,9 @@ from .client_metrics import explode_points, select_client_metrics, with_identity
 from .client_pushes import COORDINATES, with_decode_results
 from .envelopes import COMPRESSION_IDS, UNKNOWN_COMPRESSION_ID
 from .quarantine import filter_quarantined, select_quarantine, with_reason
+
+POINT_BYTES = 16
+"""Of a point that waits, beside the body that it was in."""
 
 
 def filter_received(rows: DataFrame, span: TimeRange) -> DataFrame:
@@ -86,12 +89,26 @@ def select_replayed_rejections(
 
 
 def count_by_minute(ledger: DataFrame) -> DataFrame:
-    """Return (start_us, pushes) of each minute with pushes, in order of time.
+    """Return (start_us, pushes, size_bytes) of each minute with pushes, by time.
 
-    Units: start_us is microseconds since 1970.
+    Units: start_us is microseconds since 1970; size_bytes is about what bodies and
+        points take while they are replayed.
     """
-    minute = F.unix_micros(F.date_trunc("minute", "received_at")).alias("start_us")
-    return ledger.groupBy(minute).agg(F.count("*").alias("pushes")).orderBy("start_us")
+    return _count_by(ledger, F.date_trunc("minute", "received_at"))
+
+
+def count_by_moment(ledger: DataFrame) -> DataFrame:
+    """Return the same of each moment: for a minute that is too much at once."""
+    return _count_by(ledger, F.col("received_at"))
+
+
+def _count_by(ledger: DataFrame, start: Column) -> DataFrame:
+    size = F.col("body_bytes") + POINT_BYTES * F.col("point_count")
+    return (
+        ledger.groupBy(F.unix_micros(start).alias("start_us"))
+        .agg(F.count("*").alias("pushes"), F.sum(size).alias("size_bytes"))
+        .orderBy("start_us")
+    )
 
 
 def _without_results(ledger: DataFrame, decoded: DataFrame) -> DataFrame:

@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 
 from pipelines.tables import CLIENT_PUSHES, QUARANTINE
 from tests.bench.generated_pushes import java_push
+from tests.integration.job_loads import Load, produce_load
 from tests.integration.job_support import (
     CODECS,
     FLUSH_TIMEOUT_S,
@@ -112,4 +113,26 @@ def test_bombs_of_every_codec_go_to_quarantine_in_bounded_memory(
     rows = dict(read_rows(spark, settings, CLIENT_PUSHES, "push_id", "decode_status"))
     assert rows["first"] == rows["last"] == "ok"
     assert rows.keys() == {"first", "last", *BOMBS}
+    assert peak_of_workers() < before + ALLOWANCE_MIB
+
+
+def test_headers_that_no_bridge_writes_go_to_quarantine_in_bounded_memory(
+    spark, kafka, tmp_path
+):
+    servers, topic = kafka.bootstrap_servers, "large-headers"
+    job = "client_telemetry_to_delta"
+    produce_load(servers, job, topic, Load(records=6, value_bytes=MIB))
+    settings = make_settings(servers, topic, tmp_path)
+    run_once(spark, settings)
+    before = peak_of_workers()
+    # Together 48 MiB in each Python worker, and one of the workers had them twice.
+    load = Load(records=96, value_bytes=1000, header_bytes=MIB)
+    produce_load(servers, job, topic, load, is_new=False)
+    run_once(spark, settings)
+    rows = read_rows(spark, settings, QUARANTINE, "reason", "detail", "push_id")
+    assert rows == [
+        ("headers_too_large", "client_software_name", f"push-{number:08}")
+        for number in range(load.records)
+    ]
+    assert len(read_rows(spark, settings, CLIENT_PUSHES, "push_id")) == 6
     assert peak_of_workers() < before + ALLOWANCE_MIB

@@ -20,6 +20,7 @@ from pipelines.settings import (
     load_config_catalogs,
     load_settings,
 )
+from pipelines.streaming.batch_slices import SlicedBatches
 from pipelines.streaming.job_starts import decide_start
 from pipelines.streaming.kafka_positions import TopicBounds
 from tests.spark.empty_tables import make_tables
@@ -71,6 +72,13 @@ def make_record(offset, *entries, body=None, without=(), **changes):
     )
 
 
+def _is_in(ranges):
+    return " OR ".join(
+        f"partition = {partition} AND offset >= {first} AND offset < {end}"
+        for partition, (first, end) in ranges.items()
+    )
+
+
 class ConfigJob:
     """The job without its query: micro-batches are handed to it."""
 
@@ -101,7 +109,6 @@ class ConfigJob:
                 self.settings, load_config_catalogs(), load_client_type_keys(), floors
             ),
             has_references=job.store_defaults == "references",
-            note_counts=lambda *_, **__: None,
         )
 
     def _observe(self, point, rows):
@@ -115,11 +122,28 @@ class ConfigJob:
 
     def try_write(self, *records):
         """Write a micro-batch that is the next one still."""
+        frame = self.spark.createDataFrame(list(records), RECORD_DDL)
+        self._writer.write(
+            frame,
+            sinks.Transaction(query_id=self._query_id, batch_id=self._next_batch),
+        )
+
+    def try_write_slices(self, *records, slice_bytes):
+        """Write a micro-batch that is the next one still, in slices."""
+        frame = self.spark.createDataFrame(list(records), RECORD_DDL)
+        batches = SlicedBatches(
+            read_ranges=lambda _, ranges: frame.where(_is_in(ranges)),
+            write_slice=self._writer.write,
+            note_counts=lambda *_, **__: None,
+            observer=self._observe,
+            checkpoint_location=f"{self._folder}/{self._query_id}",
+            max_value_bytes=self.settings.client_configs_to_delta.max_config_bytes,
+            slice_bytes=slice_bytes,
+        )
         context = self.spark.sparkContext
         context.setLocalProperty(sinks.QUERY_ID_PROPERTY, self._query_id)
         try:
-            frame = self.spark.createDataFrame(list(records), RECORD_DDL)
-            self._writer.write(frame, self._next_batch)
+            batches.write(frame, self._next_batch)
         finally:
             context.setLocalProperty(sinks.QUERY_ID_PROPERTY, None)
 

@@ -59,15 +59,11 @@ class WireJob:
                 max_config_bytes=10_000,
                 rules=rules,
             ),
-            note_counts=lambda *_, **__: None,
         )
-        context = self.spark.sparkContext
-        context.setLocalProperty(sinks.QUERY_ID_PROPERTY, self.query_id)
-        try:
-            frame = self.spark.createDataFrame(list(records), RECORD_DDL)
-            writer.write(frame, batch_id)
-        finally:
-            context.setLocalProperty(sinks.QUERY_ID_PROPERTY, None)
+        frame = self.spark.createDataFrame(list(records), RECORD_DDL)
+        transaction = sinks.Transaction(query_id=self.query_id, batch_id=batch_id)
+        writer.write(frame, transaction)
+        self.observe("before commit", len(records))
 
     def observe(self, point, _rows):
         if point == self.stop_at:

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from pipelines.command_line.commands import COMMANDS_BY_NAME, parse_words
-from pipelines.time_ranges import TimeRange, cut_by_count, parse_moment
+from pipelines.time_ranges import Held, TimeRange, cut_by_count, parse_moment
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = TimeRange(MIDNIGHT, MIDNIGHT + timedelta(days=1))
@@ -56,13 +56,26 @@ def test_a_range_has_the_dates_that_it_touches():
 def test_parts_follow_each_other_and_hold_what_they_may(counts, hours, held):
     start = DAY.start_us
     parts = cut_by_count(
-        DAY, [(start + i * HOUR_US, count) for i, count in enumerate(counts)], 10
+        DAY,
+        [Held(start + i * HOUR_US, count, 0) for i, count in enumerate(counts)],
+        *(10, 100),
     )
     edges = [
         TimeRange(MIDNIGHT + timedelta(hours=a), MIDNIGHT + timedelta(hours=b))
         for a, b in hours
     ]
     assert parts == list(zip(edges, held, strict=True))
+
+
+def test_parts_are_bounded_in_bytes_as_well():
+    held = [
+        Held(DAY.start_us + hour * HOUR_US, 1, size_bytes)
+        for hour, size_bytes in enumerate((60, 40, 1, 500, 99))
+    ]
+    parts = cut_by_count(DAY, held, 10, 100)
+    begin = [part.start - MIDNIGHT for part, _ in parts]
+    assert begin == [timedelta(hours=hour) for hour in (0, 2, 3, 4)]
+    assert [count for _, count in parts] == [2, 1, 1, 1]
 
 
 @pytest.mark.parametrize(

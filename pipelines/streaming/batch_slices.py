@@ -1,0 +1,142 @@
+"""Micro-batches that are too large to be written at once, written in slices.
+
+Spark fixes the offsets of a micro-batch before it runs, by their number alone. So the
+records are measured first, and where they are large, ranges of offsets are written one
+after the other, each to every table, the ledger last, as if it were a micro-batch. What
+was cut is kept with the checkpoint location: another attempt has the same slices, and
+each table knows which of them it has.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines import sinks
+from pipelines.delta_tables.batch_files import BatchCounts
+
+from .checkpoint_files import read_checkpoint_file, write_checkpoint_file
+
+SLICE_BYTES = 64 << 20
+"""Of the records of a slice, and a granule more."""
+GRANULE_OFFSETS = 32
+"""Offsets that are measured, and so cut, together."""
+UNREAD_BYTES = 1_024
+"""What a record costs of which no more than the fault is written."""
+
+Ranges = Mapping[int, tuple[int, int]]
+"""Partition to its first offset, and the offset behind its last one."""
+ReadRanges = Callable[[SparkSession, Ranges], DataFrame]
+
+_logger = logging.getLogger(__name__)
+
+
+class Granule(NamedTuple):
+    """Records of one partition that follow each other."""
+
+    partition: int
+    first: int
+    last: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlicedBatches:
+    """Writes micro-batches of one query."""
+
+    read_ranges: ReadRanges
+    write_slice: Callable[[DataFrame, sinks.Transaction], BatchCounts]
+    note_counts: Callable[..., None]
+    """As BatchListener.note_counts."""
+    observer: sinks.Observer
+    checkpoint_location: str
+    max_value_bytes: int
+    """Largest value that is read; of a larger one only its place is kept."""
+    slice_bytes: int = SLICE_BYTES
+
+    def write(self, records: DataFrame, batch_id: int) -> None:
+        """Write one micro-batch, in as many slices as it needs."""
+        session, query_id = records.sparkSession, sinks.read_query_id(records)
+        slices = self._find_slices(records, batch_id)
+        written = []
+        for number, ranges in enumerate(slices, start=1):
+            is_last = number == len(slices)
+            transaction = sinks.Transaction(
+                query_id=query_id,
+                batch_id=batch_id,
+                slice_number=None if is_last else number,
+            )
+            of_slice = self.read_ranges(session, ranges)
+            written.append(self.write_slice(of_slice, transaction))
+        self.note_counts(
+            batch_id,
+            rows=sum(one.rows for one in written),
+            quarantined=sum(one.quarantined for one in written),
+        )
+        self.observer("before commit", sum(one.records for one in written))
+
+    def _find_slices(self, records: DataFrame, batch_id: int) -> Sequence[Ranges]:
+        """Return the slices of a micro-batch, as another attempt had them, if any."""
+        session, place = records.sparkSession, self.checkpoint_location
+        name = f"slices-{batch_id}.json"
+        known = read_checkpoint_file(session, place, name)
+        if known is not None:
+            return _read_slices(known)
+        granules = _measure(records, self.max_value_bytes)
+        slices = cut_slices(granules, self.slice_bytes)
+        if len(slices) > 1:
+            size_mib = sum(one.size_bytes for one in granules) >> 20
+            _logger.info(
+                "batch %d: %d MiB, in %d slices", batch_id, size_mib, len(slices)
+            )
+            write_checkpoint_file(session, place, name, json.dumps(slices))
+        return slices
+
+
+def cut_slices(granules: Iterable[Granule], max_bytes: int) -> Sequence[Ranges]:
+    """Cut records into slices of bounded size.
+
+    Args:
+        granules: All of a micro-batch, in any order.
+        max_bytes: Of a slice; a granule above it is a slice of its own.
+    Returns: Slices, of which each partition's offsets ascend from one to the next.
+    """
+    slices: list[dict[int, tuple[int, int]]] = []
+    size = 0
+    for one in sorted(granules):
+        if not slices or size + one.size_bytes > max_bytes:
+            slices.append({})
+            size = 0
+        first, _ = slices[-1].get(one.partition, (one.first, 0))
+        slices[-1][one.partition] = first, one.last + 1
+        size += one.size_bytes
+    return slices
+
+
+def _measure(records: DataFrame, max_value_bytes: int) -> list[Granule]:
+    """Return how large records are, without bringing them anywhere."""
+    value = F.coalesce(F.octet_length("value"), F.lit(0))
+    size = F.when(value > max_value_bytes, UNREAD_BYTES).otherwise(value)
+    granule = F.floor(F.col("offset") / GRANULE_OFFSETS)
+    measured = records.groupBy("partition", granule.alias("granule")).agg(
+        F.min("offset"), F.max("offset"), F.sum(size + _headers_size())
+    )
+    return [Granule(*row) for row in measured.drop("granule").collect()]
+
+
+def _headers_size() -> Column:
+    """Return the bytes of a record's headers; a lambda would not be compiled."""
+    texts = F.array_join(F.col("headers.value").cast("array<string>"), "")
+    return F.coalesce(F.octet_length(texts), F.lit(0))
+
+
+def _read_slices(text: str) -> Sequence[Ranges]:
+    """Return slices from JSON, which made texts of partitions and lists of pairs."""
+    return [
+        {int(partition): (first, end) for partition, (first, end) in ranges.items()}
+        for ranges in json.loads(text)
+    ]
