@@ -19,7 +19,7 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from pipelines.command_line.class_archive import ClassArchive
     from pipelines.streaming.start_records import Ledger
 
 RUN = "run"
@@ -205,20 +204,17 @@ def own_session(
     A block that fails ends the JVM at once: a call to it that was cut off leaves an
     answer behind, which the next call would take for its own.
     """
-    with ExitStack() as stack:
-        scratch = stack.enter_context(
-            TemporaryDirectory(prefix="kafka-clientele-", ignore_cleanup_errors=True)
-        )
+    with TemporaryDirectory(
+        prefix="kafka-clientele-", ignore_cleanup_errors=True
+    ) as scratch:
         # Whatever the JVM leaves behind, it leaves there.
         os.environ["SPARK_LOCAL_DIRS"] = scratch
         # Spark parts the options at blanks as a shell does.
         os.environ["SPARK_SUBMIT_OPTS"] = shlex.quote(f"-Djava.io.tmpdir={scratch}")
-        classes = stack.enter_context(open_class_archive(spark_words))
         try:
             with told_in_a_sentence(is_verbose=is_verbose):
                 with held_signals():
-                    words = [*classes.words, *spark_words]
-                    spark = start_own_session(name, words)
+                    spark = start_own_session(name, spark_words)
                 if not is_verbose:
                     # What fails is raised; Spark would tell of it as well, at length.
                     spark.sparkContext.setLogLevel("OFF")
@@ -226,12 +222,9 @@ def own_session(
         except BaseException:
             # py4j tells of every object whose JVM is gone.
             logging.disable()
-            end_own_jvm(is_killed=True)
+            end_own_jvm()
             raise
         spark.stop()
-        if classes.recording:
-            print("Spark's classes are kept once, for quicker starts", file=sys.stderr)
-            classes.recording.finish(end_own_jvm(is_killed=False))
 
 
 @contextmanager
@@ -255,33 +248,15 @@ def held_signals() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def open_class_archive(
-    spark_words: list[str],
-) -> "AbstractContextManager[ClassArchive]":
-    """Find the file of Spark's classes, which makes starts quicker."""
-    from pipelines.command_line.class_archive import opened_archive
-    from pipelines.command_line.submit import Installation
-
-    installation = Installation(root=ROOT, python=sys.executable)
-    return opened_archive(installation, spark_words, java=os.environ.get(JAVA_VARIABLE))
-
-
-def end_own_jvm(*, is_killed: bool) -> int:
-    """End the JVM that this process has started, if it has one; return its exit code.
-
-    Killed, it does nothing more; otherwise it may record its classes.
-    """
+def end_own_jvm() -> None:
+    """End the JVM that this process has started, if it has one, without its help."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway  # noqa: SLF001 - pyspark offers no other way
-    if gateway is None:
-        return 0
-    jvm: Any = gateway.proc
-    if is_killed:
+    if gateway is not None:
+        jvm: Any = gateway.proc
         jvm.kill()
-    else:
-        jvm.terminate()
-    return int(jvm.wait())
+        jvm.wait()
 
 
 # ------------------------------------------------------------------ the commands

@@ -95,10 +95,6 @@ class ArchiveRecording:
         if exit_code == SIGTERM_EXIT_CODE and self._part.exists():
             self._part.replace(self._archive)
             _remove_old_entries(self._archive.parent.parent)
-        self.abandon()
-
-    def abandon(self) -> None:
-        """Remove what was recorded; release the lock."""
         self._part.unlink(missing_ok=True)
         os.close(self._lock)
 
