@@ -252,7 +252,12 @@ def end_own_jvm() -> None:
     """End the JVM that this process has started, if it has one, without its help."""
     from pyspark import SparkContext
 
-    gateway = SparkContext._gateway  # noqa: SLF001 - pyspark offers no other way
+    context = SparkContext._active_spark_context  # noqa: SLF001 - pyspark offers no other way
+    if context is not None:
+        # It would print a stack for the connection that ends with the JVM.
+        server: Any = context._accumulatorServer  # noqa: SLF001 - the same
+        server.shutdown()
+    gateway = SparkContext._gateway  # noqa: SLF001 - the same
     if gateway is not None:
         jvm: Any = gateway.proc
         jvm.kill()
