@@ -17,7 +17,8 @@ _MISSING = frozenset(
         "UNRESOLVED_ROUTINE",
     }
 )
-_PLACE = re.compile(r"line (\d+),? pos (\d+)")
+_PLACE = re.compile(r"line (\d+),? pos(ition)? (\d+)")
+"""Of a syntax error `pos` counts from 0, of what fails later `position` from 1."""
 _CODE = re.compile(r"^\[[\w.]+\]\s*")
 
 
@@ -64,4 +65,7 @@ def refuse_query(error: PySparkException, settings: Settings) -> InvalidQuery:
 
 def _find_place(text: str) -> str:
     found = _PLACE.search(text)
-    return f" (line {found[1]}, column {int(found[2]) + 1})" if found else ""
+    if found is None:
+        return ""
+    line, is_from_one, place = found.groups()
+    return f" (line {line}, column {int(place) + (0 if is_from_one else 1)})"

@@ -115,8 +115,8 @@ REFUSED = {
     "selec 1": (
         "the query was refused: Syntax error at or near 'selec' (line 1, column 1)"
     ),
-    "select 1 +\nfrom x": (
-        "the query was refused: Syntax error at or near 'x' (line 2, column 6)"
+    "select 1\nfrom x y z": (
+        "the query was refused: Syntax error at or near 'z': extra input 'z' (line 2, column 10)"
     ),
     "select 1/0": (
         "the query was refused: [DIVIDE_BY_ZERO] Division by zero. (line 1, column 8)"
