@@ -5,6 +5,13 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+MAX_POLL_RECORDS = 50
+"""Records that a consumer makes of compressed batches at once.
+
+Kafka's own number is 500: of 1 MiB each, which takes little room where the producer has
+compressed them, they would be half of the job's heap for each task.
+"""
+
 
 def read_kafka(
     spark: SparkSession,
@@ -27,6 +34,7 @@ def read_kafka(
     """
     return (
         spark.readStream.format("kafka")
+        .option("kafka.max.poll.records", MAX_POLL_RECORDS)
         .options(**options)
         .option("subscribe", topic)
         .option("startingOffsets", starting_offsets)
@@ -57,6 +65,7 @@ def read_kafka_ranges(
     ends = {partition: end for partition, (_, end) in ranges.items()}
     return (
         spark.read.format("kafka")
+        .option("kafka.max.poll.records", MAX_POLL_RECORDS)
         .options(**options)
         .option("assign", json.dumps({topic: sorted(ranges)}))
         .option("startingOffsets", json.dumps({topic: starts}))

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines import sinks
 from pipelines.command_line.replay_results import Differences, ReplayResult, describe
 from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
+from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.table_layouts import layout_of
 from pipelines.delta_tables.table_locations import has_table, identify_table
 from pipelines.delta_tables.table_setup import ensure_tables
@@ -51,6 +52,8 @@ REPLACED = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
 """In the order in which they are written; the ledger last, as in a micro-batch."""
 PART_BYTES = 128 << 20
 """Of bodies that are replayed at once, with their points, about; the heap has 1 GB."""
+READER_SETTINGS = {"spark.sql.parquet.columnarReaderBatchSize": "32"}
+"""Rows that a task reads at once; Spark's own number, 4096 bodies, can be 4 GB."""
 ATTEMPTS = 5
 """For one part, where others change the same files: a compaction, another replay."""
 
@@ -106,11 +109,12 @@ def run(
         observer=observer,
     )
     pushes, differences = 0, dict.fromkeys(tables, Differences())
-    for part, count in replay.list_parts(span):
-        found = replay.run_part(part)
-        pushes += count
-        differences = {name: differences[name] + found[name] for name in tables}
-        _logger.info("%s: %d pushes, %s", part, count, describe(found))
+    with session_settings(spark, READER_SETTINGS):
+        for part, count in replay.list_parts(span):
+            found = replay.run_part(part)
+            pushes += count
+            differences = {name: differences[name] + found[name] for name in tables}
+            _logger.info("%s: %d pushes, %s", part, count, describe(found))
     if not pushes:
         raise NothingToDo(f"client_pushes has no push that was received from {span}")
     return ReplayResult(pushes=pushes, differences=differences)

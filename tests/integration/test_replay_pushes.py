@@ -27,6 +27,7 @@ from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
 ROOT = CONF_PATH.parent
 COMMAND = [sys.executable, "-P", "-m", "pipelines"]
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ROWS_AT_ONCE = "spark.sql.parquet.columnarReaderBatchSize"
 SPAN = TimeRange(NOON, NOON + timedelta(hours=1))
 
 
@@ -73,6 +74,20 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     ledger = spark.table(identify_table(spark, settings.tables, CLIENT_PUSHES))
     row = ledger.select("decode_status", "point_count", "client_type").collect()[0]
     assert tuple(row) == ("ok", 3, "consumer")
+
+
+def test_large_bodies_are_read_few_at_a_time_and_by_the_replay_alone(spark, tmp_path):
+    settings = make_settings("127.0.0.1:1", "t", tmp_path)
+    ensure_tables(spark, settings.tables, CONTRACTS)
+    append_push(spark, settings)
+    before = spark.conf.get(ROWS_AT_ONCE)
+    seen = set()
+    replay_pushes.run(
+        *(spark, settings, SPAN),
+        observer=lambda _: seen.add(spark.conf.get(ROWS_AT_ONCE)),
+    )
+    assert [int(rows) < 100 for rows in seen] == [True]
+    assert spark.conf.get(ROWS_AT_ONCE) == before
 
 
 def run_command(words, settings):
