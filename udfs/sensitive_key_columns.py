@@ -2,27 +2,32 @@
 
 Strategy: keys, types and software repeat all over a batch, so each different
 combination is judged once, by the same SensitiveKeyRules that judge a single request,
-and the verdicts are spread over the rows by index. Of the values that keys allow, Arrow
-searches each different one for the rules' hiding patterns, by RE2 as they do; only
-where one is found is the entry judged with its value, again by SensitiveKeyRules.
-Values that may have another plain form are few, and they search that one by one. The
-loops are over combinations, over those few and over suspects.
+and the verdicts are spread over the rows by index. Each different value is searched for
+the rules' hiding patterns, many values joined at once, by the rules' own compiled
+patterns: Arrow would compile them anew, and learn them anew, for each batch. Only where
+one is found is the entry judged with its value, again by SensitiveKeyRules. Values that
+may have another plain form are few, and they search that one by one. The loops are over
+combinations, over blocks of values, over those few and over suspects.
 What a column lacks is the empty text, which no catalog knows: null is never a way
 around a rule.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .hiding_searches import HidingSearch
 from .plain_values import MAY_DIFFER
 from .sensitive_key_rules import ALLOW, Verdict
 from .sensitive_keys import SensitiveKeyRules
 from .text_codes import CodedTexts, Codes, code_texts, combine_codes, texts_at
 
 VERDICT_TYPE = pa.struct([("rule", pa.string()), ("action", pa.string())])
+_BLOCK = 1 << 13
+"""Bytes that are searched at once: many short values, and little to begin again with
+behind each find."""
 
 
 def judge_keys(
@@ -117,27 +122,24 @@ def find_suspects(
     Returns: bool for each value; where rules.may_hide says so of it alone.
     """
     is_suspect = np.zeros(len(values), np.bool_)
-    if not rules.hiding_searches:
+    if not (rules.hiding_searches and len(values)):
         return is_suspect
-    for search in rules.hiding_searches:
-        is_suspect |= _search(values, search)
-    may_differ = _find(values, MAY_DIFFER)
-    rows = np.flatnonzero(may_differ & ~is_suspect)
+    is_asked = _find(values, MAY_DIFFER)
+    for block in _blocks(values):
+        found = rules.find_hiding(values[block].to_pylist())
+        is_asked[block.start + np.array(found, np.int64)] = True
+    rows = np.flatnonzero(is_asked)
     texts = values.take(pa.array(rows)).to_pylist()
     is_suspect[rows] = [rules.may_hide((one,)) for one in texts]
     return is_suspect
 
 
-def _search(values: pa.StringArray, search: HidingSearch) -> npt.NDArray[np.bool_]:
-    if not search.texts:
-        return _find(values, search.pattern)
-    is_found = np.ones(len(values), np.bool_)
-    for text in search.texts:
-        has_text = pc.match_substring(values, text)
-        is_found &= np.asarray(has_text.to_numpy(zero_copy_only=False), np.bool_)
-    rows = np.flatnonzero(is_found)
-    is_found[rows] = _find(values.take(pa.array(rows)), search.pattern)
-    return is_found
+def _blocks(values: pa.StringArray) -> Iterator[slice]:
+    """Cut a column where a block has enough to be worth a search, or one long value."""
+    lengths = pc.binary_length(values).to_numpy(zero_copy_only=False)
+    blocks = (np.cumsum(lengths, dtype=np.int64) + np.arange(len(lengths))) // _BLOCK
+    edges = np.flatnonzero(np.diff(blocks)) + 1
+    yield from map(slice, (0, *edges.tolist()), (*edges.tolist(), len(values)))
 
 
 def _find(values: pa.StringArray, pattern: str) -> npt.NDArray[np.bool_]:

@@ -12,8 +12,11 @@ this file and to those that it needs, so that clients leave out what the bridge 
 Source: KIP-1324, "Sensitive Configuration".
 """
 
-from collections.abc import Iterable, Mapping
+# Longer than 250 lines: one class, whose questions all have the same rules to ask.
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from .config_key_names import NO_NAME, plain_form, show_key
@@ -123,6 +126,28 @@ class SensitiveKeyRules:
             return True
         plain = plain_value(joined)
         return plain != joined and self._finds_in(plain)
+
+    def find_hiding(self, values: Sequence[str]) -> list[int]:
+        """Find which of these values something may hide as they were sent.
+
+        Args:
+            values: At least one.
+        Returns: Indices, in order. No other value has what a hiding search finds in
+            it; some of these may have it only together with the next one, so that
+            may_hide has the last word.
+        """
+        joined = "\n".join(values)
+        starts = list(accumulate((len(one) + 1 for one in values), initial=0))
+        places = set()
+        for pattern, texts in self._hiding:
+            if not all(text in joined for text in texts):
+                continue
+            begin = 0
+            while begin <= len(joined) and (found := pattern.search(joined, begin)):
+                place = bisect_right(starts, found.start()) - 1
+                places.add(place)
+                begin = starts[place + 1]
+        return sorted(places)
 
     def _finds_in(self, joined: str) -> bool:
         return any(

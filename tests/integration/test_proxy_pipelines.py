@@ -17,7 +17,7 @@ def test_random_pipelines_are_answered_as_by_the_broker(kafka):
     seed = secrets.randbelow(10**9)
     with running_bridge(proxy_settings(kafka)) as (server, _endpoint):
         comparisons, stored = pipelines.compare(
-            kafka, find_servers(server), COUNT, seed
+            kafka, pipelines.find_broker(server), COUNT, seed
         )
     assert sum(one.kinds.total() for one in comparisons) == COUNT
     assert len(sum((one.kinds for one in comparisons), Counter())) == len(pipelines.BAD)

@@ -14,7 +14,8 @@ from udfs.sensitive_key_columns import (
     judge_entries,
     judge_keys,
 )
-from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
+from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES, SensitiveKeyRule
+from udfs.sensitive_keys import compile_rules
 
 RULES = make_sensitive_key_rules(
     load_settings("base").sensitive_keys, load_config_catalogs()
@@ -97,9 +98,30 @@ def test_a_column_with_values_is_judged_as_its_entries_are_one_by_one(rows):
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(value_texts.map(lambda text: text or ""), max_size=20))
-def test_arrow_finds_suspects_where_the_bridge_does(values):
+def test_suspects_of_a_column_are_those_of_the_bridge(values):
     found = find_suspects(pa.array(values, pa.string()), RULES).tolist()
     assert found == [RULES.may_hide([value]) for value in values]
+
+
+def test_suspects_are_found_wherever_values_are_cut_into_blocks():
+    values = [f"app-{number}" for number in range(5_000)]
+    values[::97] = [f"password=x{number}\n" for number in range(len(values[::97]))]
+    # Only together with the next value do these look like a secret.
+    values[5:4_000:50] = ["password="] * len(values[5:4_000:50])
+    values[1_000] = "a\u0301" * 9_000 + "token=x"
+    values[1_001] = "token=x"
+    for column in (values, values[1_000:1_001], values[:1], []):
+        found = find_suspects(pa.array(column, pa.string()), RULES).tolist()
+        assert found == [RULES.may_hide([value]) for value in column]
+
+
+def test_a_pattern_that_finds_nothing_at_all_finds_it_in_each_value():
+    rules = compile_rules(
+        [SensitiveKeyRule(name="any", action="redact", value_patterns=("z*",))], {}
+    )
+    for column in ([], [""], ["", "a", "zz", ""]):
+        values = pa.array(column, pa.string())
+        assert find_suspects(values, rules).tolist() == [True] * len(column)
 
 
 def test_one_secret_value_does_not_touch_its_neighbours():
