@@ -86,7 +86,8 @@ def _run_one(job, load_name, load, folder, words):
         failures = _run(job, ["--once", *words], settings, folder)
     shutil.rmtree(folder / "kafka", ignore_errors=True)
     failures += _compare(job, load, folder / "tables")
-    if job == TELEMETRY and not failures:
+    # With such headers all are in quarantine, and there is nothing to replay.
+    if job == TELEMETRY and not failures and not load.header_bytes:
         span = ["--from", "2000-01-01", "--to", "2100-01-01"]
         settings = [f"tables.root_path={folder}/tables"]
         failures += _run(REPLAY, [*span, *words], settings, folder)

@@ -16,15 +16,15 @@ def read_stream(spark, options):
         starting_offsets="earliest",
         max_offsets_per_trigger=9,
     )
-    return records._jdf.queryExecution().logical().extraOptions()
+    return records._jdf.queryExecution().analyzed().extraOptions().get(OPTION)
 
 
 def read_batch(spark, options):
     records = read_kafka_ranges(spark, options, topic="t", ranges={0: (0, 1)})
-    return records._jdf.queryExecution().logical().options()
+    return records._jdf.queryExecution().logical().options().apply(OPTION)
 
 
 @pytest.mark.parametrize("read", [read_stream, read_batch])
 def test_a_consumer_makes_few_records_at_once_unless_it_is_told_otherwise(spark, read):
-    assert read(spark, SERVERS).get(OPTION) == str(MAX_POLL_RECORDS)
-    assert read(spark, SERVERS | {OPTION: "7"}).get(OPTION) == "7"
+    assert read(spark, SERVERS) == str(MAX_POLL_RECORDS)
+    assert read(spark, SERVERS | {OPTION: "7"}) == "7"
