@@ -709,4 +709,7 @@ _JOBS: dict[str, Callable[["SparkSession", Settings, Namespace], None]] = {
 }
 
 if __name__ == "__main__":
+    # Where hypothesis is installed kio imports it, for tests of its own users; that
+    # takes a while and leaves a folder in the current one.
+    sys.modules["hypothesis"] = None  # type: ignore[assignment]
     sys.exit(main(sys.argv[1:]))
