@@ -66,7 +66,9 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     asked = [c for c in list_commands() if " replay_pushes " in c]
     # As the command does it, without a Spark of its own.
     run_replay(spark, settings, parse_words(shlex.split(asked[0])[1:]))
-    assert "client_metrics: 1 differ; 0 rows" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "client_metrics: would replace 0 rows of 1 push by 3 decoded anew" in said
+    assert "nothing was written, for this was a dry run" in said
     assert spark.table(metrics).count() == 0
     printed = run_command(shlex.split(asked[1])[1:], settings)
     assert "client_metrics: replaced 0 rows of 1 push by 3 decoded anew" in printed
