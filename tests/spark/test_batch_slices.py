@@ -17,7 +17,7 @@ KEYS = (
     (CLIENT_CONFIG_PUSHES, ("offset", "decode_status", "push_id")),
     (CLIENT_CONFIGS, ("client_instance_id", "offset", "push_id")),
     (CLIENT_CONFIG_HISTORY, ("logical_client", "config_key", "config_value")),
-    (CONFIG_DEFAULTS, ("config_key", "default_value")),
+    (CONFIG_DEFAULTS, ("config_key", "default_value", "evidence_count")),
     (CONFIG_VIOLATIONS, ("offset", "config_key")),
     (QUARANTINE, ("offset", "reason")),
 )
