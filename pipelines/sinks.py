@@ -39,6 +39,13 @@ class Transaction:
     slice_number: int | None = None
     """From 1, where the micro-batch is written in slices; null for the last one, which
     ends the micro-batch."""
+    is_continued: bool = False
+    """Whether other slices of the micro-batch come before this one."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing of the query was written before."""
+        return self.batch_id == 0 and not self.is_continued
 
     def app_id(self, contract: TableContract, step: str) -> str:
         """Return the application id of one step on one table."""

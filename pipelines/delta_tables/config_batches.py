@@ -100,7 +100,7 @@ class BatchWriter:
         """Merge what the pushes tell of defaults; return what may have changed."""
         session, contract = pushes.sparkSession, CONFIG_DEFAULTS
         changes = self.tables.begin(session, contract, transaction)
-        is_first = transaction.batch_id == 0
+        is_first = transaction.is_first
         told_by = pushes.unionByName(ledger) if is_first else pushes
         told = told_by.transform(_summarise_defaults)
         if changes.is_committed:

@@ -69,6 +69,7 @@ class SlicedBatches:
                 query_id=query_id,
                 batch_id=batch_id,
                 slice_number=None if is_last else number,
+                is_continued=number > 1,
             )
             of_slice = self.read_ranges(session, ranges)
             written.append(self.write_slice(of_slice, transaction))
