@@ -38,8 +38,8 @@ __all__ = [
     "encode_row_files",
 ]
 
-_COORDINATES = ("topic", "partition", "offset")
-_INPUT = (*_COORDINATES, "compression_type_id", "body")
+_PUSH = ("topic", "partition", "offset", "push_id")
+_INPUT = (*_PUSH, "compression_type_id", "body")
 _PRIMITIVES: dict[pa.DataType, DataType] = {
     pa.binary(): BinaryType(),
     pa.bool_(): BooleanType(),
@@ -85,20 +85,19 @@ DECODED_TYPE = StructType(
         StructField("topic", StringType()),
         StructField("partition", IntegerType()),
         StructField("offset", LongType()),
+        StructField("push_id", StringType()),
         *spark_fields(PUSH_SCHEMA),
         StructField("points", ArrayType(POINT_TYPE)),
     ]
 )
-"""One push: its coordinates, what became of it, its points."""
+"""One push: what names it, what became of it, its points."""
 
 
-def _output_batch(
-    coordinates: list[pa.Array], decoded: DecodedPushes
-) -> pa.RecordBatch:
-    """Put coordinates, results and points of some pushes side by side."""
+def _output_batch(keys: list[pa.Array], decoded: DecodedPushes) -> pa.RecordBatch:
+    """Put keys, results and points of some pushes side by side."""
     points = pa.ListArray.from_arrays(decoded.offsets, decoded.points.to_struct_array())
     return pa.RecordBatch.from_arrays(
-        [*coordinates, *decoded.pushes.columns, points],
+        [*keys, *decoded.pushes.columns, points],
         names=DECODED_TYPE.names,
     )
 
@@ -108,7 +107,7 @@ def _decode_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Decode batch by batch; each part that the kernel gives is a batch of its own."""
     for batch in batches:
-        coordinates = [batch.column(name) for name in _COORDINATES]
+        keys = [batch.column(name) for name in _PUSH]
         done = 0
         for decoded in iter_decoded(
             batch.column("body"),
@@ -116,7 +115,7 @@ def _decode_batches(
             max_decompressed_bytes=max_decompressed_bytes,
         ):
             pushes = decoded.pushes.num_rows
-            part = [column.slice(done, pushes) for column in coordinates]
+            part = [column.slice(done, pushes) for column in keys]
             yield _output_batch(part, decoded)
             done += pushes
 
@@ -125,8 +124,9 @@ def decode_pushes(pushes: DataFrame, *, max_decompressed_bytes: int) -> DataFram
     """Decode the bodies of pushes; use with transform.
 
     Args:
-        pushes: topic string, partition int, offset long, compression_type_id int, body
-            binary. Other columns are not sent to Python and do not come back.
+        pushes: topic string, partition int, offset long, push_id string,
+            compression_type_id int, body binary. Other columns are not sent to Python
+            and do not come back.
         max_decompressed_bytes: Largest push after decompression, in bytes.
     Returns: DECODED_TYPE; points are an array of structs.
     Shape: One row a push, in the order of its partition.

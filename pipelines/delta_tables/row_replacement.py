@@ -24,7 +24,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
 from pipelines.tables import TableContract
-from pipelines.transforms.row_digests import FILE_NAME, PUSH
+from pipelines.transforms.client_pushes import PUSH
+from pipelines.transforms.row_digests import FILE_NAME
 
 from .delta_transactions import as_scala, companion, find_files, parse_actions
 from .table_files import EncodeRows, check_writable, store_files
@@ -87,7 +88,7 @@ class Replacement:
         """Put the rows in the place of all rows of the pushes.
 
         Args:
-            pushes: topic, partition and offset, once each; thousands.
+            pushes: topic, partition, offset and push_id, once each; thousands.
             file_names: All files that hold rows of the pushes.
             rows: The new rows, of these pushes only; columns of the table that they
                 lack become null.

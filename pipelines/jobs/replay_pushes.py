@@ -27,6 +27,7 @@ from pipelines.settings.records import Settings
 from pipelines.table_columns import Column
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, TableContract
 from pipelines.time_ranges import Held, TimeRange, cut_by_count
+from pipelines.transforms.client_pushes import PUSH
 from pipelines.transforms.replayed_pushes import (
     count_by_minute,
     count_by_moment,
@@ -40,7 +41,6 @@ from pipelines.transforms.replayed_pushes import (
 )
 from pipelines.transforms.row_digests import (
     FILE_NAME,
-    PUSH,
     digest_pushes,
     filter_differing,
     select_totals,
@@ -246,4 +246,5 @@ def _filter_part(rows: DataFrame, part: TimeRange) -> DataFrame:
 
 def _of(stored: DataFrame, ledger: DataFrame) -> DataFrame:
     """Keep the rows of the ledger's pushes, and not those of pushes on their way."""
+    # What has no push_id, in quarantine alone, is of no push in the ledger.
     return stored.join(F.broadcast(ledger.select(*PUSH)), PUSH, "left_semi")

@@ -6,22 +6,22 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.table_columns import CLIENT, RECEIVED, names
 from pipelines.tables import CLIENT_METRICS
 
-from .client_pushes import COORDINATES
+from .client_pushes import PUSH
 
-_IDENTITY = names((*RECEIVED, *CLIENT))
+_IDENTITY = [name for name in names((*RECEIVED, *CLIENT)) if name not in PUSH]
 
 
 def explode_points(decoded: DataFrame) -> DataFrame:
     """Make a row of each point; a push without points makes none."""
-    points = decoded.select(*COORDINATES, F.explode("points").alias("point"))
-    return points.select(*COORDINATES, "point.*")
+    points = decoded.select(*PUSH, F.explode("points").alias("point"))
+    return points.select(*PUSH, "point.*")
 
 
 def with_identity(points: DataFrame, envelopes: DataFrame) -> DataFrame:
     """Give each point the identity of its push, which comes from the headers only."""
     # Identities are some hundred bytes a push; the points outnumber them by far.
-    identities = envelopes.select(*COORDINATES, *_IDENTITY)
-    return points.join(F.broadcast(identities), COORDINATES)
+    identities = envelopes.select(*PUSH, *_IDENTITY)
+    return points.join(F.broadcast(identities), PUSH)
 
 
 def select_client_metrics(points: DataFrame) -> DataFrame:

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.time_ranges import TimeRange
 
 from .client_metrics import explode_points, select_client_metrics, with_identity
-from .client_pushes import COORDINATES, with_decode_results
+from .client_pushes import PUSH, with_decode_results
 from .envelopes import COMPRESSION_IDS, UNKNOWN_COMPRESSION_ID
 from .quarantine import filter_quarantined, select_quarantine, with_reason
 
@@ -73,7 +73,7 @@ def select_replayed_rejections(
             now is received_at, some milliseconds before.
         source_job: Name of the job that rejects.
     """
-    known = quarantine.groupBy(*COORDINATES).agg(
+    known = quarantine.groupBy(*PUSH).agg(
         F.min("kafka_timestamp").alias("known_timestamp")
     )
     return (
@@ -81,7 +81,7 @@ def select_replayed_rejections(
         .transform(with_decode_results, decoded)
         .withColumns({"envelope_fault": F.lit(None), "envelope_detail": F.lit(None)})
         .transform(filter_quarantined)
-        .join(known, COORDINATES, "left")
+        .join(known, PUSH, "left")
         .withColumn("kafka_timestamp", F.coalesce("known_timestamp", "received_at"))
         .transform(with_reason)
         .transform(select_quarantine, source_job)
@@ -112,5 +112,5 @@ def _count_by(ledger: DataFrame, start: Column) -> DataFrame:
 
 
 def _without_results(ledger: DataFrame, decoded: DataFrame) -> DataFrame:
-    results = [name for name in decoded.columns if name not in COORDINATES]
+    results = [name for name in decoded.columns if name not in PUSH]
     return ledger.drop(*results)

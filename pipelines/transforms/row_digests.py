@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.table_columns import COORDINATES, Column, names
+from pipelines.table_columns import Column
 
-PUSH = list(names(COORDINATES))
+from .client_pushes import PUSH
+
 FILE_NAME = "file_name"
 """Column that says which file a row was read from."""
 _DIGEST = ("row_count", "digest_xor", "digest_sum")
@@ -21,10 +22,11 @@ def digest_pushes(rows: DataFrame, columns: Sequence[Column], *more: str) -> Dat
     """Reduce the rows of each push to one row.
 
     Args:
-        rows: topic, partition, offset and the columns.
+        rows: topic, partition, offset, push_id, none of them null; and the columns.
         columns: Whose values make the digest.
         more: SQL of further aggregates, each with its name.
-    Returns: topic, partition, offset, row_count, digest_xor, digest_sum and more.
+    Returns: topic, partition, offset, push_id, row_count, digest_xor, digest_sum and
+        more.
     Nulls: A null differs from every value, and from a null in another column.
     """
     values = ", ".join(value for column in columns for value in _hashed(column))
@@ -46,7 +48,8 @@ def filter_differing(stored: DataFrame, fresh: DataFrame) -> DataFrame:
     Args:
         stored: From digest_pushes, with files (array of file names).
         fresh: From digest_pushes.
-    Returns: topic, partition, offset, files, stored_rows and fresh_rows, never null.
+    Returns: topic, partition, offset, push_id, files, stored_rows and fresh_rows,
+        never null.
     """
     same = " AND ".join(f"stored.{name} = fresh.{name}" for name in _DIGEST)
     return (

@@ -10,18 +10,20 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.__main__ import run_replay
 from pipelines.command_line.commands import parse_words
+from pipelines.command_line.replay_results import Differences
 from pipelines.delta_tables.table_locations import identify_table
 from pipelines.delta_tables.table_setup import ensure_tables
 from pipelines.errors import MissingTable, NothingToDo
 from pipelines.jobs import replay_pushes
 from pipelines.settings import CONF_PATH
-from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, CONTRACTS
+from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, CONTRACTS, QUARANTINE
 from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
-from tests.integration.job_support import make_settings
+from tests.integration.job_support import make_settings, read_rows
 from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
 
 ROOT = CONF_PATH.parent
@@ -29,6 +31,8 @@ COMMAND = [sys.executable, "-P", "-m", "pipelines"]
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROWS_AT_ONCE = "spark.sql.parquet.columnarReaderBatchSize"
 SPAN = TimeRange(NOON, NOON + timedelta(hours=1))
+THREE_POINTS = java_push(1, 3)
+WHOLE = java_push(2, 5)
 
 
 def test_a_range_without_pushes_and_tables_that_are_not_there_are_named(
@@ -42,13 +46,17 @@ def test_a_range_without_pushes_and_tables_that_are_not_there_are_named(
         replay_pushes.run(spark, settings, SPAN)
 
 
-def append_push(spark, settings):
-    """Put a push of three points into the ledger, and none of its points anywhere."""
-    table = identify_table(spark, settings.tables, CLIENT_PUSHES)
-    fields = spark.table(table).schema
-    body = java_push(1, 3)
+def append_push(spark, settings, body=THREE_POINTS, **values):
+    """Put a push into the ledger, and none of its points anywhere."""
     known = {"received_at": NOON, "event_date": NOON.date(), "body": body}
     known |= {"body_bytes": len(body), "compression_type": "none"}
+    append_row(spark, settings, CLIENT_PUSHES, known | values)
+
+
+def append_row(spark, settings, contract, known):
+    """Put a row into a table: what must not be null is filled, always alike."""
+    table = identify_table(spark, settings.tables, contract)
+    fields = spark.table(table).schema
     fillers = {"string": "x", "int": 1, "bigint": 1, "boolean": False}
     row = {
         f.name: None if f.nullable else fillers.get(f.dataType.simpleString())
@@ -90,6 +98,51 @@ def test_large_bodies_are_read_few_at_a_time_and_by_the_replay_alone(spark, tmp_
     )
     assert [int(rows) < 100 for rows in seen] == [True]
     assert spark.conf.get(ROWS_AT_ONCE) == before
+
+
+def test_pushes_of_a_topic_made_anew_are_told_from_those_of_the_former_one(
+    spark, tmp_path
+):
+    """All have the same coordinates, and were received in the same minute."""
+    settings = make_settings("127.0.0.1:1", "t", tmp_path)
+    ensure_tables(spark, settings.tables, CONTRACTS)
+    append_push(spark, settings, push_id="former")
+    replay_pushes.run(spark, settings, SPAN)
+    # A record without a push_id is in quarantine alone.
+    nameless = {"received_at": NOON, "kafka_timestamp": NOON}
+    nameless |= {"event_date": NOON.date()}
+    append_row(spark, settings, QUARANTINE, nameless)
+    before = read_texts(spark, settings)
+    later = NOON + timedelta(seconds=1)
+    for push_id, body in (("whole", WHOLE), ("cut", WHOLE[:-1])):
+        append_push(spark, settings, body, push_id=push_id, received_at=later)
+    result = replay_pushes.run(spark, settings, SPAN)
+    assert result.differences == {
+        "client_metrics": Differences(1, 0, 5),
+        "quarantine": Differences(1, 0, 1),
+        "client_pushes": Differences(2, 2, 2),
+    }
+    assert read_texts(spark, settings) == before
+    columns = ("push_id", "group_id", "point_index")
+    points = [("former", "group-1", n) for n in range(3)]
+    points += [("whole", "group-2", n) for n in range(5)]
+    assert read_rows(spark, settings, CLIENT_METRICS, *columns) == points
+    columns = ("reason", "push_id", F.expr("kafka_timestamp = received_at"))
+    rejected = [("truncated_otlp", "cut", True), ("x", None, True)]
+    assert read_rows(spark, settings, QUARANTINE, *columns) == rejected
+    columns = ("push_id", "decode_status", "point_count")
+    pushes = [("cut", "truncated_otlp", 0), ("former", "ok", 3), ("whole", "ok", 5)]
+    assert read_rows(spark, settings, CLIENT_PUSHES, *columns) == pushes
+
+
+def read_texts(spark, settings):
+    """Return the rows of each table as texts, those of the later pushes left out."""
+    tables = (
+        spark.table(identify_table(spark, settings.tables, contract))
+        for contract in replay_pushes.REPLACED
+    )
+    is_kept = "push_id IS NULL OR push_id = 'former'"
+    return [sorted(map(str, table.where(is_kept).collect())) for table in tables]
 
 
 def run_command(words, settings):

@@ -24,6 +24,7 @@ PUSH_TYPE = StructType(
         StructField("topic", StringType()),
         StructField("partition", IntegerType()),
         StructField("offset", LongType()),
+        StructField("push_id", StringType()),
         StructField("compression_type_id", IntegerType()),
         StructField("body", BinaryType()),
         StructField("client_id", StringType()),
@@ -33,7 +34,10 @@ LIMIT = 1 << 20
 
 
 def pushes_of(spark, sent):
-    rows = [("t", 0, at, codec, body, "c") for at, (body, codec) in enumerate(sent)]
+    rows = [
+        ("t", 0, at, f"p{at}", codec, body, "c")
+        for at, (body, codec) in enumerate(sent)
+    ]
     return spark.createDataFrame(rows, PUSH_TYPE)
 
 
@@ -41,10 +45,10 @@ def decoded_of(spark, sent):
     return pushes_of(spark, sent).transform(decode_pushes, max_decompressed_bytes=LIMIT)
 
 
-def test_the_columns_are_coordinates_results_and_points(spark):
+def test_the_columns_are_what_names_a_push_results_and_points(spark):
     decoded = decoded_of(spark, [])
     assert decoded.schema == DECODED_TYPE
-    assert decoded.columns[:3] == ["topic", "partition", "offset"]
+    assert decoded.columns[:4] == ["topic", "partition", "offset", "push_id"]
     assert decoded.columns[-1] == "points"
     assert POINT_TYPE.names == POINT_SCHEMA.names
     assert decoded.count() == 0
@@ -75,6 +79,7 @@ def test_captured_pushes_arrive_as_the_kernel_decodes_them(spark):
     done = 0
     for push, row in enumerate(rows):
         found = row.asDict(recursive=True)
+        assert found["push_id"] == f"p{push}"
         assert {name: found[name] for name in pushes[push]} == pushes[push]
         count = found["point_count"]
         for point in found["points"]:

@@ -14,8 +14,9 @@ from pyspark.testing import assertDataFrameEqual
 
 from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
 from pipelines.delta_tables.table_layouts import layout_of
-from pipelines.table_columns import COORDINATES, EVENT_DATE, Column
+from pipelines.table_columns import COORDINATES, EVENT_DATE, Column, required
 from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
+from pipelines.transforms.client_pushes import PUSH
 from pipelines.transforms.row_digests import (
     FILE_NAME,
     digest_pushes,
@@ -30,10 +31,11 @@ VALUES = (
     Column("named", "MAP<STRING, STRING>", "Values by name."),
     Column("nested", "STRUCT<a: DOUBLE, b: ARRAY<DOUBLE>>", "Values in one."),
 )
+PUSH_ID = required("push_id", "STRING", "Of one push.")
 CONTRACT = TableContract(
     name="things",
     comment="Things.",
-    columns=(*COORDINATES, EVENT_DATE, *VALUES),
+    columns=(*COORDINATES, PUSH_ID, EVENT_DATE, *VALUES),
     merge_key=("offset",),
     contract_version=1,
     partition_by=("event_date",),
@@ -52,7 +54,7 @@ def encode(rows):
 
 def rows_of(spark, *rows):
     """Return rows of pushes, each (offset, number, whole, named, nested)."""
-    made = [("t", 0, offset, DAY, *values) for offset, *values in rows]
+    made = [("t", 0, offset, "p", DAY, *values) for offset, *values in rows]
     return spark.createDataFrame(made, SCHEMA)
 
 
@@ -79,7 +81,7 @@ def find_differing(now, fresh):
 
 def replace(now, differing, fresh):
     files = differing.transform(select_totals).collect()[0]["files"]
-    rows = fresh.join(differing, ["topic", "partition", "offset"], "left_semi")
+    rows = fresh.join(differing, PUSH, "left_semi")
     now.commit(
         differing, files, rows.select(*fresh.columns), row_count=1, encode=encode
     )
@@ -197,8 +199,8 @@ def with_nans(spark, offset, bits):
     def make(_):
         nan = struct.unpack("<d", struct.pack("<q", bits))[0]
         row = dict.fromkeys(schema.names) | {
-            "topic": "t", "partition": 0, "offset": offset, "event_date": DAY,
-            "number": nan, "nested": {"a": nan, "b": [nan]},
+            "topic": "t", "partition": 0, "offset": offset, "push_id": "p",
+            "event_date": DAY, "number": nan, "nested": {"a": nan, "b": [nan]},
         }  # fmt: skip
         yield pa.RecordBatch.from_pylist([row], schema=schema)
 

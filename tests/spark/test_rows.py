@@ -71,6 +71,7 @@ def make_decoded(offset, status="ok", points=(), **fields):
         "topic": "t",
         "partition": 0,
         "offset": offset,
+        "push_id": f"p{offset}",
         "decode_status": status,
         "point_count": len(points),
         "points": list(points),
