@@ -123,8 +123,10 @@ def first_sentence(text: str) -> str:
 def _describe_java(told: "JavaObject") -> str:
     for _ in range(_MAX_CAUSES):
         cause = told.getCause()
-        is_bare = told.getClass().getName() in _WRAPPERS or not told.getMessage()
-        if cause is None or not is_bare:
+        message = str(told.getMessage() or "")
+        # With a colon at its end it leaves to the cause what it is about.
+        is_bare = not message or message.rstrip().endswith(":")
+        if cause is None or not (is_bare or told.getClass().getName() in _WRAPPERS):
             break
         told = cause
     return _shorten(str(told.getClass().getName()), str(told.getMessage() or ""))

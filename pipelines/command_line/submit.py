@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .packing import pack_code, pack_environment
+from .spark_values import check_values
 
 # spark-submit's options that take no value; every other one takes the next word.
 _FLAGS = frozenset(
@@ -120,8 +121,10 @@ def build_arguments(
         installation: Where this copy of the product stands.
         spark_words: The user's own options.
         is_short: Whether the driver lives for minutes; it then compiles in haste.
+    Raises: InvalidSetting for a value that Spark could not start with.
     """
     user_conf, lists, rest = _read_spark_words(spark_words)
+    _check_values(user_conf, rest)
     conf = _load_conf(installation.root / "conf" / "spark-defaults.conf")
     if is_local(spark_words):
         conf |= _load_conf(installation.root / "conf" / "spark-local.conf")
@@ -152,6 +155,19 @@ def build_arguments(
     for name, value in conf.items():
         words += ["--conf", f"{name}={value}"]
     return words
+
+
+def _check_values(user_conf: Mapping[str, str], rest: Sequence[str]) -> None:
+    given = {
+        name: (option, value)
+        for option, name in _OPTION_CONFS.items()
+        if (value := _find_option(rest, option)) is not None
+    }
+    values = {name: value for name, (_, value) in given.items()}
+    check_values(
+        {**_load_properties_file(rest), **user_conf, **values},
+        {name: option for name, (option, _) in given.items()},
+    )
 
 
 def _own_places(installation: Installation) -> dict[str, str]:

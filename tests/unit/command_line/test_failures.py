@@ -71,6 +71,17 @@ pipelines.errors.IncompatibleTable: table x is newer"""
             ),
             "org.x.E: It broke",
         ),
+        (
+            RaisedByJava(
+                JavaError(
+                    "org.x.E",
+                    "Error while instantiating 'x.Builder':",
+                    JavaError("org.x.F", "s.t should be int, but was abc"),
+                )
+            ),
+            "org.x.F: s.t should be int, but was abc",
+        ),
+        (RaisedByJava(JavaError("org.x.E", "It broke:")), "org.x.E: It broke:"),
         (RaisedByJava(JavaError("org.x.E", None)), "org.x.E"),
         (
             RaisedByJava(JavaError("py4j.Py4JException", PYTHON_STACK)),

@@ -142,6 +142,36 @@ def test_an_option_that_nobody_knows_is_refused_in_a_line(capsys):
     assert said[-1].endswith("error: unrecognized arguments: --mastr local[1]")
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--conf", "spark.executor.memory=abc"], "--conf spark.executor.memory=abc: "),
+        (["--conf", "spark.driver.memory=1gb"], "--conf spark.driver.memory=1gb: Spark"),
+        (["--executor-memory", "0"], "--executor-memory 0: Spark expects a size, as"),
+        (["--executor-cores", "two"], "--executor-cores two: Spark expects a number"),
+        (["--conf", "spark.cores.max=-1"], "--conf spark.cores.max=-1: Spark expects"),
+        (["--master", "nonsense"], "--master nonsense: Spark expects yarn, or what"),
+        (["--deploy-mode", "both"], "--deploy-mode both: Spark expects client or"),
+    ],
+)  # fmt: skip
+def test_a_value_that_no_spark_starts_with_is_refused_in_a_line(words, told):
+    with pytest.raises(InvalidSetting) as refused:
+        build_arguments(HERE, words)
+    assert str(refused.value).startswith(told)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("size", ["1073741824", "512m", "2G", "1024K"])
+def test_sizes_that_spark_and_java_take_are_left_alone(size):
+    words = ["--driver-memory", size, "--conf", f"spark.executor.memory={size}b"]
+    if size.isdecimal():
+        words[-1] = words[-1].removesuffix("b")
+    assert (
+        read_conf(build_arguments(HERE, words))["spark.executor.memory"]
+        == (words[-1].partition("=")[2])
+    )
+
+
 def test_a_checkout_below_a_blank_is_named_without_one(tmp_path):
     root = tmp_path / "a b"
     shutil.copytree(CONF_PATH, root / "conf")
