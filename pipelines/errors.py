@@ -31,6 +31,10 @@ class IncompatibleTable(PipelineError):
     """Raised when a table was written under a contract that this program lacks."""
 
 
+class DamagedTable(PipelineError):
+    """Raised when the log of a table is not as Delta wrote it."""
+
+
 class MissingTable(PipelineError):
     """Raised when a command works on tables and there are none yet."""
 

@@ -14,8 +14,11 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from pipelines.delta_tables.damaged_logs import find_damage
+from pipelines.delta_tables.local_files import LOG_FOLDER
 from pipelines.delta_tables.table_locations import find_local_path
 from pipelines.errors import (
+    DamagedTable,
     FullDisk,
     IncompatibleTable,
     LostRecords,
@@ -80,8 +83,9 @@ def explain_stop(
         return error
     if _has(told, _PROTOCOL):
         return _newer_protocol(told, places)
-    is_full = _has(told, _FULL)
-    return _full_disk(spark, places) if is_full else _explain_kafka(told, places)
+    if _has(told, _FULL):
+        return _full_disk(spark, places)
+    return _explain_kafka(told, places) or _damaged_log(spark, places)
 
 
 def _has(told: str, words: Iterable[str]) -> bool:
@@ -151,6 +155,22 @@ def _newer_protocol(told: str, places: JobPlaces) -> IncompatibleTable:
         f"the same command goes on with a version that does, or with tables.root_path "
         f"at a new place, whose tables begin with what the topic still holds"
     )
+
+
+def _damaged_log(spark: SparkSession, places: JobPlaces) -> DamagedTable | None:
+    """Look at the logs themselves: Delta's words for it depend on who reads them."""
+    root = find_local_path(spark, places.tables)
+    for log in sorted(Path(root).glob(f"*/{LOG_FOLDER}")) if root else ():
+        damage = find_damage(log)
+        if damage:
+            return DamagedTable(
+                f"the log of the table at {log.parent} is damaged: {damage}; "
+                f"{places.last_commit}. With that file as it was, from a copy, the "
+                f"same command goes on from there, and nothing is lost; with the "
+                f"table's folder moved away it makes the table anew, empty, and the "
+                f"rows that it had are lost"
+            )
+    return None
 
 
 def _iter_texts(error: BaseException) -> Iterator[str]:

@@ -377,26 +377,28 @@ def stop_at_a_corrupt_log(scene):
     scene.make_topic()
     scene.producer.send(20)
     scene.run_well()
-    scene.producer.send(20)
     table = scene.tables / "client_pushes"
-    newest = max((table / "_delta_log").glob("*.json"))
-    whole = newest.read_bytes()
-    cases = {"cut off": whole[: len(whole) // 2], "nonsense": b"\x00\xffno commit\n"}
-    for what, content in cases.items():
-        newest.write_bytes(content)
-        # A checksum beside it is of the whole.
+    for what in ("cut off", "nonsense"):
+        scene.producer.send(20)
+        newest = max((table / "_delta_log").glob("*.json"))
+        # Hadoop's checksum of the file, without which nothing tells that it was cut.
+        beside = newest.with_name(f".{newest.name}.crc")
+        whole, checksum = newest.read_bytes(), beside.read_bytes()
+        if what == "cut off":
+            newest.write_bytes(whole[: len(whole) // 2])
+        else:
+            newest.write_bytes(b"\x00\xffno commit\n")
+            beside.unlink()
         scene.check_stop(
             scene.run(),
-            *(f"the log of the table at {table}", newest.name),
+            *(f"the log of the table at {table} is damaged", newest.name),
             *("micro-batch at 20", "the same command goes on"),
             what=what,
         )
         newest.write_bytes(whole)
+        beside.write_bytes(checksum)
         scene.go_on(SAME)
         scene.check_tables()
-        scene.producer.send(20)
-        newest = max((table / "_delta_log").glob("*.json"))
-        whole = newest.read_bytes()
 
 
 def stop_beside_another_job(scene):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.errors import (
+    DamagedTable,
     FullDisk,
     IncompatibleTable,
     LostRecords,
@@ -128,7 +129,25 @@ def test_a_disk_is_full_when_little_is_left(tmp_path, monkeypatch):
     assert job_stops._is_full(tmp_path / "not" / "there")
 
 
-def test_our_own_sentences_stay_and_others_are_nobodys():
+def test_a_damaged_log_is_named(tmp_path, monkeypatch):
+    log = tmp_path / "client_pushes" / "_delta_log"
+    log.mkdir(parents=True)
+    commit = '{"commitInfo":{}}\n{"add":{}}\n'
+    (log / f"{0:020}.json").write_text(commit)
+    monkeypatch.setattr(job_stops, "find_local_path", lambda *_: str(tmp_path))
+    error = RuntimeError("[FAILED_READ_FILE.NO_HINT] Encountered error")
+    assert explain(error) is None
+    (log / f"{1:020}.json").write_text(commit[:-5])
+    told = explain(error)
+    assert type(told) is DamagedTable
+    assert str(told).startswith(
+        f"the log of the table at {tmp_path}/client_pushes is damaged: {1:020}.json "
+        f"cannot be read; {LAST}. With that file as it was, from a copy, the same "
+    )
+
+
+def test_our_own_sentences_stay_and_others_are_nobodys(tmp_path, monkeypatch):
+    monkeypatch.setattr(job_stops, "find_local_path", lambda *_: str(tmp_path))
     ours = UnsafeStart("choose")
     assert explain(ours) is ours
     assert explain(ValueError("unheard of")) is None
