@@ -24,7 +24,6 @@ from tests.integration.job_support import Expectation, PushProducer, create_topi
 
 ROOT = CONF_PATH.parent
 JOB = "client_telemetry_to_delta"
-TABLES = ("client_metrics", "quarantine", "client_instances", "client_pushes")
 LOSSES = ("data_loss", "topic_made_anew")
 PATIENCE_S = 600
 PARTITIONS = 3
