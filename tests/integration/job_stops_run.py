@@ -497,47 +497,50 @@ SITUATIONS = {
 def main():
     arguments = parse_arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
-    rows, failures = [], []
+    rows, faults = [], []
     properties = {
         "auto.create.topics.enable": "true",
         "num.partitions": str(OWN_PARTITIONS),
     }
+    place = {"dir": arguments.folder, "prefix": "stops-"}
     try:
         with (
-            tempfile.TemporaryDirectory(
-                dir=arguments.folder, prefix="stops-"
-            ) as folder,
+            tempfile.TemporaryDirectory(**place) as folder,
             EmbeddedKafka(java=find_java(), broker_properties=properties) as kafka,
         ):
             for name in arguments.only:
-                print(f"\n== {name}", flush=True)
                 scene = Scene(
                     name=name,
                     kafka=kafka,
                     folder=Path(folder) / name,
                     more_words=arguments.words,
                 )
-                scene.folder.mkdir()
-                try:
-                    SITUATIONS[name](scene)
-                except Fault as fault:
-                    failures.append(f"{name}: {fault}")
-                    print(f"FAILED {fault}", flush=True)
-                    if scene.rows:
-                        scene.rows[-1].is_ok = False
-                    else:
-                        scene.rows.append(
-                            Row(situation=name, code="-", seconds=0, is_ok=False)
-                        )
-                finally:
-                    scene.close()
-                    rows += scene.rows
+                faults += run_one(scene, rows)
     finally:
         # Also of a run that is ended before its time.
         print_table(rows)
-    for failure in failures:
-        print("FAILED", failure)
-    return 1 if failures else 0
+    for fault in faults:
+        print("FAILED", fault)
+    return 1 if faults else 0
+
+
+def run_one(scene, rows):
+    """Bring the job to the stops of one situation; return what was wrong."""
+    name = scene.name
+    print(f"\n== {name}", flush=True)
+    scene.folder.mkdir()
+    try:
+        SITUATIONS[name](scene)
+    except Fault as fault:
+        print(f"FAILED {fault}", flush=True)
+        if not scene.rows:
+            scene.rows.append(Row(situation=name, code="-", seconds=0))
+        scene.rows[-1].is_ok = False
+        return [f"{name}: {fault}"]
+    finally:
+        scene.close()
+        rows += scene.rows
+    return []
 
 
 def print_table(rows):
