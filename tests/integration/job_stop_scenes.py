@@ -1,3 +1,4 @@
+# Longer than 250 lines: a command, what it says and what it leaves stand together.
 """The command of the telemetry job as a person runs it, and what its tables hold then.
 
 For `job_stops_run`: a scene has a topic, a folder and a producer of its own.
@@ -140,11 +141,13 @@ class Scene:
     """What topics have brought that are gone."""
     is_lost: object = lambda _partition, _offset: False
     producer: PushProducer | None = None
+    suffix: str = ""
+    """Of the topic's name, where there is a second topic."""
     commands: list[Command] = field(default_factory=list)
 
     @property
     def topic(self):
-        return f"stops-{self.name}"
+        return f"stops-{self.name}{self.suffix}"
 
     @property
     def tables(self):

@@ -166,7 +166,7 @@ def stop_at_the_checkpoint_of_another_topic(scene):
     scene.run_well()
     read = scene.topic
     scene.leave_topic()
-    scene.name = f"{scene.name}-other"
+    scene.suffix = "-other"
     scene.make_topic()
     scene.producer.send(20)
     scene.check_stop(
