@@ -32,10 +32,13 @@ export PYSPARK_PYTHON="$BIN/python"
 # The JVM that writes Spark's command line lives for half a second.
 export SPARK_LAUNCHER_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+# What fails in one part does not hide what would fail in the next.
+failed=()
 run_tier() {
   heading "tests: $1"
+  local name=$1
   shift
-  "$BIN/python" -m pytest "$@"
+  "$BIN/python" -m pytest "$@" || failed+=("$name")
 }
 
 part=${1:-all}
@@ -62,4 +65,8 @@ fi
 if [ "$part" = all ] || [ "$part" = integration ]; then
   # Many of these wait: for a client's next push, for a broker that is ended.
   run_tier "integration" -n 3 "${LANES[@]}" tests/integration
+fi
+if [ "${#failed[@]}" -gt 0 ]; then
+  heading "failed: ${failed[*]}"
+  exit 1
 fi
