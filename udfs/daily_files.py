@@ -34,6 +34,8 @@ class WrittenPart:
     deciding: pa.Table | None = None
     """With the last part, and before it where they are many: the pushes that say who
     their client instances are, with what was decoded; null where there are none."""
+    is_too_much: bool = False
+    """Whether deciding is left out from here on, since it would be too much."""
 
 
 class DailyFiles:

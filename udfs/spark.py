@@ -3,6 +3,7 @@
 # Longer than 250 lines: the types of all wrappers stand beside the first of them.
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -167,6 +168,8 @@ ENCODED_TYPE = StructType(
 """What becomes of records; see encode_push_files."""
 DECIDING_BYTES = 4 << 20
 """Of the pushes of one row, about."""
+TOO_MUCH = b""
+"""In the place of an Arrow stream: a task has more to tell than was allowed."""
 
 
 def encode_push_files(
@@ -174,6 +177,8 @@ def encode_push_files(
     tables: PushTables,
     push_columns: Sequence[str],
     store: StoreFile | None,
+    *,
+    max_deciding_bytes: int | None = None,
 ) -> DataFrame:
     """Decode pushes into files of three tables; use with transform.
 
@@ -182,18 +187,20 @@ def encode_push_files(
         tables: What to write.
         push_columns: What comes back of the pushes that decide.
         store: Called by the Python workers for each file; None hands the bytes back.
+        max_deciding_bytes: Of all that a task may say of client instances.
     Returns: ENCODED_TYPE.
     Shape: Rows of three kinds: `records` counts records that rows before it stand for,
         `deciding` is an Arrow stream of pushes that say who their client instances
-        are, all others are those of a `table_files.TableFile`. The
-        columns of other kinds are null.
+        are, or TOO_MUCH once where that would be more than is allowed, all others are
+        those of a `table_files.TableFile`. The columns of other kinds are null.
     Nulls: Of a file, either path or content.
     Errors: As in `push_files.write_pushes`; never raises for data.
     """
     schema = to_arrow_schema(ENCODED_TYPE, timezone="UTC")
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for part in write_pushes(batches, tables, push_columns):
+        parts = write_pushes(batches, tables, push_columns)
+        for part in _limit_deciding(parts, max_deciding_bytes):
             for row in _result_rows(part, store):
                 # Each by itself: several files are too much to be sent at once.
                 yield pa.RecordBatch.from_pylist([row], schema=schema)
@@ -249,6 +256,21 @@ def file_row(file: TableFile, store: StoreFile | None = None) -> dict[str, objec
     }
 
 
+def _limit_deciding(
+    parts: Iterator[WrittenPart], max_bytes: int | None
+) -> Iterator[WrittenPart]:
+    """Leave out all that decides from where it is more than may be told."""
+    told = 0
+    for part in parts:
+        size = 0 if part.deciding is None else part.deciding.nbytes
+        was_within = max_bytes is None or told <= max_bytes
+        told += size
+        if max_bytes is None or told <= max_bytes:
+            yield part
+        else:
+            yield replace(part, deciding=None, is_too_much=was_within)
+
+
 def _result_rows(
     part: WrittenPart, store: StoreFile | None
 ) -> Iterator[dict[str, object]]:
@@ -257,6 +279,8 @@ def _result_rows(
         yield file_row(file, store)
     if part.records:
         yield {"records": part.records}
+    if part.is_too_much:
+        yield {"deciding": TOO_MUCH}
     if part.deciding is not None:
         pieces = 1 + part.deciding.nbytes // DECIDING_BYTES
         rows = -(-part.deciding.num_rows // pieces)

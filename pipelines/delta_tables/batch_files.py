@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables import QUARANTINE, TableContract
+from udfs.spark import TOO_MUCH
 
 from .table_files import NewFile, read_file
 
@@ -41,6 +42,8 @@ class BatchFiles:
     deciding: pa.Table | None
     """The pushes that say who their client instances are, of all tasks; null where no
     push is usable."""
+    is_too_much: bool = False
+    """Whether some of them were left out."""
 
     def count_rows(self, table: str) -> int:
         """Return how many rows a table gets."""
@@ -75,12 +78,13 @@ def read_batch_files(encoded: DataFrame) -> BatchFiles:
     inline = F.when(is_inline, F.col("content")).alias("content")
     found = encoded.withColumn("content", inline).collect()
     streams = [row["deciding"] for row in found if row["deciding"] is not None]
-    tables = [pa.ipc.open_stream(stream).read_all() for stream in streams]
+    tables = [pa.ipc.open_stream(one).read_all() for one in streams if one != TOO_MUCH]
     return BatchFiles(
         encoded=encoded,
         records=sum(row["records"] or 0 for row in found),
         listed=[row for row in found if row["table"] is not None],
         deciding=pa.concat_tables(tables) if tables else None,
+        is_too_much=len(tables) < len(streams),
     )
 
 

@@ -15,7 +15,7 @@ from pipelines.tables import TableContract
 from .batch_files import BatchFiles
 from .row_changes import RowChanges
 from .row_replacement import CONFLICTS
-from .table_files import append_files
+from .table_files import append_files, discard_files
 from .table_locations import identify_table, locate_table
 
 ATTEMPTS = 10
@@ -73,6 +73,13 @@ class BatchTables:
                 files = batch.iter_files(contract.name)
                 session = batch.encoded.sparkSession
                 append_files(session, contract, location, files, transaction)
+
+    def discard(self, batch: BatchFiles, contracts: Sequence[TableContract]) -> None:
+        """Delete the files of a micro-batch that workers have stored."""
+        session = batch.encoded.sparkSession
+        for contract in contracts:
+            files = batch.iter_files(contract.name)
+            discard_files(session, self.locations[contract.name], files)
 
     def commit(
         self,

@@ -21,6 +21,8 @@ from udfs.client_instances import (
 MAX_KNOWN_INSTANCES = 100_000
 """Rows of some 300 bytes, so about 30 MB; five times the pushes of a large micro-batch,
 each of which may come from a client instance of its own."""
+MAX_KNOWN_BYTES = 64 << 20
+"""The same, where rows are larger."""
 
 _COLUMNS = InstanceColumns(connection=CONNECTION, membership=MEMBERSHIP_NAMES)
 
@@ -28,9 +30,11 @@ _COLUMNS = InstanceColumns(connection=CONNECTION, membership=MEMBERSHIP_NAMES)
 class KnownInstances:
     """Rows of client_instances, as they are in one version of the table."""
 
-    def __init__(self, max_rows: int = MAX_KNOWN_INSTANCES) -> None:
-        """Know nothing yet, and never more than so many rows."""
-        self._max_rows = max_rows
+    def __init__(
+        self, max_rows: int = MAX_KNOWN_INSTANCES, max_bytes: int = MAX_KNOWN_BYTES
+    ) -> None:
+        """Know nothing yet, and never more than so many rows, or bytes."""
+        self._max_rows, self._max_bytes = max_rows, max_bytes
         self._rows: pa.Table | None = None
         self._version = -1
 
@@ -72,6 +76,8 @@ class KnownInstances:
         # Those that were taken first go first. One that still pushes comes back.
         every = pa.concat_tables(kept)
         newest = every.slice(max(0, every.num_rows - self._max_rows))
+        while newest.nbytes > self._max_bytes and newest.num_rows > 1:
+            newest = newest.slice(newest.num_rows // 2)
         self._rows, self._version = newest.combine_chunks(), version
 
     def forget(self) -> None:

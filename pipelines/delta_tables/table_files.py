@@ -102,12 +102,12 @@ def append_files(
     # An attempt that was cut off may have written the micro-batch at once.
     known = {app_id, transaction.whole_app_id(contract, "append")}
     if any(read_transaction(started, one) >= version for one in known):
-        _discard(spark, location, files)
+        discard_files(spark, location, files)
         return
     try:
         check_writable(contract, location, started.metadata().json())
     except IncompatibleTable:
-        _discard(spark, location, files)
+        discard_files(spark, location, files)
         raise
     now_ms = time.time_ns() // MILLISECOND_NS
     seen = {"appId": app_id, "version": version, "lastUpdated": now_ms}
@@ -119,8 +119,8 @@ def append_files(
     )
 
 
-def _discard(spark: SparkSession, location: str, files: Iterable[NewFile]) -> None:
-    """Delete stored files that do not enter the table."""
+def discard_files(spark: SparkSession, location: str, files: Iterable[NewFile]) -> None:
+    """Delete stored files that do not enter the table whose folder this is."""
     for file in files:
         if file.path is not None:
             file_system, path = open_path(spark, f"{location}/{file.path}")

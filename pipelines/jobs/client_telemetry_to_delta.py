@@ -45,6 +45,11 @@ from pipelines.transforms.client_instances import PUSH_COLUMNS
 from udfs.spark import PushTables, encode_push_files
 
 JOB_NAME = "client_telemetry_to_delta"
+WRITTEN = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
+"""The tables whose files the workers make."""
+MAX_DECIDING_BYTES = 64 << 20
+"""Of the pushes that say who their client instances are, from all tasks of a batch.
+A bridge writes some hundred bytes of each; 64 KiB are the most that is taken."""
 LEDGER = Ledger(
     job_name=JOB_NAME,
     topic_setting="topics.telemetry",
@@ -100,7 +105,7 @@ def run(
             location=tables.locations[CLIENT_INSTANCES.name],
             ledger=tables.names[CLIENT_PUSHES.name],
         ),
-        listener=listener,
+        partitions=max(1, len(opened.start.starting_offsets)),
     )
     batches = SlicedBatches(
         read_ranges=opened.read_ranges,
@@ -109,11 +114,12 @@ def run(
         observer=observer,
         checkpoint_location=opened.checkpoint_location,
         max_value_bytes=job.max_decompressed_bytes,
+        # Where workers store the files, what they hold is bounded, and little returns.
+        write_at_once=None if writer.store is None else writer.write_at_once,
     )
     return sinks.start_batches(
         opened.records,
-        # Where workers store the files, what they hold is bounded, and little returns.
-        opened.guard(batches.write if writer.store is None else writer.write),
+        opened.guard(batches.write),
         query_name=JOB_NAME,
         checkpoint_location=opened.checkpoint_location,
         trigger_interval_ms=None if is_once else job.trigger_interval_ms,
@@ -129,33 +135,46 @@ class _BatchWriter:
     store: LocalFolders | None
     """Writes files where the tables are; null where only Hadoop can."""
     instances: InstanceWriter
-    listener: BatchListener
+    partitions: int
+    """Of the topic, when the job began."""
 
-    def write(self, records: DataFrame, batch_id: int) -> None:
-        """Write one micro-batch to every table, the ledger last."""
-        transaction = sinks.Transaction(
-            query_id=sinks.read_query_id(records), batch_id=batch_id
-        )
-        counts = self.write_slice(records, transaction)
-        self.listener.note_counts(
-            batch_id, rows=counts.rows, quarantined=counts.quarantined
-        )
-        self.tables.observer("before commit", counts.records)
+    def write_at_once(
+        self, records: DataFrame, transaction: sinks.Transaction
+    ) -> BatchCounts | None:
+        """Write a micro-batch to every table, the ledger last.
+
+        Nulls: None, and nothing is written, where the driver would have to hold more
+            of its client instances than MAX_DECIDING_BYTES.
+        """
+        encoded = self._encode(records, MAX_DECIDING_BYTES)
+        batch = read_batch_files(encoded)
+        if batch.is_too_much:
+            self.tables.discard(batch, WRITTEN)
+            return None
+        return self._write_tables(batch, transaction)
 
     def write_slice(
         self, records: DataFrame, transaction: sinks.Transaction
     ) -> BatchCounts:
-        """Write a micro-batch, or a slice of it."""
-        # A task makes at least one file a table, so there are no more than cores.
-        tasks = records.sparkSession.sparkContext.defaultParallelism
-        encoded = records.coalesce(tasks).transform(
-            encode_push_files, self.layouts, PUSH_COLUMNS, self.store
-        )
+        """Write a slice, whose size is bounded, in the same way."""
+        encoded = self._encode(records, None)
         if self.store is not None:
             return self._write_tables(read_batch_files(encoded), transaction)
         # Kafka is read and bodies are decoded once; each table fetches its files.
         with sinks.persisted(encoded):
             return self._write_tables(read_batch_files(encoded), transaction)
+
+    def _encode(self, records: DataFrame, max_deciding_bytes: int | None) -> DataFrame:
+        # A task makes at least one file a table, so there are no more than cores.
+        cores = records.sparkSession.sparkContext.defaultParallelism
+        tasks = min(cores, self.partitions)
+        return records.coalesce(cores).transform(
+            encode_push_files,
+            self.layouts,
+            PUSH_COLUMNS,
+            self.store,
+            max_deciding_bytes=max_deciding_bytes and max_deciding_bytes // tasks,
+        )
 
     def _write_tables(
         self, batch: BatchFiles, transaction: sinks.Transaction
@@ -182,8 +201,7 @@ def _find_folders(
     """Return where Python workers may write files themselves, if they may."""
     if not str(spark.sparkContext.master).startswith("local"):
         return None
-    written = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
-    paths = {c.name: find_local_path(spark, locations[c.name]) for c in written}
+    paths = {c.name: find_local_path(spark, locations[c.name]) for c in WRITTEN}
     folders = {name: path for name, path in paths.items() if path is not None}
     if len(folders) < len(paths):
         return None

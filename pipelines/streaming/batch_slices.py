@@ -1,10 +1,11 @@
 """Micro-batches that are too large to be written at once, written in slices.
 
 Spark fixes the offsets of a micro-batch before it runs, by their number alone. So the
-records are measured first, and where they are large, ranges of offsets are written one
-after the other, each to every table, the ledger last, as if it were a micro-batch. What
-was cut is kept with the checkpoint location: another attempt has the same slices, and
-each table knows which of them it has.
+records are measured, first of all or where an attempt at once found them too much, and
+where they are large, ranges of offsets are written one after the other, each to every
+table, the ledger last, as if it were a micro-batch. What was cut is kept with the
+checkpoint location: another attempt has the same slices, and each table knows which of
+them it has.
 """
 
 import json
@@ -31,6 +32,9 @@ UNREAD_BYTES = 1_024
 Ranges = Mapping[int, tuple[int, int]]
 """Partition to its first offset, and the offset behind its last one."""
 ReadRanges = Callable[[SparkSession, Ranges], DataFrame]
+AtOnce = Callable[[DataFrame, sinks.Transaction], BatchCounts | None]
+"""Writes a micro-batch, or nothing of it and says None where it would be too much."""
+_FILE_NAME = "slices-{}.json"
 
 _logger = logging.getLogger(__name__)
 
@@ -57,11 +61,27 @@ class SlicedBatches:
     max_value_bytes: int
     """Largest value that is read; of a larger one only its place is kept."""
     slice_bytes: int = SLICE_BYTES
+    write_at_once: AtOnce | None = None
+    """Tried first; null where records are measured before anything is made of them."""
 
     def write(self, records: DataFrame, batch_id: int) -> None:
         """Write one micro-batch, in as many slices as it needs."""
+        query_id = sinks.read_query_id(records)
+        slices = self._read_slices(records, batch_id)
+        if slices is None and self.write_at_once is not None:
+            whole = sinks.Transaction(query_id=query_id, batch_id=batch_id)
+            counts = self.write_at_once(records, whole)
+            if counts is not None:
+                self._note(batch_id, [counts])
+                return
+        if slices is None:
+            slices = self._cut(records, batch_id)
+        self._note(batch_id, self._write_slices(records, batch_id, slices))
+
+    def _write_slices(
+        self, records: DataFrame, batch_id: int, slices: Sequence[Ranges]
+    ) -> list[BatchCounts]:
         session, query_id = records.sparkSession, sinks.read_query_id(records)
-        slices = self._find_slices(records, batch_id)
         written = []
         for number, ranges in enumerate(slices, start=1):
             is_last = number == len(slices)
@@ -73,6 +93,9 @@ class SlicedBatches:
             )
             of_slice = self.read_ranges(session, ranges)
             written.append(self.write_slice(of_slice, transaction))
+        return written
+
+    def _note(self, batch_id: int, written: Sequence[BatchCounts]) -> None:
         self.note_counts(
             batch_id,
             rows=sum(one.rows for one in written),
@@ -80,13 +103,17 @@ class SlicedBatches:
         )
         self.observer("before commit", sum(one.records for one in written))
 
-    def _find_slices(self, records: DataFrame, batch_id: int) -> Sequence[Ranges]:
-        """Return the slices of a micro-batch, as another attempt had them, if any."""
+    def _read_slices(
+        self, records: DataFrame, batch_id: int
+    ) -> Sequence[Ranges] | None:
+        """Return the slices of a micro-batch as another attempt had them, if any."""
         session, place = records.sparkSession, self.checkpoint_location
-        name = f"slices-{batch_id}.json"
-        known = read_checkpoint_file(session, place, name)
-        if known is not None:
-            return _read_slices(known)
+        known = read_checkpoint_file(session, place, _FILE_NAME.format(batch_id))
+        return None if known is None else _parse_slices(known)
+
+    def _cut(self, records: DataFrame, batch_id: int) -> Sequence[Ranges]:
+        """Return the slices of a micro-batch, and keep them where there are several."""
+        session, place = records.sparkSession, self.checkpoint_location
         granules = _measure(records, self.max_value_bytes)
         slices = cut_slices(granules, self.slice_bytes)
         if len(slices) > 1:
@@ -94,6 +121,7 @@ class SlicedBatches:
             _logger.info(
                 "batch %d: %d MiB, in %d slices", batch_id, size_mib, len(slices)
             )
+            name = _FILE_NAME.format(batch_id)
             write_checkpoint_file(session, place, name, json.dumps(slices))
         return slices
 
@@ -135,7 +163,7 @@ def _headers_size() -> Column:
     return F.coalesce(F.octet_length(texts), F.lit(0))
 
 
-def _read_slices(text: str) -> Sequence[Ranges]:
+def _parse_slices(text: str) -> Sequence[Ranges]:
     """Return slices from JSON, which made texts of partitions and lists of pairs."""
     return [
         {int(partition): (first, end) for partition, (first, end) in ranges.items()}

@@ -7,9 +7,18 @@ import subprocess
 from pathlib import Path
 
 import lz4.frame
+import pytest
 from confluent_kafka import Producer
+from delta.tables import DeltaTable
+from pyspark.errors import StreamingQueryException
 
-from pipelines.tables import CLIENT_PUSHES, QUARANTINE
+from pipelines.jobs import client_telemetry_to_delta
+from pipelines.tables import (
+    CLIENT_INSTANCES,
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    QUARANTINE,
+)
 from tests.bench.generated_pushes import java_push
 from tests.integration.job_loads import Load, produce_load
 from tests.integration.job_support import (
@@ -136,3 +145,46 @@ def test_headers_that_no_bridge_writes_go_to_quarantine_in_bounded_memory(
     ]
     assert len(read_rows(spark, settings, CLIENT_PUSHES, "push_id")) == 6
     assert peak_of_workers() < before + ALLOWANCE_MIB
+
+
+class Stop(Exception):
+    """What ends a batch in a test."""
+
+
+def test_more_identities_than_a_driver_holds_are_taken_in_slices_once_each(
+    spark, kafka, tmp_path, monkeypatch
+):
+    servers, topic = kafka.bootstrap_servers, "large-identities"
+    job, load = (
+        client_telemetry_to_delta,
+        Load(records=1_200, value_bytes=4_000, header_bytes=60_000),
+    )
+    produce_load(servers, job.JOB_NAME, topic, load)
+    settings = make_settings(servers, topic, tmp_path)
+    ends = []
+
+    def stop(point, _rows):
+        if point == f"before {CLIENT_PUSHES.name}":
+            ends.append(point)
+            if len(ends) == 2:
+                raise Stop
+
+    with monkeypatch.context() as small:
+        small.setattr(job, "MAX_DECIDING_BYTES", 8 * MIB)
+        with pytest.raises(StreamingQueryException):
+            run_once(spark, settings, stop)
+    pushes = read_rows(spark, settings, CLIENT_PUSHES, "push_id")
+    assert 0 < len(pushes) < load.records
+    # It would be taken at once now; the slices that were cut stand.
+    run_once(spark, settings)
+    wanted = [(f"push-{number:08}",) for number in range(load.records)]
+    assert read_rows(spark, settings, CLIENT_PUSHES, "push_id") == wanted
+    points = read_rows(spark, settings, CLIENT_METRICS, "push_id", "point_index")
+    assert len(points) == len(set(points))
+    assert len({push_id for push_id, _ in points}) == load.records
+    instances = read_rows(spark, settings, CLIENT_INSTANCES, "client_instance_id")
+    assert len(instances) == len(set(instances)) == load.records
+    # What the attempt at once had made is not left behind.
+    folder = tmp_path / "tables" / CLIENT_METRICS.name
+    table = DeltaTable.forPath(spark, str(folder)).toDF()
+    assert len(list(folder.glob("*/*.parquet"))) - len(table.inputFiles()) <= 2
