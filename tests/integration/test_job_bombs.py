@@ -13,6 +13,7 @@ from delta.tables import DeltaTable
 from pyspark.errors import StreamingQueryException
 
 from pipelines.jobs import client_telemetry_to_delta
+from pipelines.streaming import batch_slices
 from pipelines.tables import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -157,7 +158,7 @@ def test_more_identities_than_a_driver_holds_are_taken_in_slices_once_each(
     servers, topic = kafka.bootstrap_servers, "large-identities"
     job, load = (
         client_telemetry_to_delta,
-        Load(records=1_200, value_bytes=4_000, header_bytes=60_000),
+        Load(records=120, value_bytes=4_000, header_bytes=2_000),
     )
     produce_load(servers, job.JOB_NAME, topic, load)
     settings = make_settings(servers, topic, tmp_path)
@@ -170,7 +171,8 @@ def test_more_identities_than_a_driver_holds_are_taken_in_slices_once_each(
                 raise Stop
 
     with monkeypatch.context() as small:
-        small.setattr(job, "MAX_DECIDING_BYTES", 8 * MIB)
+        small.setattr(job, "MAX_DECIDING_BYTES", 16_000)
+        small.setattr(batch_slices, "SLICE_BYTES", 400_000)
         with pytest.raises(StreamingQueryException):
             run_once(spark, settings, stop)
     pushes = read_rows(spark, settings, CLIENT_PUSHES, "push_id")
