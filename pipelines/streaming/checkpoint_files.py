@@ -39,7 +39,10 @@ def read_checkpoint_file(
 def write_checkpoint_file(
     spark: SparkSession, checkpoint_location: str, name: str, text: str
 ) -> None:
-    """Write a file of ours; readers see the whole of it or nothing."""
+    """Write a file of ours that is not there; readers see the whole of it or nothing.
+
+    It cannot be replaced: HDFS and others rename onto no file that there is.
+    """
     location = f"{checkpoint_location}/{_FOLDER}"
     file_system, path = open_path(spark, f"{location}/{name}")
     _, unfinished = open_path(spark, f"{location}/.{name}.unfinished")

@@ -11,6 +11,7 @@ records out, so a folder inside the checkpoint location is that of a new query, 
 decision is kept there before anything is read.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -46,6 +47,8 @@ from .stored_offsets import StoredOffsets, read_stored_offsets
 from .topic_losses import find_expired, is_made_anew
 
 START_FILE = "start.json"
+TOPIC_ID_FILE = "topic-id.json"
+"""Beside a start that did not know the id: no file of a checkpoint is written twice."""
 EARLIEST = "earliest"
 _CONTINUED = "continued"
 """Beginning of the names of folders behind a loss, inside a checkpoint location."""
@@ -81,9 +84,10 @@ def decide_start(
     text = read_checkpoint_file(spark, location, START_FILE)
     if text is not None:
         start = _check_topic(ledger, read_start(text), topic, checkpoint_location)
+        start = _with_noted_id(spark, location, start)
         progress = read_query_progress(spark, location, topic)
         if not find_losses(start, progress, bounds):
-            return _with_topic_id(spark, location, start, bounds)
+            return _note_topic_id(spark, location, start, bounds)
         stored = read_stored_offsets(spark, tables, ledger, topic)
         decided = go_on_behind(start, progress, stored, bounds)
         if decided.losses and not accepts_data_loss:
@@ -192,13 +196,23 @@ def resume_offsets(
     return dict(sorted(resumed.items()))
 
 
-def _with_topic_id(
+def _with_noted_id(spark: SparkSession, location: str, start: JobStart) -> JobStart:
+    """Add the id of a topic that was not known when the start was decided."""
+    if start.topic_id is not None:
+        return start
+    text = read_checkpoint_file(spark, location, TOPIC_ID_FILE)
+    return start if text is None else replace(start, topic_id=json.loads(text))
+
+
+def _note_topic_id(
     spark: SparkSession, location: str, start: JobStart, bounds: TopicBounds
 ) -> JobStart:
-    """Note the id of a topic that was not known when the start was decided."""
+    """Keep the id of a topic that is not known yet."""
     if start.topic_id is not None or bounds.topic_id is None:
         return start
-    return _keep(spark, location, replace(start, topic_id=bounds.topic_id))
+    text = json.dumps(bounds.topic_id)
+    write_checkpoint_file(spark, location, TOPIC_ID_FILE, text)
+    return replace(start, topic_id=bounds.topic_id)
 
 
 def _keep(spark: SparkSession, location: str, start: JobStart) -> JobStart:

@@ -1,0 +1,43 @@
+"""A Hadoop file system in memory that, as HDFS, renames onto no file that there is."""
+
+import io
+from types import SimpleNamespace
+
+
+class Output(io.BytesIO):
+    """A file that is there as a whole when it is closed."""
+
+    def __init__(self, files, path):
+        super().__init__()
+        self._files, self._path = files, path
+
+    def close(self):
+        self._files[self._path] = self.getvalue()
+        super().close()
+
+
+class HadoopStub:
+    """What checkpoint_files needs of org.apache.hadoop.fs.FileSystem."""
+
+    def __init__(self):
+        self.files = {}
+
+    def open_path(self, _spark, path):
+        return self, SimpleNamespace(name=path, toString=lambda: path)
+
+    def exists(self, path):
+        return path.name in self.files
+
+    def create(self, path, overwrites):
+        assert overwrites or path.name not in self.files
+        return Output(self.files, path.name)
+
+    def open(self, path):
+        stream = io.BytesIO(self.files[path.name])
+        return SimpleNamespace(readAllBytes=stream.read, close=stream.close)
+
+    def rename(self, old, new):
+        if new.name in self.files:
+            return False
+        self.files[new.name] = self.files.pop(old.name)
+        return True

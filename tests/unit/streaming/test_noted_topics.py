@@ -1,0 +1,69 @@
+"""A checkpoint that is older than topic ids gets one, on any Hadoop file system."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pipelines.errors import LostRecords
+from pipelines.jobs.client_telemetry_to_delta import LEDGER
+from pipelines.settings import load_settings
+from pipelines.streaming import checkpoint_files, job_starts
+from pipelines.streaming.kafka_positions import TopicBounds
+from pipelines.streaming.query_progress import QueryProgress
+from pipelines.streaming.start_records import JobStart
+from pipelines.streaming.stored_offsets import StoredOffsets
+from tests.unit.streaming.hadoop_stub import HadoopStub
+
+START = JobStart(topic="t", starting_offsets={0: 5}, floors={})
+BOUNDS = TopicBounds(beginning={0: 0}, end={0: 9}, topic_id="first")
+FOLDER = "hdfs://site/checkpoint/kafka_clientele"
+
+
+@pytest.fixture
+def hadoop(monkeypatch):
+    stub = HadoopStub()
+    monkeypatch.setattr(checkpoint_files, "open_path", stub.open_path)
+    progress = QueryProgress(position={0: 7}, planned_end={}, committed_at_ms=None)
+    monkeypatch.setattr(job_starts, "read_query_progress", lambda *_: progress)
+    stored = StoredOffsets(ledger={}, before={}, marks={})
+    monkeypatch.setattr(job_starts, "read_stored_offsets", lambda *_: stored)
+    return stub
+
+
+def decide(bounds):
+    return job_starts.decide_start(
+        None,
+        load_settings("base", []).tables,
+        LEDGER,
+        "t",
+        bounds,
+        checkpoint_location="hdfs://site/checkpoint",
+        starting_offsets="latest",
+    )
+
+
+def keep_as_before(hadoop):
+    """Keep a start as a program did that knew no ids."""
+    old = json.loads(job_starts.write_start(START))
+    text = json.dumps({k: old[k] for k in ("topic", "starting_offsets", "floors")})
+    hadoop.files[f"{FOLDER}/start.json"] = text.encode()
+    return dict(hadoop.files)
+
+
+def test_the_id_of_a_topic_is_kept_beside_an_older_start(hadoop):
+    before = keep_as_before(hadoop)
+    known = replace(START, topic_id="first")
+    assert decide(BOUNDS) == known
+    assert decide(BOUNDS) == known
+    kept = {f"{FOLDER}/topic-id.json": b'"first"'}
+    assert hadoop.files == before | kept
+    # A broker that does not tell it does not make it unknown again.
+    assert decide(replace(BOUNDS, topic_id=None)) == known
+
+
+def test_the_kept_id_tells_a_topic_that_was_made_anew(hadoop):
+    keep_as_before(hadoop)
+    decide(BOUNDS)
+    with pytest.raises(LostRecords, match="its id was first, is second"):
+        decide(replace(BOUNDS, topic_id="second"))
