@@ -39,6 +39,10 @@ _PROTOCOL = (
 )
 _LOST = ("KafkaIllegalStateException", "Some data may have been lost")
 _KAFKA = re.compile(r"\borg\.apache\.kafka\.common\.errors\.(\w+)")
+_NO_TOPIC = "UnknownTopicOrPartitionException"
+_NO_RIGHTS = "AuthorizationException"
+_OF_GROUP = "GroupAuthorizationException"
+_NO_LOGIN = re.compile(r"Authentication|Sasl|Ssl")
 _GONE = re.compile(r"(table \w+ at .+? is gone: it was deleted below the running job)")
 _MISSING = (
     "DELTA_MISSING_DELTA_TABLE",
@@ -50,6 +54,8 @@ _TABLE_PATH = re.compile(r"(?:file:)?(/[^\s'\"`]*?)/_delta_log")
 _LITTLE_BYTES = 16 << 20
 """What is left of a disk that is as good as full."""
 _MOST_CAUSES = 20
+_GROUP = "spark-kafka-source-"
+"""Beginning of the names of Spark's consumer groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +108,42 @@ def _explain_kafka(told: str, places: JobPlaces) -> PipelineError | None:
     kafka = _KAFKA.findall(told)
     if not kafka:
         return None
-    return MissingService(
+    if _NO_TOPIC in kafka:
+        return LostRecords(
+            f"Kafka at {places.servers} has no topic {places.topic}, or not all of its "
+            f"partitions; {places.last_commit}. The same command says what is gone, "
+            f"and goes on where nothing is"
+        )
+    return _refusal(kafka, places) or MissingService(
         f"Kafka at {places.servers} has not answered the job ({kafka[-1]}); "
         f"{places.last_commit}. Nothing is lost: the same command goes on from "
         f"there once Kafka answers, as long as its retention keeps the records"
     )
+
+
+def _refusal(kafka: list[str], places: JobPlaces) -> MissingService | None:
+    """Return what to tell where Kafka has answered, and said no."""
+    for name in reversed(kafka):
+        if name.endswith(_NO_RIGHTS):
+            lacks = (
+                f"READ on groups that begin with {_GROUP}"
+                if name == _OF_GROUP
+                else f"READ and DESCRIBE on topic {places.topic}"
+            )
+            why = f"refuses the job ({name}): its principal needs {lacks}"
+        elif _NO_LOGIN.search(name):
+            why = (
+                f"does not let the job log in ({name}): check "
+                f"kafka.security_protocol and the sasl_ and ssl_ keys of [kafka]"
+            )
+        else:
+            continue
+        return MissingService(
+            f"Kafka at {places.servers} {why}; {places.last_commit}. Nothing is lost: "
+            f"the same command goes on from there once Kafka lets it, as long as its "
+            f"retention keeps the records"
+        )
+    return None
 
 
 def tell_gone(sentence: str, places: JobPlaces) -> MissingTable:

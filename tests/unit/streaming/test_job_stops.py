@@ -90,8 +90,72 @@ def explain(error):
             LostRecords,
             ("Kafka no longer has all records of topic t", LAST),
         ),
+        (
+            JavaError(
+                ("org.apache.spark.sql.streaming.StreamingQueryException", "ended"),
+                (
+                    "java.util.concurrent.ExecutionException",
+                    (
+                        "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: "
+                        "This server does not host this topic-partition."
+                    ),
+                ),
+                (
+                    "org.apache.kafka.common.errors.UnknownTopicOrPartitionException",
+                    "This server does not host this topic-partition.",
+                ),
+            ),
+            LostRecords,
+            ("Kafka at broker:9092 has no topic t, or not all of its partitions", LAST),
+        ),
+        (
+            JavaError(
+                (
+                    "org.apache.kafka.common.errors.TopicAuthorizationException",
+                    "Not authorized to access topics: [t]",
+                )
+            ),
+            MissingService,
+            (
+                (
+                    "Kafka at broker:9092 refuses the job (TopicAuthorizationException): "
+                    "its principal needs READ and DESCRIBE on topic t"
+                ),
+                f"{LAST}. Nothing is lost: the same command goes on",
+            ),
+        ),
+        (
+            JavaError(
+                ("org.apache.kafka.common.errors.GroupAuthorizationException", "")
+            ),
+            MissingService,
+            (
+                (
+                    "(GroupAuthorizationException): its principal needs READ on groups that "
+                    "begin with spark-kafka-source-;"
+                ),
+                f"{LAST}. Nothing is lost: the same command goes on",
+            ),
+        ),
+        (
+            JavaError(
+                ("org.apache.kafka.common.KafkaException", "Failed to construct"),
+                ("org.apache.kafka.common.errors.SaslAuthenticationException", "no"),
+            ),
+            MissingService,
+            (
+                (
+                    "Kafka at broker:9092 does not let the job log in "
+                    "(SaslAuthenticationException): check kafka.security_protocol and"
+                ),
+                f"{LAST}. Nothing is lost: the same command goes on",
+            ),
+        ),
     ],
-    ids=["broker", "protocol", "table", "log", "records"],
+    ids=[
+        *("broker", "protocol", "table", "log", "records"),
+        *("topic", "rights", "group", "login"),
+    ],
 )
 def test_a_known_stop_is_one_sentence(error, kind, parts):
     told = explain(error)
