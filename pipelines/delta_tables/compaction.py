@@ -91,8 +91,9 @@ def compact_date(
         file_bytes: Of a file that is written, about.
         encode: Makes the new files.
     Raises: IncompatibleTable where the table asks for what such files cannot have;
-        Delta's ConcurrentModificationException where somebody else has removed one of
-        the files meanwhile. The table is as it was then.
+        MissingTable where it was deleted; Delta's ConcurrentModificationException where
+        somebody else has removed one of the files meanwhile. The table is as it was
+        then.
     """
     # Delta's Python knows no transactions, so all of this is its Scala.
     jvm: Any = spark._jvm  # noqa: SLF001 - see above

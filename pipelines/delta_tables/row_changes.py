@@ -29,6 +29,7 @@ from .delta_transactions import (
     streaming_update,
 )
 from .key_places import can_read, find_rows
+from .table_locations import check_is_there
 
 POSITION = "position"
 """Where a row is: a struct of file_path and row_index; null for one that is new."""
@@ -52,8 +53,11 @@ class RowChanges:
             contract: What the table promises; it has deletion vectors.
             location: Folder of the table.
             transaction: The micro-batch; Delta keeps the newest one with the table.
-        Raises: IncompatibleTable where the table's deletion vectors were turned off.
+        Raises: IncompatibleTable where the table's deletion vectors were turned off;
+            MissingTable where it was deleted.
         """
+        # Without a log Delta takes the folder for a table that has no commit yet.
+        check_is_there(spark, contract.name, location)
         self._spark = spark
         self._contract = contract
         self._location = location
@@ -121,13 +125,16 @@ class RowChanges:
             rows: The contract's columns and POSITION, that of the row with their merge
                 key in read(), if there is one; kept, for they are read twice.
             is_gone: Name of a column of rows: whether nothing comes in its place.
-        Raises: Delta's exceptions where others have changed the table's data meanwhile.
+        Raises: Delta's exceptions where others have changed the table's data meanwhile;
+            MissingTable where it was deleted.
         """
         if self.is_committed:
             return
         new = rows if is_gone is None else rows.where(~F.col(is_gone))
         marked = rows.where(F.col(POSITION).isNotNull()).select(f"{POSITION}.*")
         gone = marked.toArrow()
+        # What follows writes files, and makes the folder for them if need be.
+        check_is_there(self._spark, self._contract.name, self._location)
         vectors = mark_rows(self._jvm, self._snapshot, self._vectors, gone)
         actions = self._jvm.java.util.ArrayList()
         for action in (self._name_transaction(), *vectors):

@@ -95,7 +95,8 @@ class Replacement:
             row_count: New rows; decides the number of files.
             encode: Makes the new files. Spark's writer would make one of all NaNs.
         Raises: CONFLICTS; the table is as it was then. IncompatibleTable where the
-            table asks for what such files cannot have.
+            table asks for what such files cannot have; MissingTable where it was
+            deleted.
         """
         location = self._log.dataPath().toString()
         metadata = self._transaction.metadata().json()

@@ -156,10 +156,12 @@ def store_files(
     """Write the files of an EncodeRows into the table's folder.
 
     Returns: The actions that add them.
+    Raises: MissingTable where the table was deleted.
     """
     kept = encoded.persist(StorageLevel.DISK_ONLY)
     try:
         kept.count()  # all at once; they are fetched one by one
+        check_is_there(spark, contract.name, location)
         return [
             store_file(spark, contract, location, read_file(row))
             for row in kept.toLocalIterator()

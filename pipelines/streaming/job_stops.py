@@ -49,6 +49,8 @@ _MISSING = (
     "DELTA_PATH_DOES_NOT_EXIST",
     "DELTA_TABLE_NOT_FOUND",
     "DELTA_LOG_FILE_NOT_FOUND",
+    # Of the file system, where it was deleted right before its commit.
+    "/_delta_log does not exist",
 )
 _TABLE_PATH = re.compile(r"(?:file:)?(/[^\s'\"`]*?)/_delta_log")
 _LITTLE_BYTES = 16 << 20

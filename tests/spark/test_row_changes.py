@@ -1,6 +1,7 @@
 """Rows are changed where they stand, once, and no other row is written again."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables.row_changes import POSITION, RowChanges
 from pipelines.delta_tables.row_replacement import CONFLICTS
-from pipelines.errors import IncompatibleTable
+from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.sinks import Transaction
 from pipelines.table_columns import Column, required
 from pipelines.tables import TableContract, create_statement
@@ -103,6 +104,19 @@ def test_a_table_without_deletion_vectors_is_refused(spark, location):
     )
     with pytest.raises(IncompatibleTable, match=r"delta\.enableDeletionVectors"):
         change(spark, location, 0, (1, "a"))
+
+
+def test_a_table_that_was_deleted_gets_no_file(spark, location):
+    transaction = Transaction(query_id="query", batch_id=0)
+    late = RowChanges(spark, CONTRACT, location, transaction)
+    place = F.lit(None).cast("STRUCT<file_path: STRING, row_index: BIGINT>")
+    rows = spark.createDataFrame([(1, "a")], "id BIGINT, text STRING")
+    shutil.rmtree(location)
+    with pytest.raises(MissingTable, match=f"table things at {location} is gone"):
+        late.commit(rows.withColumn(POSITION, place).persist())
+    with pytest.raises(MissingTable, match=f"table things at {location} is gone"):
+        RowChanges(spark, CONTRACT, location, transaction)
+    assert not Path(location).exists()
 
 
 def test_of_two_that_add_one_key_at_once_the_later_fails(spark, location):

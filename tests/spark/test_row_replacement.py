@@ -1,5 +1,6 @@
 """Rows of single pushes are replaced in one commit, and appends go on beside it."""
 
+import shutil
 import struct
 from datetime import date
 from urllib.parse import unquote, urlsplit
@@ -14,6 +15,7 @@ from pyspark.testing import assertDataFrameEqual
 
 from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
 from pipelines.delta_tables.table_layouts import layout_of
+from pipelines.errors import MissingTable
 from pipelines.table_columns import COORDINATES, EVENT_DATE, Column, required
 from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
 from pipelines.transforms.client_pushes import PUSH
@@ -132,6 +134,15 @@ def test_of_two_that_remove_one_file_the_later_fails(spark, table):
     with pytest.raises(CONFLICTS):
         second.commit(pushes, files, pushes.limit(0), row_count=0, encode=encode)
     assert spark.table(table).count() == 3
+
+
+def test_a_table_that_was_deleted_gets_no_file(spark, table, tmp_path):
+    now = Replacement(spark, CONTRACT, table)
+    rows = rows_of(spark, (6, *NOTHING))
+    shutil.rmtree(tmp_path / "things")
+    with pytest.raises(MissingTable, match=r"table things at .*/things is gone"):
+        now.commit(rows.limit(0), [], rows, row_count=1, encode=encode)
+    assert not (tmp_path / "things").exists()
 
 
 def test_a_column_of_the_users_own_stays_with_the_rows_that_stay(spark, table):

@@ -85,6 +85,16 @@ def explain(error):
         ),
         (
             JavaError(
+                (
+                    "java.io.FileNotFoundException",
+                    "File file:/data/tables/x/_delta_log does not exist",
+                )
+            ),
+            MissingTable,
+            ("a table at /data/tables is gone", "replay_pushes"),
+        ),
+        (
+            JavaError(
                 ("org.apache.spark.sql.kafka010.KafkaIllegalStateException", "gone")
             ),
             LostRecords,
@@ -153,7 +163,7 @@ def explain(error):
         ),
     ],
     ids=[
-        *("broker", "protocol", "table", "log", "records"),
+        *("broker", "protocol", "table", "log", "commit", "records"),
         *("topic", "rights", "group", "login"),
     ],
 )
