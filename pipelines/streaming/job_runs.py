@@ -1,5 +1,6 @@
 """A job from its start to its end, whatever ends it."""
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -20,6 +21,7 @@ from .loss_sentences import tell_last_commit
 from .query_progress import read_query_progress
 from .start_records import Ledger
 
+_logger = logging.getLogger(__name__)
 StartJob = Callable[[JobRun], StreamingQuery]
 
 
@@ -75,17 +77,21 @@ def _explain(
     ledger: Ledger,
     error: Exception,
 ) -> PipelineError | None:
-    """Return what to tell of the end of a query; None where that is unknown."""
+    """Return what to tell of the end of a query; None where that is unknown.
+
+    What ended the job may as well end these looks at files, tables and Kafka, or the
+    JVM is gone and with it whom to ask: then what is known already is told.
+    """
+    told: PipelineError | None = None
     try:
         places = _find_places(spark, settings, ledger)
         told = explain_stop(spark, error, places)
-    except (Py4JError, OSError):
-        return None  # The JVM is gone, and with it whom to ask.
-    if isinstance(told, LostRecords):
-        try:
+        if isinstance(told, LostRecords):
             check_records(spark, settings, secrets, ledger)
-        except PipelineError as now:
-            return now
+    except PipelineError as now:
+        return now
+    except Exception:
+        _logger.debug("the end of the job is not explained", exc_info=True)
     return told
 
 
