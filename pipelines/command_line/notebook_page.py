@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines import views
+from pipelines.counted import counted
 from pipelines.errors import InvalidSetting
 from pipelines.settings.records import Settings
 
@@ -244,7 +245,8 @@ def _format_table(frame: pd.DataFrame) -> str:
     table = frame.to_html(index=False, border=0, na_rep="", float_format=_show_float)
     has_times = any(pd.api.types.is_datetime64_any_dtype(kind) for kind in frame.dtypes)
     zone = ", times in UTC" if has_times else ""
-    return f'{table}\n<p class="note">{len(frame)} rows{zone}</p>'
+    count = counted(len(frame), "row")
+    return f'{table}\n<p class="note">{count}{zone}</p>'
 
 
 def _show_float(value: float) -> str:

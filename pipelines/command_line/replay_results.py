@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.counted import counted
 from pipelines.time_ranges import TimeRange
 
 
@@ -35,21 +36,22 @@ class ReplayResult:
     """Table name to the sum over all parts."""
 
 
-def describe(differences: Mapping[str, Differences]) -> str:
-    """Say in one line in which tables how many pushes differ."""
+def describe(differences: Mapping[str, Differences], pushes: int | None = None) -> str:
+    """Say in one line in which tables how many pushes differ, and of how many."""
     parts = [
-        f"{name}: {found.pushes} differ ({found.stored_rows} rows, "
-        f"decoded {found.fresh_rows})"
+        f"{name}: {found.pushes:,} {'differs' if found.pushes == 1 else 'differ'} "
+        f"({counted(found.stored_rows, 'row')}, decoded {found.fresh_rows:,})"
         for name, found in differences.items()
         if found.pushes
     ]
-    return "; ".join(parts) or "nothing differs"
+    told = "; ".join(parts) or "nothing differs"
+    return told if pushes is None else f"{counted(pushes, 'push', 'pushes')}, {told}"
 
 
 def format_result(result: ReplayResult, span: TimeRange, *, is_dry_run: bool) -> str:
     """Return what is printed in the end, one line a table."""
     verb = "would replace" if is_dry_run else "replaced"
-    lines = [f"{span}: decoded {_count(result.pushes, 'push', 'pushes')} again"]
+    lines = [f"{span}: decoded {counted(result.pushes, 'push', 'pushes')} again"]
     lines += [
         _describe_table(name, one, verb) for name, one in result.differences.items()
     ]
@@ -61,11 +63,8 @@ def format_result(result: ReplayResult, span: TimeRange, *, is_dry_run: bool) ->
 def _describe_table(name: str, found: Differences, verb: str) -> str:
     if not found.pushes:
         return f"{name}: every push has the rows that the decoder gives"
+    pushes = counted(found.pushes, "push", "pushes")
     return (
-        f"{name}: {verb} {_count(found.stored_rows, 'row', 'rows')} of "
-        f"{_count(found.pushes, 'push', 'pushes')} by {found.fresh_rows} decoded anew"
+        f"{name}: {verb} {counted(found.stored_rows, 'row')} of {pushes} by "
+        f"{found.fresh_rows:,} decoded anew"
     )
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

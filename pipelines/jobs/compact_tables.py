@@ -11,6 +11,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.counted import counted
 from pipelines.delta_tables.compaction import (
     PartitionFiles,
     compact_date,
@@ -69,7 +70,7 @@ def format_compaction(compaction: Compaction) -> str:
     """Return one line."""
     what = f"{compaction.table} {compaction.event_date}"
     count, size = compaction.before.count, compaction.before.size_bytes
-    files = f"{count} file{'' if count == 1 else 's'}"
+    files = counted(count, "file")
     if compaction.is_skipped:
         return f"{what}: {files}, {size} bytes; nothing to do, clustered already"
     after = compaction.after

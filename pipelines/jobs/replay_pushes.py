@@ -114,7 +114,7 @@ def run(
             found = replay.run_part(part)
             pushes += count
             differences = {name: differences[name] + found[name] for name in tables}
-            _logger.info("%s: %d pushes, %s", part, count, describe(found))
+            _logger.info("%s: %s", part, describe(found, count))
     if not pushes:
         raise NothingToDo(f"client_pushes has no push that was received from {span}")
     return ReplayResult(pushes=pushes, differences=differences)

@@ -18,6 +18,8 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
+from pipelines.counted import counted
+
 MS_PER_S = 1000
 
 _logger = logging.getLogger(__name__)
@@ -46,16 +48,13 @@ class BatchProgress:
         """Return one line for people."""
         lag = "unknown lag"
         if self.lag is not None:
-            lag = f"{_count(self.lag, 'records')} behind"
+            lag = f"{counted(self.lag, 'record')} behind"
         return (
-            f"batch {self.batch_id}: {_count(self.records, 'records')}, "
-            f"{_count(self.rows, self.rows_name)}, {self.quarantined:,} quarantined, "
+            f"batch {self.batch_id}: {counted(self.records, 'record')}, "
+            f"{counted(self.rows, self.rows_name.removesuffix('s'))}, "
+            f"{self.quarantined:,} quarantined, "
             f"{self.duration_ms / MS_PER_S:.1f} s, {lag}"
         )
-
-
-def _count(number: int, names: str) -> str:
-    return f"{number:,} {names.removesuffix('s') if number == 1 else names}"
 
 
 ProgressObserver = Callable[[BatchProgress], None]

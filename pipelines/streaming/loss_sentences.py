@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from pipelines.counted import counted
+
 from .query_progress import QueryProgress
 from .start_records import ACCEPT_OPTION, JobStart
 from .topic_losses import TOPIC_MADE_ANEW, Loss
@@ -44,13 +46,15 @@ def list_losses(losses: Sequence[Loss]) -> str:
     """Return which records they are, the first partitions by name."""
     named = [loss.as_text() for loss in losses[:_MOST_NAMED]]
     if len(losses) > _MOST_NAMED:
-        named.append(f"more of {len(losses) - _MOST_NAMED} partitions")
+        others = len(losses) - _MOST_NAMED
+        named.append(f"more of {counted(others, 'partition')}")
     known = [
         loss.last_offset - loss.first_offset + 1
         for loss in losses
         if loss.last_offset is not None
     ]
-    count = f" ({sum(known):,} offsets)" if len(known) == len(losses) else ""
+    is_known = len(known) == len(losses)
+    count = f" ({counted(sum(known), 'offset')})" if is_known else ""
     return ", ".join(named) + count
 
 
@@ -63,8 +67,7 @@ def tell_last_commit(progress: QueryProgress) -> str:
 
 
 def _tell_ids(start: JobStart, behind: JobStart) -> str:
-    partitions = len(behind.starting_offsets)
-    counted = f"{partitions} partition{'' if partitions == 1 else 's'}"
+    partitions = counted(len(behind.starting_offsets), "partition")
     if start.topic_id is None or behind.topic_id is None:
-        return f" ({counted})"
-    return f" (its id was {start.topic_id}, is {behind.topic_id}; {counted})"
+        return f" ({partitions})"
+    return f" (its id was {start.topic_id}, is {behind.topic_id}; {partitions})"

@@ -29,4 +29,4 @@ def test_a_small_number_is_no_zero_and_times_are_utc():
     page.display(pd.DataFrame({"at": times, "value": [0.00001], "large": [1234567.0]}))
     assert "<td>1e-05</td>" in page.parts[0]
     assert "<td>1234567.000</td>" in page.parts[0]
-    assert "1 rows, times in UTC" in page.parts[0]
+    assert "1 row, times in UTC" in page.parts[0]

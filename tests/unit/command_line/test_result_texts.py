@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pipelines.command_line.replay_results import (
     Differences,
     ReplayResult,
+    describe,
     format_result,
 )
 from pipelines.jobs import compact_tables
@@ -33,6 +34,12 @@ def test_a_replay_says_what_it_replaced():
     lines = format_result(RESULT, SPAN, is_dry_run=False).splitlines()
     assert lines[1] == "client_metrics: replaced 1 row of 2 pushes by 40 decoded anew"
     assert len(lines) == 3
+
+
+def test_a_part_of_a_replay_says_how_many_pushes_it_had():
+    found = {"client_pushes": Differences(pushes=1, stored_rows=1, fresh_rows=1)}
+    assert describe(found, 1) == "1 push, client_pushes: 1 differs (1 row, decoded 1)"
+    assert describe({}, 2000) == "2,000 pushes, nothing differs"
 
 
 def test_a_compaction_without_rows_says_so():

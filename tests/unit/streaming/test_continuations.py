@@ -11,10 +11,11 @@ from pipelines.streaming.continuations import (
     skip_records,
 )
 from pipelines.streaming.kafka_positions import TopicBounds
-from pipelines.streaming.loss_sentences import describe_losses
+from pipelines.streaming.loss_sentences import describe_losses, list_losses
 from pipelines.streaming.query_progress import QueryProgress
 from pipelines.streaming.start_records import EARLIEST_OFFSET, JobStart
 from pipelines.streaming.stored_offsets import StoredOffsets
+from pipelines.streaming.topic_losses import DATA_LOSS, Loss
 
 START = JobStart(topic="t", starting_offsets={0: 5}, floors={}, topic_id="former")
 NOON_MS = 1_772_366_400_000
@@ -152,3 +153,19 @@ def test_the_sentence_says_what_since_when_and_which_command():
         "partition), without retention.ms: not read are partition 0 from offset 7 on, "
         "partition 1 from offset 4 on; "
     )
+
+
+def test_one_record_of_one_partition_is_told_as_one():
+    [loss, *_] = losses = [
+        Loss(
+            partition=partition,
+            first_offset=7,
+            last_offset=7,
+            reason=DATA_LOSS,
+            marked_offset=7,
+        )
+        for partition in range(5)
+    ]
+    assert list_losses([loss]) == "partition 0 offset 7 (1 offset)"
+    told = list_losses(losses)
+    assert told.endswith("partition 3 offset 7, more of 1 partition (5 offsets)")
