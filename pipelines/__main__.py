@@ -33,6 +33,7 @@ from pipelines.command_line.failures import (
     told_in_a_sentence,
 )
 from pipelines.command_line.log_lines import log_to
+from pipelines.command_line.trace_files import name_trace_file, remove_old_files
 from pipelines.errors import InvalidSetting, PipelineError
 from pipelines.settings.loading import CONF_PATH, load_defaults, load_settings
 from pipelines.settings.records import Settings
@@ -160,10 +161,10 @@ def prepare_details() -> None:
     folder = ROOT / ".cache" / "details"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        remove_old_files(folder)
     except OSError:
         return  # A checkout that cannot be written to, or a full disk, keeps none.
-    name = f"{datetime.now(tz=UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.log"
-    os.environ.setdefault(DETAILS_VARIABLE, str(folder / name))
+    os.environ.setdefault(DETAILS_VARIABLE, str(folder / name_trace_file()))
 
 
 def name_details() -> str:
