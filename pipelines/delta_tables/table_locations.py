@@ -41,10 +41,14 @@ def identify_table(
 ) -> str:
     """Return the quoted SQL identifier of a path table or of a catalog table."""
     if tables.catalog_schema:
-        parts = (*tables.catalog_schema.split("."), contract.name)
-        return ".".join(_quote(part) for part in parts)
+        return f"{identify_schema(tables)}.{_quote(contract.name)}"
     root = qualify_path(spark, tables.root_path).rstrip("/")
     return f"delta.{_quote(f'{root}/{contract.name}')}"
+
+
+def identify_schema(tables: TableSettings) -> str:
+    """Return the quoted SQL identifier of the schema of catalog tables."""
+    return ".".join(map(_quote, tables.catalog_schema.split(".")))
 
 
 def locate_table(

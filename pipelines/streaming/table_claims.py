@@ -18,7 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from pipelines.delta_tables.table_locations import find_local_path
+from pipelines.delta_tables.table_locations import find_local_path, identify_schema
 from pipelines.errors import TablesInUse
 from pipelines.settings.records import TableSettings
 
@@ -84,8 +84,12 @@ def _find_root(spark: SparkSession, tables: TableSettings) -> str | None:
     """Return the folder of all tables, where it is on a disk of this machine."""
     if not tables.catalog_schema:
         return find_local_path(spark, tables.root_path)
+    schema = identify_schema(tables)
     try:
-        rows = spark.sql(f"DESCRIBE SCHEMA {tables.catalog_schema}").collect()
+        # The first run of all claims its tables before it creates them.
+        if not spark.catalog.databaseExists(schema):
+            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        rows = spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
     except AnalysisException:
         return None
     told = {row["info_name"]: row["info_value"] for row in rows}
