@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables import QUARANTINE, TableContract
-from udfs.spark import TOO_MUCH
 
 from .table_files import NewFile, read_file
 
@@ -78,7 +77,8 @@ def read_batch_files(encoded: DataFrame) -> BatchFiles:
     inline = F.when(is_inline, F.col("content")).alias("content")
     found = encoded.withColumn("content", inline).collect()
     streams = [row["deciding"] for row in found if row["deciding"] is not None]
-    tables = [pa.ipc.open_stream(one).read_all() for one in streams if one != TOO_MUCH]
+    # An empty one stands for what was left out.
+    tables = [pa.ipc.open_stream(one).read_all() for one in streams if one]
     return BatchFiles(
         encoded=encoded,
         records=sum(row["records"] or 0 for row in found),
