@@ -226,6 +226,9 @@ SECRETS = [
     ("positional-secret-value", "*:*:*:*:x{n}"),
     ("positional-secret-value", '"db.example.org:5432:*:app:x{n}"'),
     ("positional-secret-value", "sqlplus app/x{n}"),
+    ("positional-secret-value", "sshpass -e -d 3 -f /dev/null -p x{n} ssh h"),
+    ("positional-secret-value", "h:5432:4:u:x{n}"),
+    ("positional-secret-value", "h:5432:db:4:x{n}"),
     ("login-value", "user:{n}@host"),
     ("login-value", "USER:x{n}@HOST"),
     ("login-value", '{{"dsn":"orders:x{n}@db.example.org:5432/orders"}}'),
@@ -262,6 +265,20 @@ SECRETS = [
     ("code-value", "https://h/cb?state=x&amp;code=x{n}"),
     ("code-value", "https%3A%2F%2Fh%2Fcb%3Fcode%3Dx{n}"),
 ]
+
+SHORT_SECRETS = [
+    ("positional-secret-value", "sshpass -f f -p hunter2"),
+    ("positional-secret-value", "sshpass -e -p a"),
+    ("positional-secret-value", "sshpass -d 3 -p a"),
+    ("positional-secret-value", '["sshpass", "-d3", "-f=f", "-p", "a"]'),
+    ("positional-secret-value", "h:5432:123:u:pw"),
+    ("positional-secret-value", "h:5432:db:123:pw"),
+    ("positional-secret-value", r"fe80\:\:1:5432:db:user:pw"),
+    ("positional-secret-value", "3:h:5432:db:user:S3cr3t"),
+    ("positional-secret-value", "mysql -uroot -partition1"),
+    ("positional-secret-value", "machine page login page password hunter2"),
+]
+"""More rules and secrets, which have no room for a number."""
 
 
 FIRST_NUMBER = 900_000_000_000

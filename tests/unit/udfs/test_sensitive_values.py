@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
-from tests.unit.udfs.secrets_in_values import SECRETS, write_secret
+from tests.unit.udfs.secrets_in_values import SECRETS, SHORT_SECRETS, write_secret
 from udfs.config_key_names import NO_NAME
 from udfs.sensitive_key_columns import find_suspects
 from udfs.sensitive_key_rules import ALLOW, DROP, REDACT, InvalidRule, SensitiveKeyRule
@@ -83,6 +83,12 @@ def test_a_secret_is_found_in_the_value_of_an_allowed_key(rule, form):
     assert judge(secret) == (rule, REDACT)
     assert judge(f"a\n{secret}\nb", "enable.idempotency") == (rule, REDACT)
     assert judge(secret, "ssl.key.location") == ("security-key", REDACT)
+
+
+@pytest.mark.parametrize(("rule", "secret"), SHORT_SECRETS)
+def test_a_short_secret_is_found(rule, secret):
+    assert judge(secret) == (rule, REDACT)
+    assert judge(f"a\n{secret}\nb", "enable.idempotency") == (rule, REDACT)
 
 
 @pytest.mark.parametrize("value", ORDINARY_VALUES)
@@ -307,7 +313,7 @@ def test_value_patterns_take_linear_time():
         "//a:" * 50_000, 'token"' * 30_000, "<password " * 30_000, " --" * 50_000,
         "%25" * 50_000, "secret:1." * 30_000, "a:b@" * 50_000, "AAAA==" * 30_000,
         "mysql " * 30_000, "mysql a" * 30_000, "user:x" * 30_000, "a/b" * 50_000 + "@",
-        "a:1:" * 50_000, "&amp;" * 30_000, "%u00" * 50_000, "auth " * 30_000,
+        "a:1:" * 50_000, "a:1000:" * 30_000, "&amp;" * 30_000, "%u00" * 50_000, "auth " * 30_000,
     ):  # fmt: skip
         RULES.judge_entry("client.id", text, "STRING", JAVA)
 
