@@ -33,22 +33,26 @@ def make_hiding_searches(
 
     Patterns of rules with value_needs count characters from many places at once: they
     multiply with all others, where each alone takes next to nothing. So do those of
-    different value_groups.
+    different value_groups. Rules of one group that need the same are one search.
 
     Args:
         rules: As their file states them.
     Returns: Where none finds anything in a value or in its plain form, no rule hides
         the value.
     """
-    groups: dict[str, list[str]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     alone: list[HidingSearch] = []
     for rule in rules:
         if rule.action == ALLOW:
             continue
-        if rule.value_needs:
-            texts = tuple(one for one in rule.value_needs if _PLAIN_TEXT.fullmatch(one))
+        texts = tuple(one for one in rule.value_needs if _PLAIN_TEXT.fullmatch(one))
+        if rule.value_needs and not rule.value_group:
             alone.append(HidingSearch(join_value_patterns(rule.value_patterns), texts))
         else:
-            groups.setdefault(rule.value_group, []).extend(rule.value_patterns)
-    joined = (HidingSearch(join_value_patterns(one)) for one in groups.values())
+            place = (rule.value_group, texts)
+            groups.setdefault(place, []).extend(rule.value_patterns)
+    joined = (
+        HidingSearch(join_value_patterns(patterns), texts)
+        for (_, texts), patterns in groups.items()
+    )
     return tuple(one for one in (*joined, *alone) if one.pattern)

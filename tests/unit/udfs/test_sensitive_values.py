@@ -215,10 +215,21 @@ def test_rules_are_searched_for_by_groups_and_what_they_need_first():
         SensitiveKeyRule(
             name="e", action=DROP, value_patterns=("e",), value_needs=("@", "[0-9]")
         ),
+        *(
+            SensitiveKeyRule(
+                name=name,
+                action=DROP,
+                value_patterns=(name,),
+                value_needs=(need,),
+                value_group="g",
+            )
+            for name, need in (("f", "@"), ("h", "="), ("i", "@"))
+        ),
     )
     made = [(one.pattern, one.texts) for one in rules.hiding_searches]
     assert made == [
         ("(?m)(?:(?:a1)|(?:a2)|(?:c))", ()), ("(?m)(?:(?:b))", ()),
+        ("(?m)(?:(?:f)|(?:i))", ("@",)), ("(?m)(?:(?:h))", ("=",)),
         ("(?m)(?:(?:e))", ("@",)),
     ]  # fmt: skip
     assert [one for one in ("e", "e@", "e@1", "a1", "b", "d") if rules.may_hide([one])] == [
@@ -313,6 +324,7 @@ def test_value_patterns_take_linear_time():
         "//a:" * 50_000, 'token"' * 30_000, "<password " * 30_000, " --" * 50_000,
         "%25" * 50_000, "secret:1." * 30_000, "a:b@" * 50_000, "AAAA==" * 30_000,
         "mysql " * 30_000, "mysql a" * 30_000, "user:x" * 30_000, "a/b" * 50_000 + "@",
+        "a:b@" * 30_000 + "@", "a/b@" * 30_000, "a:secret" * 30_000 + "@", "a/b@c@" * 20_000,
         "a:1:" * 50_000, "a:1000:" * 30_000, "&amp;" * 30_000, "%u00" * 50_000, "auth " * 30_000,
     ):  # fmt: skip
         RULES.judge_entry("client.id", text, "STRING", JAVA)
