@@ -8,7 +8,7 @@ Source: Unicode Technical Standard 39, section 4, for what is called confusable.
 _LOOKS_LIKE = {
     "a": "251 3b1 430 410 391 1d00 237a 13aa ab7a 15c5 a4ee 2c80 2c81 2c6d 250",
     "b": "432 412 392 3b2 299 42c 44c 184 185 13cf 13f4 15f7 15af 1472 a4d0 2c82 "
-    "2c83 253 180 df",
+    "2c83 253 180",
     "c": "441 421 abaf 1d04 3f2 3f9 13df a4da 2ca4 2ca5 10415 1043d 188 23c",
     "d": "501 500 1d05 13a0 15de 15ea 146f a4d3 a4d2 13e7 111 110 257 256",
     "e": "435 415 395 3b5 25b 1d07 212e ab32 4bd 454 404 13ac ab7c a4f0 2d39 "
@@ -29,12 +29,14 @@ _LOOKS_LIKE = {
     "o": "43e 41e 3bf 39f 3c3 3c2 1d0f 1d11 585 555 10ff d20 101d a4f3 2c9e 2c9f "
     "2d54 f8 d8 275 19f 4e9 4e8 3b8 398 3007 10404 1042c 104c2 104ea 12d0 "
     "ab3d b20 660 6f0 6f5 966 9e6 a66 ae6 b66 be6 c66 ce6 d66 e50 ed0 1040 "
-    "c02 c82 d02 d82",
+    "c02 c82 d02 d82 13be ab8e 13eb abbb",
     "p": "440 420 3c1 3a1 3f1 1d18 2ca2 2ca3 13e2 abb2 146d a4d1 2374 1a5 1d7d",
     "q": "51b 51a 563 566 2d55 24b 3d9 a7af",
     "r": "433 1d26 280 ab47 ab48 27c 27d 2c85 ab81 13a1 ab71 13d2 aba2 1587 a4e3 "
     "24d 1a6",
-    "s": "455 405 a731 1bd 1bc 54f 13da abaa 13d5 aba5 a4e2 10448 10420 282 23f",
+    "s": "455 405 a731 1bd 1bc 54f 13da abaa 13d5 aba5 a4e2 10448 10420 282 23f "
+    "1a7 1a8",
+    "ss": "df 1e9e",
     "t": "442 422 3c4 3a4 1d1b 13a2 ab72 a4d4 2ca6 2ca7 167 166 1ad 288 22a4 "
     "27d9",
     "u": "57d 54d 3c5 1d1c 28b a79f ab4e ab52 144c a4f4 222a 22c3 104ce 104f6 "
@@ -63,4 +65,4 @@ CONFUSABLE_LETTERS: dict[int, str] = {
 } | {
     first + place: chr(ord("a") + place) for first in _ALPHABETS for place in range(26)
 }
-"""Code point to the one character of ASCII that it looks like; for str.translate."""
+"""Code point to the ASCII that it looks like, or is read as; for str.translate."""

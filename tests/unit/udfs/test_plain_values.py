@@ -42,6 +42,7 @@ from udfs.plain_values import MAY_DIFFER, plain_value
         ("\u0440\u0430\u0455\u0455w\u043e\u0433d \u0420\u0410", "password pa"),
         ("\u1d18\u1d00\ua731\ua731\ua78a\ua789\u2044", "pass=:/"),
         ("\U0001f17f\U0001f150\U0001f1f8", "pas"),
+        ("pa\u00df \u01a7\u01a8 \u13be", "pass ss o"),
     ],
 )
 def test_what_only_makes_a_value_look_different_is_gone(value, plain):
