@@ -8,7 +8,9 @@ from .client_ids import (
     CLIENT_ID_KEY,
     HIDDEN_CLIENT_ID,
     MAX_CHARACTERS,
+    TOO_LONG,
     find_client_id_rule,
+    shorten_unseen,
 )
 from .sensitive_key_columns import find_suspects
 from .sensitive_key_rules import REDACT
@@ -37,17 +39,43 @@ def find_client_id_rules(
     return pc.if_else(client_ids.is_valid(), verdicts, pa.scalar(None, pa.string()))
 
 
+def find_stored_client_id_rules(
+    client_ids: pa.StringArray, rules: SensitiveKeyRules
+) -> pa.StringArray:
+    """Return the rule that hides each client id of a table.
+
+    Args:
+        client_ids: string.
+        rules: From sensitive_keys.compile_rules.
+    Returns: As find_client_id_rules; TOO_LONG as well for what hide_client_ids leaves
+        nothing of but a hash, since such a client id was stored before it did.
+    Shape: n rows in, n rows out, same order.
+    Nulls: As find_client_id_rules.
+    """
+    found = find_client_id_rules(client_ids, rules)
+    is_changed = pc.not_equal(hide_client_ids(client_ids, found), client_ids)
+    is_unseen = pc.and_(found.is_null(), is_changed.fill_null(False))
+    return pc.if_else(is_unseen, TOO_LONG, found)
+
+
 def hide_client_ids(
     client_ids: pa.StringArray, hiding_rules: pa.StringArray
 ) -> pa.StringArray:
-    """Put the stand-in in the place of client ids that may not be written.
+    """Put stand-ins in the place of client ids that may not be written.
 
     Args:
         client_ids: string.
         hiding_rules: From find_client_id_rules, same length.
     Shape: n rows in, n rows out, same order.
     """
-    return pc.if_else(hiding_rules.is_null(), client_ids, HIDDEN_CLIENT_ID)
+    shown = pc.if_else(hiding_rules.is_null(), client_ids, HIDDEN_CLIENT_ID)
+    is_long = pc.greater(pc.utf8_length(shown), MAX_CHARACTERS)
+    if not pc.any(is_long).as_py():
+        return shown
+    shorter = [shorten_unseen(one) for one in shown.filter(is_long).to_pylist()]
+    return pc.replace_with_mask(
+        shown, is_long.fill_null(False), pa.array(shorter, pa.string())
+    )
 
 
 def add_client_id_hits(

@@ -10,7 +10,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-from .client_id_columns import find_client_id_rules
+from .client_id_columns import find_stored_client_id_rules
 from .config_client_types import (
     ClientTypeKeys,
     find_possible_types,
@@ -283,7 +283,7 @@ def with_client_id_rules(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame
     """
 
     def find(client_ids: pa.Array) -> pa.Array:
-        return find_client_id_rules(client_ids.cast(pa.string()), rules)
+        return find_stored_client_id_rules(client_ids.cast(pa.string()), rules)
 
     find_udf = _make_udf(find, "string")
     return rows.withColumn("hiding_rule", find_udf("client_id"))

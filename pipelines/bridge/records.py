@@ -5,11 +5,15 @@ Source: the header list stands in README.md, "Topics".
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 from udfs.bounded_texts import bound_text
-from udfs.client_ids import CLIENT_ID_KEY, HIDDEN_CLIENT_ID, find_client_id_rule
+from udfs.client_ids import (
+    CLIENT_ID_KEY,
+    HIDDEN_CLIENT_ID,
+    find_client_id_rule,
+    shorten_unseen,
+)
 from udfs.redacted_keys import REDACTED, Violation
 from udfs.sensitive_keys import SensitiveKeyRules
 
@@ -71,7 +75,7 @@ class ConnectionHeaders(NamedTuple):
     headers: tuple[Header, ...]
     size_bytes: int
     client_id: str | None = None
-    """As it may be written, and told to a policy; whole."""
+    """As it may be written, and told to a policy; not cut off as in the headers."""
     violations: tuple[Violation, ...] = ()
     """One where the client id may not be written, else none."""
 
@@ -135,15 +139,15 @@ def identity_headers(
         rules: A client id that they hide as a value is not in the headers.
     Nulls: A client without a client id has no client_id header.
     """
-    client_id = identity.client_id
+    client_id = shown = identity.client_id
     rule = None if client_id is None else find_client_id_rule(client_id, rules)
-    if rule is not None:
-        client_id = HIDDEN_CLIENT_ID
-        identity = replace(identity, client_id=client_id)
+    if client_id is not None:
+        shown = HIDDEN_CLIENT_ID if rule is not None else shorten_unseen(client_id)
     # What is hidden is judged as it was said, and no hash of it is written.
     written = bound_identity(identity)
     texts = {
-        "client_id": written.client_id,
+        # A stand-in is short, and bound once more it would be another's.
+        "client_id": written.client_id if shown is client_id else shown,
         "client_software_name": written.client_software_name,
         "client_software_version": written.client_software_version,
         "principal": written.principal,
@@ -164,7 +168,7 @@ def identity_headers(
     return ConnectionHeaders(
         headers=headers,
         size_bytes=size_bytes,
-        client_id=client_id,
+        client_id=shown,
         violations=() if rule is None else (Violation(CLIENT_ID_KEY, rule, REDACTED),),
     )
 

@@ -1,4 +1,5 @@
 import dataclasses
+import re
 import uuid
 
 import pytest
@@ -195,6 +196,22 @@ def test_of_a_long_client_id_that_hides_nothing_is_written(identity):
     made = identity_headers(dataclasses.replace(identity, client_id=secret), "b", RULES)
     assert dict(made.headers)["client_id"] == b"(redacted)"
     assert "sha256" not in repr(made)
+
+
+def test_a_client_id_that_is_not_looked_through_is_its_hash_alone(identity):
+    made = [
+        identity_headers(dataclasses.replace(identity, client_id=one), "b", RULES)
+        for end in ("a", "b")
+        for one in ["\u00fc" * 1_100 + end]
+    ]
+    written = [dict(one.headers)["client_id"].decode() for one in made]
+    assert written == [one.client_id for one in made]
+    assert len(set(written)) == 2
+    assert all(
+        re.fullmatch(r"\.\.\.\(sha256:[0-9a-f]{32}, 2201 bytes\)", one)
+        for one in written
+    )
+    assert [one.violations for one in made] == [(), ()]
 
 
 BEFORE_METRICS = 40

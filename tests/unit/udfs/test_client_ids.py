@@ -8,9 +8,11 @@ import pytest
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 from tests.unit.udfs.secrets_in_values import SECRETS, write_secret
+from udfs.bounded_texts import bound_text
 from udfs.client_id_columns import (
     add_client_id_hits,
     find_client_id_rules,
+    find_stored_client_id_rules,
     hide_client_ids,
 )
 from udfs.client_ids import (
@@ -18,6 +20,7 @@ from udfs.client_ids import (
     MAX_CHARACTERS,
     TOO_LONG,
     find_client_id_rule,
+    shorten_unseen,
 )
 from udfs.config_entries import VIOLATION_TYPE
 from udfs.sensitive_key_rules import SensitiveKeyRule
@@ -56,12 +59,27 @@ def test_neither_the_stand_in_nor_a_null_is_hidden_by_a_rule_for_everything():
     assert find_client_id_rule(HIDDEN_CLIENT_ID, rules) is None
 
 
-def test_a_long_client_id_in_disguise_is_hidden_without_being_judged():
+def test_a_long_client_id_beyond_ascii_is_judged_as_it_was_said_alone():
     long, bounded = "\ufdfa" * (MAX_CHARACTERS + 1), "\ufdfa" * MAX_CHARACTERS
-    names = pa.array([long, bounded, "a" * 30_000])
-    found = [TOO_LONG, None, None]
+    names = pa.array([long, bounded, "a" * 30_000, long + " password=x", None])
+    found = [None, None, None, TOO_LONG, None]
     assert find_client_id_rules(names, RULES).to_pylist() == found
-    assert [find_client_id_rule(one.as_py(), RULES) for one in names] == found
+    assert [find_client_id_rule(one or "", RULES) for one in names.to_pylist()] == found
+
+
+def test_of_a_client_id_that_was_not_looked_through_there_is_its_hash_alone():
+    alike = ["\u00fc" * 1100 + end for end in ("a", "b")]
+    ordinary = ["\u00fc" * MAX_CHARACTERS, "a" * 30_000, "app", None]
+    names = pa.array([*alike, *ordinary, "\u00fc" * 1100 + " password=x"])
+    shown = hide_client_ids(names, find_client_id_rules(names, RULES)).to_pylist()
+    assert shown[:2] == [bound_text(one, 0) for one in alike]
+    assert shown[:2] == [shorten_unseen(one) for one in alike]
+    assert shown[0] != shown[1]
+    assert shown[2:] == [*ordinary, HIDDEN_CLIENT_ID]
+    assert find_client_id_rules(pa.array(shown), RULES).null_count == len(shown)
+    stored = find_stored_client_id_rules(names, RULES).to_pylist()
+    assert stored == [TOO_LONG, TOO_LONG, None, None, None, None, TOO_LONG]
+    assert find_stored_client_id_rules(pa.array(shown), RULES).null_count == len(shown)
 
 
 def test_a_column_is_hidden_where_each_one_is():
