@@ -11,7 +11,8 @@ from pipelines.bridge.subscriptions import parse_subscription
 from pipelines.bridge.unmatchable_selectors import find_unmatchable
 from pipelines.settings import load_settings
 
-DASHED = "client_instance_id=b69cc35a-7a54-4790-aa69-cc2bd4ee4538"
+UUID = "b69cc35a-7a54-4790-aa69-cc2bd4ee4538"
+DASHED = f"client_instance_id={UUID}"
 """The one in KIP-714."""
 
 
@@ -28,6 +29,14 @@ def find(match):
             "base64url",
         ),
         (DASHED + ".*", "base64url"),
+        (DASHED.replace("-", ""), "this one is tpzDWnpUR5Cqacwr1O5FOA"),
+        (f"client_instance_id=^{UUID}$", "this one is tpzDWnpUR5Cqacwr1O5FOA"),
+        (f"client_instance_id=({UUID})", "this one is tpzDWnpUR5Cqacwr1O5FOA"),
+        (f"client_instance_id=^(?:{UUID})$", "tpzDWnpUR5Cqacwr1O5FOA"),
+        (f"client_instance_id=(?<a>^{UUID}$)", "tpzDWnpUR5Cqacwr1O5FOA"),
+        (f"client_instance_id=(?i){UUID}", "tpzDWnpUR5Cqacwr1O5FOA"),
+        (f"client_instance_id=(?i)^{UUID.upper()}$", "tpzDWnpUR5Cqacwr1O5FOA"),
+        (f"client_instance_id={UUID}|^{UUID}$", "tpzDWnpUR5Cqacwr1O5FOA"),
         ("client_instance_id=abc", "22 characters"),
         ("client_instance_id=a b.*", "22 characters"),
         ("client_source_port=http", "numbers from 1 to 65535"),
@@ -46,8 +55,22 @@ def test_a_selector_that_never_matches_is_said_with_the_reason(match, why):
 
 
 @pytest.mark.parametrize(
+    "pattern",
+    [f"{UUID}|abc", f"^(tpzDWnpUR5Cqacwr1O5FOA|{UUID})$", f"(?i)[|]+|(a|b)|^{UUID}$"],
+)
+def test_an_alternative_that_never_matches_is_said(pattern):
+    (said,) = find(f"client_instance_id={pattern}")
+    assert said.startswith(
+        "an alternative of its selector client_instance_id never matches: "
+    )
+    assert said.endswith("this one is tpzDWnpUR5Cqacwr1O5FOA")
+
+
+@pytest.mark.parametrize(
     "match",
     [
+        f"client_instance_id=(a|{UUID}|b)?c*.*",
+        f"client_instance_id=a\\|{UUID}|b", f"client_instance_id=({UUID})?.*",
         "", "client_id=b69cc35a-7a54-4790-aa69-cc2bd4ee4538", "client_id=.*",
         "client_instance_id=tpzDWnpUR5Cqacwr1O5FOA", "client_instance_id=b69cc35a-.*",
         "client_instance_id=[a-f0-9-]+", "client_instance_id=.*", "client_source_port=9092",
