@@ -4,8 +4,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -34,13 +38,12 @@ __all__ = [
     "PushTables",
     "StoreFile",
     "TableLayout",
+    "decode_points",
     "decode_pushes",
     "encode_push_files",
     "encode_row_files",
 ]
 
-_PUSH = ("topic", "partition", "offset", "push_id")
-_INPUT = (*_PUSH, "compression_type_id", "body")
 _PRIMITIVES: dict[pa.DataType, DataType] = {
     pa.binary(): BinaryType(),
     pa.bool_(): BooleanType(),
@@ -81,66 +84,107 @@ def spark_fields(fields: pa.Schema | pa.StructType) -> list[StructField]:
 
 POINT_TYPE = StructType(spark_fields(POINT_SCHEMA))
 """One data point, as the kernel's POINT_SCHEMA has it."""
-DECODED_TYPE = StructType(
-    [
-        StructField("topic", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("offset", LongType()),
-        StructField("push_id", StringType()),
-        *spark_fields(PUSH_SCHEMA),
-        StructField("points", ArrayType(POINT_TYPE)),
-    ]
-)
-"""One push: what names it, what became of it, its points."""
+RESULT_TYPE = StructType(spark_fields(PUSH_SCHEMA))
+"""What became of one push, as the kernel's PUSH_SCHEMA has it."""
+POINTS_BATCH_BYTES = 8 << 20
+"""Of points that are sent at once, about; as much as a worker gets at once."""
 
 
-def _output_batch(keys: list[pa.Array], decoded: DecodedPushes) -> pa.RecordBatch:
-    """Put keys, results and points of some pushes side by side."""
-    points = pa.ListArray.from_arrays(decoded.offsets, decoded.points.to_struct_array())
-    return pa.RecordBatch.from_arrays(
-        [*keys, *decoded.pushes.columns, points],
-        names=DECODED_TYPE.names,
-    )
+def decode_pushes(pushes: DataFrame, *, max_decompressed_bytes: int) -> DataFrame:
+    """Put beside each push what became of it; use with transform.
+
+    Its points are for decode_points: as a value of a row they could be 64 MiB.
+
+    Args:
+        pushes: compression_type_id int, body binary. Other columns stay beside the
+            results, but for those with the name of a result.
+        max_decompressed_bytes: Largest push after decompression, in bytes.
+    Returns: The columns of pushes and those of RESULT_TYPE.
+    Shape: One row a push, in the order of its partition.
+    Nulls: As in `otlp_metrics.iter_decoded`.
+    Errors: decode_status and detail, as in `otlp_metrics.iter_decoded`; never raises
+        for data.
+    """
+    sent = pushes.drop(*RESULT_TYPE.names)
+    returned = StructType([*sent.schema.fields, *RESULT_TYPE.fields])
+
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part, decoded in _decode_batches(batches, max_decompressed_bytes):
+            columns = [*part.columns, *decoded.pushes.columns]
+            yield pa.RecordBatch.from_arrays(columns, names=returned.names)
+
+    return sent.mapInArrow(decode, returned)
+
+
+def decode_points(
+    pushes: DataFrame, kept: Sequence[str], *, max_decompressed_bytes: int
+) -> DataFrame:
+    """Make a row of each point of pushes; use with transform.
+
+    Args:
+        pushes: compression_type_id int, body binary, and kept.
+        kept: Columns that each point has of its push: numbers, texts, times. Others
+            are not sent to Python.
+        max_decompressed_bytes: Largest push after decompression, in bytes.
+    Returns: kept, then POINT_TYPE.
+    Shape: One row a point, in the order of the pushes; a push without points, or one
+        that cannot be decoded, makes none. However many a push has, few are sent at
+        once.
+    Units: Times are UTC.
+    Nulls: As in `otlp_metrics.iter_decoded`.
+    """
+    sent = pushes.select(*kept, "compression_type_id", "body")
+    returned = StructType([*sent.schema.fields[: len(kept)], *POINT_TYPE.fields])
+
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part, decoded in _decode_batches(batches, max_decompressed_bytes):
+            yield from _point_batches(part.select(kept), decoded, returned.names)
+
+    return sent.mapInArrow(decode, returned)
 
 
 def _decode_batches(
     batches: Iterator[pa.RecordBatch], max_decompressed_bytes: int
-) -> Iterator[pa.RecordBatch]:
-    """Decode batch by batch; each part that the kernel gives is a batch of its own."""
+) -> Iterator[tuple[pa.RecordBatch, DecodedPushes]]:
+    """Decode batch by batch; each part that the kernel gives is beside its pushes."""
     for batch in batches:
-        keys = [batch.column(name) for name in _PUSH]
         done = 0
         for decoded in iter_decoded(
             batch.column("body"),
             batch.column("compression_type_id"),
             max_decompressed_bytes=max_decompressed_bytes,
         ):
-            pushes = decoded.pushes.num_rows
-            part = [column.slice(done, pushes) for column in keys]
-            yield _output_batch(part, decoded)
-            done += pushes
+            yield batch.slice(done, decoded.pushes.num_rows), decoded
+            done += decoded.pushes.num_rows
 
 
-def decode_pushes(pushes: DataFrame, *, max_decompressed_bytes: int) -> DataFrame:
-    """Decode the bodies of pushes; use with transform.
+def _point_batches(
+    part: pa.RecordBatch, decoded: DecodedPushes, names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """Put the columns of its push beside each point, in batches of bounded size."""
+    points = decoded.points
+    if not points.num_rows:
+        return
+    counts = np.diff(decoded.offsets.to_numpy())
+    push_of_point = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    # The kernel bounds the points of a part, and not what each has of its push.
+    sizes = _row_bytes(part) + points.nbytes // points.num_rows
+    places = np.cumsum(sizes[push_of_point]) // POINTS_BATCH_BYTES
+    starts = [0, *(1 + np.flatnonzero(np.diff(places))).tolist(), points.num_rows]
+    for start, end in pairwise(starts):
+        own = part.take(pa.array(push_of_point[start:end]))
+        columns = [*own.columns, *points.slice(start, end - start).columns]
+        yield pa.RecordBatch.from_arrays(columns, names=names)
 
-    Args:
-        pushes: topic string, partition int, offset long, push_id string,
-            compression_type_id int, body binary. Other columns are not sent to Python
-            and do not come back.
-        max_decompressed_bytes: Largest push after decompression, in bytes.
-    Returns: DECODED_TYPE; points are an array of structs.
-    Shape: One row a push, in the order of its partition.
-    Units: Times are UTC.
-    Nulls: As in `otlp_metrics.iter_decoded`; points are empty, never null.
-    Errors: decode_status and detail, as in `otlp_metrics.iter_decoded`; never raises
-        for data.
-    """
 
-    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _decode_batches(batches, max_decompressed_bytes)
-
-    return pushes.select(*_INPUT).mapInArrow(decode, DECODED_TYPE)
+def _row_bytes(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """Return about what each row takes: a word a column, and its texts."""
+    sizes = np.full(rows.num_rows, 8 * rows.num_columns, np.int64)
+    for column in rows.columns:
+        if pa.types.is_string(column.type):
+            lengths = pc.fill_null(pc.binary_length(column), 0)
+            sizes += lengths.to_numpy(zero_copy_only=False)
+    return sizes
 
 
 StoreFile = Callable[[TableFile], str]

@@ -7,6 +7,9 @@ has in the other tables was there before it, so pushes that arrive meanwhile are
 alone. A replay that was cut off is run again: what is right already is not written.
 """
 
+# Longer than 250 lines: how the rows of three tables are found stands beside the order
+# in which they are compared and written.
+
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +30,7 @@ from pipelines.settings.records import Settings
 from pipelines.table_columns import Column
 from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, TableContract
 from pipelines.time_ranges import Held, TimeRange, cut_by_count
+from pipelines.transforms.client_metrics import OF_THE_PUSH, select_client_metrics
 from pipelines.transforms.client_pushes import PUSH
 from pipelines.transforms.replayed_pushes import (
     count_by_minute,
@@ -34,8 +38,6 @@ from pipelines.transforms.replayed_pushes import (
     filter_dates,
     filter_received,
     filter_replayable,
-    select_replayed_points,
-    select_replayed_pushes,
     select_replayed_rejections,
     with_compression_id,
 )
@@ -45,13 +47,14 @@ from pipelines.transforms.row_digests import (
     filter_differing,
     select_totals,
 )
-from udfs.spark import decode_pushes, encode_row_files
+from udfs.spark import decode_points, decode_pushes, encode_row_files
 
 JOB_NAME = "replay_pushes"
 REPLACED = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
 """In the order in which they are written; the ledger last, as in a micro-batch."""
 PART_BYTES = 128 << 20
-"""Of bodies that are replayed at once, with their points, about; the heap has 1 GB."""
+"""Of files, about, whose bodies and points are replayed at once. No memory depends on
+it: rows come from the decoder a few at a time, again wherever they are looked at."""
 READER_SETTINGS = {"spark.sql.parquet.columnarReaderBatchSize": "32"}
 """Rows that a task reads at once; Spark's own number, 4096 bodies, can be 4 GB."""
 ATTEMPTS = 5
@@ -138,7 +141,7 @@ class _Replay:
         dates = ledger.transform(filter_dates, span).select("event_date").distinct()
         for row in dates.orderBy("event_date").collect():
             day = span.within(row["event_date"])
-            held = list(_list_held(ledger.transform(_filter_part, day)))
+            held = list(_list_held(ledger.transform(_filter_part, day), limit))
             yield from cut_by_count(day, held, limit, PART_BYTES)
 
     def run_part(self, part: TimeRange) -> dict[str, Differences]:
@@ -162,30 +165,57 @@ class _Replay:
             .transform(filter_replayable)
             .transform(with_compression_id)
         )
-        limit = self.settings.client_telemetry_to_delta.max_decompressed_bytes
-        decoded = ledger.transform(decode_pushes, max_decompressed_bytes=limit)
-        with sinks.persisted(decoded):
-            metrics_now = self._look_at(CLIENT_METRICS)
-            points = decoded.transform(select_replayed_points, ledger)
-            stored = metrics_now.read().transform(_filter_part, part)
-            found = {}
-            found[CLIENT_METRICS.name] = self._replace(
-                CLIENT_METRICS, metrics_now, _of(stored, ledger), points
-            )
-            quarantine_now = self._look_at(QUARANTINE)
-            # Its dates are those of Kafka's timestamps.
-            stored = _of(quarantine_now.read().transform(filter_received, part), ledger)
-            rejected = ledger.transform(
-                select_replayed_rejections, decoded, stored, JOB_NAME
-            )
-            found[QUARANTINE.name] = self._replace(
-                QUARANTINE, quarantine_now, stored, rejected
-            )
-            pushes = ledger.transform(select_replayed_pushes, decoded)
-            found[CLIENT_PUSHES.name] = self._replace(
-                CLIENT_PUSHES, ledger_now, ledger, pushes
-            )
+        metrics_now = self._look_at(CLIENT_METRICS)
+        stored = metrics_now.read().transform(_filter_part, part)
+        found = {}
+        found[CLIENT_METRICS.name] = self._replace(
+            CLIENT_METRICS,
+            metrics_now,
+            _of(stored, ledger),
+            ledger,
+            self._find_points,
+        )
+        quarantine_now = self._look_at(QUARANTINE)
+        # Its dates are those of Kafka's timestamps.
+        stored = _of(quarantine_now.read().transform(filter_received, part), ledger)
+        found[QUARANTINE.name] = self._replace(
+            QUARANTINE,
+            quarantine_now,
+            stored,
+            ledger,
+            partial(self._find_rejections, quarantine=stored),
+        )
+        found[CLIENT_PUSHES.name] = self._replace(
+            CLIENT_PUSHES, ledger_now, ledger, ledger, self._find_pushes
+        )
         return found
+
+    def _find_points(self, ledger: DataFrame) -> DataFrame:
+        """Return the rows that client_metrics must hold of the pushes."""
+        return ledger.transform(
+            decode_points, OF_THE_PUSH, max_decompressed_bytes=self._max_push_bytes
+        ).transform(select_client_metrics)
+
+    def _find_rejections(
+        self, ledger: DataFrame, *, quarantine: DataFrame
+    ) -> DataFrame:
+        """Return the rows that quarantine must hold of the pushes."""
+        return self._decode(ledger).transform(
+            select_replayed_rejections, quarantine, JOB_NAME
+        )
+
+    def _find_pushes(self, ledger: DataFrame) -> DataFrame:
+        """Return the rows that client_pushes must hold, a user's own columns too."""
+        return self._decode(ledger).select(*ledger.columns)
+
+    def _decode(self, ledger: DataFrame) -> DataFrame:
+        return ledger.transform(
+            decode_pushes, max_decompressed_bytes=self._max_push_bytes
+        )
+
+    @property
+    def _max_push_bytes(self) -> int:
+        return self.settings.client_telemetry_to_delta.max_decompressed_bytes
 
     def _look_at(self, contract: TableContract) -> Replacement:
         return Replacement(self.spark, contract, self.tables[contract.name])
@@ -195,23 +225,24 @@ class _Replay:
         contract: TableContract,
         table_now: Replacement,
         stored: DataFrame,
-        fresh: DataFrame,
+        ledger: DataFrame,
+        find_rows: Callable[[DataFrame], DataFrame],
     ) -> Differences:
         """Give the pushes whose rows differ their fresh rows; return what differed."""
         columns = _COMPARED[contract.name]
         differing = filter_differing(
             digest_pushes(stored, columns, f"collect_set({FILE_NAME}) AS files"),
-            digest_pushes(fresh, columns),
+            digest_pushes(find_rows(ledger), columns),
         )
         with sinks.persisted(differing):
             totals = differing.transform(select_totals).collect()[0]
             if totals["pushes"] and not self.is_dry_run:
                 self.observer(f"before {contract.name}")
-                rows = fresh.join(F.broadcast(differing), PUSH, "left_semi")
+                pushes = ledger.join(F.broadcast(differing), PUSH, "left_semi")
                 table_now.commit(
                     differing,
                     totals["files"],
-                    rows,
+                    find_rows(pushes),
                     row_count=totals["fresh_rows"],
                     encode=partial(_encode, contract),
                 )
@@ -221,11 +252,11 @@ class _Replay:
         )
 
 
-def _list_held(pushes: DataFrame) -> Iterator[Held]:
+def _list_held(pushes: DataFrame, limit: int) -> Iterator[Held]:
     """Return how much there is of each minute, or moment where a minute is too much."""
     for row in pushes.transform(count_by_minute).collect():
         minute = Held(*row)
-        if minute.size_bytes <= PART_BYTES:
+        if minute.size_bytes <= PART_BYTES and minute.things <= limit:
             yield minute
             continue
         start = F.timestamp_micros(F.lit(minute.start_us))

@@ -8,20 +8,8 @@ from pipelines.tables import CLIENT_METRICS
 
 from .client_pushes import PUSH
 
-_IDENTITY = [name for name in names((*RECEIVED, *CLIENT)) if name not in PUSH]
-
-
-def explode_points(decoded: DataFrame) -> DataFrame:
-    """Make a row of each point; a push without points makes none."""
-    points = decoded.select(*PUSH, F.explode("points").alias("point"))
-    return points.select(*PUSH, "point.*")
-
-
-def with_identity(points: DataFrame, envelopes: DataFrame) -> DataFrame:
-    """Give each point the identity of its push, which comes from the headers only."""
-    # Identities are some hundred bytes a push; the points outnumber them by far.
-    identities = envelopes.select(*PUSH, *_IDENTITY)
-    return points.join(F.broadcast(identities), PUSH)
+OF_THE_PUSH = (*PUSH, *(n for n in names((*RECEIVED, *CLIENT)) if n not in PUSH))
+"""What each point has of its push; the identity comes from the headers only."""
 
 
 def select_client_metrics(points: DataFrame) -> DataFrame:

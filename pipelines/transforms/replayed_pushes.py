@@ -5,13 +5,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.time_ranges import TimeRange
 
-from .client_metrics import explode_points, select_client_metrics, with_identity
-from .client_pushes import PUSH, with_decode_results
+from .client_pushes import PUSH
 from .envelopes import COMPRESSION_IDS, UNKNOWN_COMPRESSION_ID
 from .quarantine import filter_quarantined, select_quarantine, with_reason
 
 POINT_BYTES = 16
-"""Of a point that waits, beside the body that it was in."""
+"""Of a point in a file, at most, about; in memory it has 256 and more."""
 
 
 def filter_received(rows: DataFrame, span: TimeRange) -> DataFrame:
@@ -42,32 +41,13 @@ def with_compression_id(ledger: DataFrame) -> DataFrame:
     )
 
 
-def select_replayed_points(decoded: DataFrame, ledger: DataFrame) -> DataFrame:
-    """Return the rows that client_metrics must hold of the pushes."""
-    return (
-        decoded.transform(explode_points)
-        .transform(with_identity, ledger)
-        .transform(select_client_metrics)
-    )
-
-
-def select_replayed_pushes(ledger: DataFrame, decoded: DataFrame) -> DataFrame:
-    """Return the rows that client_pushes must hold, a user's own columns included."""
-    return (
-        ledger.transform(_without_results, decoded)
-        .transform(with_decode_results, decoded)
-        .select(*ledger.columns)
-    )
-
-
 def select_replayed_rejections(
-    ledger: DataFrame, decoded: DataFrame, quarantine: DataFrame, source_job: str
+    decoded: DataFrame, quarantine: DataFrame, source_job: str
 ) -> DataFrame:
     """Return the rows that quarantine must hold of the pushes.
 
     Args:
-        ledger: Pushes of client_pushes.
-        decoded: What the decoder finds in them.
+        decoded: Pushes of client_pushes, with what the decoder finds in them.
         quarantine: The table; it knows the timestamp of a record that was rejected
             before. The ledger does not have it, so that of a record which is rejected
             now is received_at, some milliseconds before.
@@ -77,11 +57,12 @@ def select_replayed_rejections(
         F.min("kafka_timestamp").alias("known_timestamp")
     )
     return (
-        ledger.transform(_without_results, decoded)
-        .transform(with_decode_results, decoded)
-        .withColumns({"envelope_fault": F.lit(None), "envelope_detail": F.lit(None)})
+        decoded.withColumns(
+            {"envelope_fault": F.lit(None), "envelope_detail": F.lit(None)}
+        )
         .transform(filter_quarantined)
-        .join(known, PUSH, "left")
+        # Bodies stay where they are: no shuffle carries one.
+        .join(F.broadcast(known), PUSH, "left")
         .withColumn("kafka_timestamp", F.coalesce("known_timestamp", "received_at"))
         .transform(with_reason)
         .transform(select_quarantine, source_job)
@@ -91,8 +72,9 @@ def select_replayed_rejections(
 def count_by_minute(ledger: DataFrame) -> DataFrame:
     """Return (start_us, pushes, size_bytes) of each minute with pushes, by time.
 
-    Units: start_us is microseconds since 1970; size_bytes is about what bodies and
-        points take while they are replayed.
+    Units: start_us is microseconds since 1970; size_bytes is about what the bodies and
+        the points that are known take in files. Memory holds neither, so that it does
+        not matter what the decoder finds now.
     """
     return _count_by(ledger, F.date_trunc("minute", "received_at"))
 
@@ -109,8 +91,3 @@ def _count_by(ledger: DataFrame, start: Column) -> DataFrame:
         .agg(F.count("*").alias("pushes"), F.sum(size).alias("size_bytes"))
         .orderBy("start_us")
     )
-
-
-def _without_results(ledger: DataFrame, decoded: DataFrame) -> DataFrame:
-    results = [name for name in decoded.columns if name not in PUSH]
-    return ledger.drop(*results)

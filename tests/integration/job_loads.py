@@ -1,11 +1,13 @@
 """Topics that would fill a job's memory: large values, large headers, many records."""
 
+import gzip
 import json
 import time
 from dataclasses import dataclass
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
 from tests.bench.generated_pushes import java_push
@@ -41,6 +43,9 @@ class Load:
     """Of the software's name; the bridge would not write that much."""
     codec: str = "none"
     """Of the producer, which is what Kafka keeps."""
+    points: int = 0
+    """In each push, which the client compresses; values of other jobs stay as large as
+    they are."""
 
 
 LOADS = {
@@ -53,6 +58,7 @@ LOADS = {
         records=600, value_bytes=4 * KB, header_bytes=MIB, codec="zstd"
     ),
     "backlog": Load(records=400_000, value_bytes=10 * KB),
+    "points": Load(records=12, value_bytes=12 * KB, points=240_000),
 }
 
 
@@ -66,6 +72,9 @@ def produce_load(servers, job, topic, load, *, is_new=True):
         WIRE_CONFIGS: _make_wire_configs,
     }[job]
     value, failed = make_value(load.value_bytes), []
+    codec = "none"
+    if load.points and job == TELEMETRY:
+        value, codec = gzip.compress(_make_points(load.points)), "gzip"
     producer = Producer(
         {
             "bootstrap.servers": servers,
@@ -76,7 +85,7 @@ def produce_load(servers, job, topic, load, *, is_new=True):
         }
     )
     for number in range(load.records):
-        headers = _make_headers(job, number, load.header_bytes)
+        headers = _make_headers(job, number, load.header_bytes, codec)
         while True:
             try:
                 producer.produce(
@@ -102,7 +111,7 @@ def _create_topic(servers, topic):
     make_topic(admin, NewTopic(topic, PARTITIONS, 1, config=config))
 
 
-def _make_headers(job, number, header_bytes):
+def _make_headers(job, number, header_bytes, codec):
     """Return (name, bytes) pairs, of a good record but for the size."""
     texts = PUSH_HEADERS if job == TELEMETRY else CONFIG_HEADERS
     own = {
@@ -112,7 +121,7 @@ def _make_headers(job, number, header_bytes):
         "push_id": f"push-{number:08}",
     }
     if job == TELEMETRY:
-        own["compression_type"] = "none"
+        own["compression_type"] = codec
     if header_bytes:
         own["client_software_name"] = f"{number:08}" + "x" * header_bytes
     return [(name, text.encode()) for name, text in (texts | own).items()]
@@ -121,6 +130,16 @@ def _make_headers(job, number, header_bytes):
 def _make_push(value_bytes):
     push = java_push(1, POINTS)
     return push * (value_bytes // len(push)) or java_push(1, value_bytes // 200)
+
+
+def _make_points(points):
+    """Return a push with so many points of one metric, all alike."""
+    metrics_data = MetricsData()
+    scope_metrics = metrics_data.resource_metrics.add().scope_metrics.add()
+    metric = scope_metrics.metrics.add(name="rate")
+    for _ in range(points):
+        metric.gauge.data_points.add(time_unix_nano=START_MS * 1_000_000, as_int=1)
+    return metrics_data.SerializeToString()
 
 
 def _make_configs(value_bytes):

@@ -7,12 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
 from pipelines.tables import CLIENT_METRICS, QUARANTINE
-from pipelines.transforms.client_metrics import (
-    explode_points,
-    select_client_metrics,
-    with_identity,
-)
-from pipelines.transforms.client_pushes import with_decode_results
+from pipelines.transforms.client_metrics import OF_THE_PUSH, select_client_metrics
 from pipelines.transforms.offsets import select_newest_offsets
 from pipelines.transforms.quarantine import (
     filter_quarantined,
@@ -20,7 +15,7 @@ from pipelines.transforms.quarantine import (
     with_reason,
 )
 from tests.spark.telemetry_records import INSTANCE
-from udfs.spark import DECODED_TYPE, POINT_TYPE
+from udfs.spark import POINT_TYPE
 
 BEFORE_MIDNIGHT = datetime(2026, 3, 1, 23, 59, 59, 999000, tzinfo=UTC)
 ENVELOPE = {
@@ -58,25 +53,11 @@ ENVELOPE_SCHEMA = (
     "offset BIGINT"
 )
 NO_POINT = dict.fromkeys(POINT_TYPE.names)
-NO_RESULT = dict.fromkeys(DECODED_TYPE.names)
 
 
 def make_point(index, **fields):
     known = {"point_index": index, "metric": "m", "kind": "gauge"}
     return tuple((NO_POINT | known | fields).values())
-
-
-def make_decoded(offset, status="ok", points=(), **fields):
-    known = {
-        "topic": "t",
-        "partition": 0,
-        "offset": offset,
-        "push_id": f"p{offset}",
-        "decode_status": status,
-        "point_count": len(points),
-        "points": list(points),
-    }
-    return tuple((NO_RESULT | known | fields).values())
 
 
 FAULTY = {
@@ -101,27 +82,18 @@ def envelopes(spark):
 
 
 @pytest.fixture(scope="module")
-def decoded(spark):
-    points = [make_point(0, value_double=0.5), make_point(1, value_long=None)]
-    rows = [
-        make_decoded(0, points=points, client_type="consumer", group_id="g"),
-        make_decoded(1),
-        make_decoded(3, status="truncated_otlp", detail="byte 2"),
-    ]
-    return spark.createDataFrame(rows, DECODED_TYPE)
+def pushes(spark, envelopes):
+    results = [(0, "ok", None), (1, "ok", None), (3, "truncated_otlp", "byte 2")]
+    schema = "offset BIGINT, decode_status STRING, detail STRING"
+    return envelopes.join(spark.createDataFrame(results, schema), "offset", "left")
 
 
-@pytest.fixture(scope="module")
-def pushes(envelopes, decoded):
-    return with_decode_results(envelopes, decoded).cache()
-
-
-def test_each_point_has_the_identity_and_the_date_of_its_push(
-    spark, envelopes, decoded
-):
+def test_each_point_has_the_identity_and_the_date_of_its_push(spark, envelopes):
+    rows = [make_point(0, value_double=0.5), make_point(1, value_long=None)]
     points = (
-        decoded.transform(explode_points)
-        .transform(with_identity, envelopes)
+        envelopes.where("offset = 0")
+        .select(*OF_THE_PUSH)
+        .crossJoin(spark.createDataFrame(rows, POINT_TYPE))
         .transform(select_client_metrics)
     )
     assert tuple(points.columns) == CLIENT_METRICS.column_names
