@@ -100,6 +100,22 @@ def test_large_bodies_are_read_few_at_a_time_and_by_the_replay_alone(spark, tmp_
     assert spark.conf.get(ROWS_AT_ONCE) == before
 
 
+def test_a_minute_with_more_pushes_than_a_commit_may_have_is_cut(
+    spark, tmp_path, caplog
+):
+    settings = make_settings(
+        "127.0.0.1:1", "t", tmp_path, "replay_pushes.max_pushes_per_commit=1"
+    )
+    ensure_tables(spark, settings.tables, CONTRACTS)
+    for second in range(2):
+        at = NOON + timedelta(seconds=second)
+        append_push(spark, settings, b"", push_id=f"p{second}", received_at=at)
+    with caplog.at_level("INFO", replay_pushes.__name__):
+        result = replay_pushes.run(spark, settings, SPAN, is_dry_run=True)
+    assert result.pushes == 2
+    assert [" 1 pushes" in line for line in caplog.messages] == [True, True]
+
+
 def test_pushes_of_a_topic_made_anew_are_told_from_those_of_the_former_one(
     spark, tmp_path
 ):
