@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from .envelope_headers import Header
 
-MAX_HEADERS_BYTES = 65_536
-"""Of all headers of a record together, names and values; a bridge writes far less."""
+MAX_HEADERS_BYTES = 16_384
+"""Of all headers of a record together, names and values; a bridge writes half of it."""
 MAX_KEPT_HEADER_BYTES = 1_024
 """Of a header that is kept where all of them together are too large."""
 

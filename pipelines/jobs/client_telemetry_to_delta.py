@@ -49,7 +49,7 @@ WRITTEN = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
 """The tables whose files the workers make."""
 MAX_DECIDING_BYTES = 64 << 20
 """Of the pushes that say who their client instances are, from all tasks of a batch.
-A bridge writes some hundred bytes of each; 64 KiB are the most that is taken."""
+A bridge writes some hundred bytes of each; 16 KiB are the most that is taken."""
 LEDGER = Ledger(
     job_name=JOB_NAME,
     topic_setting="topics.telemetry",

@@ -53,7 +53,7 @@ LOADS = {
     "medium": Load(records=50_000, value_bytes=100 * KB),
     "headers": Load(records=600, value_bytes=4 * KB, header_bytes=MIB),
     # Each is within the limits, and together they are what a driver has not.
-    "identities": Load(records=20_000, value_bytes=4 * KB, header_bytes=60 * KB),
+    "identities": Load(records=20_000, value_bytes=4 * KB, header_bytes=15 * KB),
     "packed-headers": Load(
         records=600, value_bytes=4 * KB, header_bytes=MIB, codec="zstd"
     ),

@@ -6,7 +6,7 @@ Usage: python tests/integration/job_memory_run.py [--jobs JOB …] [--loads LOAD
 
 A real Apache Kafka and the jobs as shipped: `spark-submit.sh JOB --once`, with a topic
 and tables of their own for each load. Loads are 600 records of 1 MiB, 50,000 of 100 kB,
-600 with 1 MiB of headers, the same compressed, 20,000 with 60 kB of headers, which are
+600 with 1 MiB of headers, the same compressed, 20,000 with 15 kB of headers, which are
 taken, 400,000 of 10 kB, and 12 of 12 kB with 240,000 points each. After a load of
 telemetry the first pushes are replayed, too. It fails where a job ends otherwise than
 well, where tables do not hold what the topic does, and where a process has more memory
