@@ -57,6 +57,16 @@ class Transaction:
         """Return the application id that says that the whole micro-batch is there."""
         return f"{self.query_id}/{contract.name}/{step}"
 
+    def known_app_ids(self, contract: TableContract, step: str) -> frozenset[str]:
+        """Return the application ids of which each says that the rows are there.
+
+        An attempt that was cut off may have written the whole micro-batch at once,
+        which is more than what a slice knows.
+        """
+        return frozenset(
+            {self.app_id(contract, step), self.whole_app_id(contract, step)}
+        )
+
     def merge_app_id(self, contract: TableContract) -> str:
         """Return the application id under which `merge` writes."""
         return self.app_id(contract, "merge")

@@ -68,9 +68,7 @@ class RowChanges:
         self._snapshot = self._started.snapshot()
         self._vectors = StoredVectors(self._jvm, self._snapshot)
         self._app_id = transaction.merge_app_id(contract)
-        # An attempt that was cut off may have written the micro-batch at once: what it
-        # wrote is more than what a slice knows.
-        known = {self._app_id, transaction.whole_app_id(contract, "merge")}
+        known = transaction.known_app_ids(contract, "merge")
         self.is_committed = any(
             read_transaction(self._started, one) >= transaction.batch_id
             for one in known

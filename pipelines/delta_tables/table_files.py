@@ -99,8 +99,7 @@ def append_files(
     check_is_there(spark, contract.name, location)
     jvm, started = start_transaction(spark, location)
     app_id, version = transaction.app_id(contract, "append"), transaction.batch_id
-    # An attempt that was cut off may have written the micro-batch at once.
-    known = {app_id, transaction.whole_app_id(contract, "append")}
+    known = transaction.known_app_ids(contract, "append")
     if any(read_transaction(started, one) >= version for one in known):
         discard_files(spark, location, files)
         return

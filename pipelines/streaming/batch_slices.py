@@ -11,7 +11,7 @@ them it has.
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -67,31 +67,29 @@ class SlicedBatches:
     def write(self, records: DataFrame, batch_id: int) -> None:
         """Write one micro-batch, in as many slices as it needs."""
         query_id = sinks.read_query_id(records)
+        whole = sinks.Transaction(query_id=query_id, batch_id=batch_id)
         slices = self._read_slices(records, batch_id)
         if slices is None and self.write_at_once is not None:
-            whole = sinks.Transaction(query_id=query_id, batch_id=batch_id)
             counts = self.write_at_once(records, whole)
             if counts is not None:
                 self._note(batch_id, [counts])
                 return
         if slices is None:
             slices = self._cut(records, batch_id)
-        self._note(batch_id, self._write_slices(records, batch_id, slices))
+        self._note(batch_id, self._write_slices(records, whole, slices))
 
     def _write_slices(
-        self, records: DataFrame, batch_id: int, slices: Sequence[Ranges]
+        self, records: DataFrame, whole: sinks.Transaction, slices: Sequence[Ranges]
     ) -> list[BatchCounts]:
-        session, query_id = records.sparkSession, sinks.read_query_id(records)
         written = []
         for number, ranges in enumerate(slices, start=1):
             is_last = number == len(slices)
-            transaction = sinks.Transaction(
-                query_id=query_id,
-                batch_id=batch_id,
+            transaction = replace(
+                whole,
                 slice_number=None if is_last else number,
                 is_continued=number > 1,
             )
-            of_slice = self.read_ranges(session, ranges)
+            of_slice = self.read_ranges(records.sparkSession, ranges)
             written.append(self.write_slice(of_slice, transaction))
         return written
 

@@ -27,6 +27,8 @@ from pipelines.errors import (
     PipelineError,
 )
 
+from .kafka_positions import NO_RIGHTS
+
 _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 _PROTOCOL = (
     "InvalidProtocolVersionException",
@@ -40,7 +42,6 @@ _PROTOCOL = (
 _LOST = ("KafkaIllegalStateException", "Some data may have been lost")
 _KAFKA = re.compile(r"\borg\.apache\.kafka\.common\.errors\.(\w+)")
 _NO_TOPIC = "UnknownTopicOrPartitionException"
-_NO_RIGHTS = "AuthorizationException"
 _OF_GROUP = "GroupAuthorizationException"
 _NO_LOGIN = re.compile(r"Authentication|Sasl|Ssl")
 _GONE = re.compile(r"(table \w+ at .+? is gone: it was deleted below the running job)")
@@ -126,7 +127,7 @@ def _explain_kafka(told: str, places: JobPlaces) -> PipelineError | None:
 def _refusal(kafka: list[str], places: JobPlaces) -> MissingService | None:
     """Return what to tell where Kafka has answered, and said no."""
     for name in reversed(kafka):
-        if name.endswith(_NO_RIGHTS):
+        if name.endswith(NO_RIGHTS):
             lacks = (
                 f"READ on groups that begin with {_GROUP}"
                 if name == _OF_GROUP

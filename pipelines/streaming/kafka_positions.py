@@ -16,6 +16,8 @@ _PACKAGES = ("org.apache.kafka", "kafkashaded.org.apache.kafka")
 """Of the Java client in Spark's Kafka source; Databricks has moved it to the second."""
 _OWN_CONFIG = "DYNAMIC_TOPIC_CONFIG"
 _ANSWER_TIMEOUT_MS = 20_000
+NO_RIGHTS = "AuthorizationException"
+"""How the names of Kafka's classes end that say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,8 @@ def read_topic_bounds(
         options: Connection options of that source, `kafka.` before each name.
         topic: Name of the topic.
         topic_setting: Where that name comes from.
-    Raises: MissingService where Kafka does not answer or has no such topic.
+    Raises: MissingService where Kafka does not answer, or refuses, or has no such
+        topic.
     """
     servers = options[f"{_PREFIX}bootstrap.servers"]
     try:
@@ -52,10 +55,16 @@ def read_topic_bounds(
     except Py4JJavaError as error:
         # A Java message may quote the connection's configuration: name the class only.
         name = error.java_exception.getClass().getSimpleName()
+        why = (
+            f"refuses the job ({name}): its principal needs READ and DESCRIBE on topic "
+            f"{topic}"
+            if name.endswith(NO_RIGHTS)
+            else f"does not answer ({name}): check kafka.bootstrap_servers and the "
+            f"security keys of [kafka]"
+        )
         raise MissingService(
-            f"Kafka at {servers} does not answer ({name}): check "
-            f"kafka.bootstrap_servers and the security keys of [kafka]; nothing was "
-            f"read, and the same command goes on once it answers"
+            f"Kafka at {servers} {why}; nothing was read, and the same command goes on "
+            f"once it answers"
         ) from None
     if not bounds.end:
         raise MissingService(

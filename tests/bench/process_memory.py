@@ -49,11 +49,13 @@ def _list_peaks(root):
         if not folder.name.isdecimal():
             continue
         with contextlib.suppress(OSError, StopIteration):  # it has ended meanwhile
+            command = (folder / "cmdline").read_bytes()
             status = (folder / "status").read_text(encoding="utf-8", errors="replace")
             fields = dict(line.split(":", 1) for line in status.splitlines())
-            command = (folder / "cmdline").read_bytes()
             pid = int(folder.name)
             parents[pid] = int(fields["PPid"])
+            if command != (folder / "cmdline").read_bytes():
+                continue  # it was a copy of its parent until it began another program
             if "VmHWM" in fields and BROKER.encode() not in command:
                 found[pid] = _kind(command), int(fields["VmHWM"].split()[0])
     return [found[pid] for pid in found if _descends(pid, root, parents)]

@@ -56,10 +56,10 @@ class Command:
 
     def __init__(self, folder, words):
         self.began = time.monotonic()
-        details = folder / f"details-{os.urandom(4).hex()}.log"
+        self.details = folder / f"details-{os.urandom(4).hex()}.log"
         self.process = subprocess.Popen(
             [str(ROOT / "spark-submit.sh"), *words],
-            env=os.environ | {"KAFKA_CLIENTELE_DETAILS": str(details)},
+            env=os.environ | {"KAFKA_CLIENTELE_DETAILS": str(self.details)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             # spark-submit itself hands on both of its Python as one.

@@ -113,7 +113,7 @@ def test_a_minute_with_more_pushes_than_a_commit_may_have_is_cut(
     with caplog.at_level("INFO", replay_pushes.__name__):
         result = replay_pushes.run(spark, settings, SPAN, is_dry_run=True)
     assert result.pushes == 2
-    assert [" 1 pushes" in line for line in caplog.messages] == [True, True]
+    assert [" 1 push," in line for line in caplog.messages] == [True, True]
 
 
 def test_pushes_of_a_topic_made_anew_are_told_from_those_of_the_former_one(
