@@ -114,6 +114,7 @@ class Command:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
+        self.process.stdout.close()
 
 
 @dataclass(slots=True, kw_only=True)
