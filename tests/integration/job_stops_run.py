@@ -141,7 +141,8 @@ def stop_at_retention(scene):
     scene.producer.send(40)
     gone = {partition: end + 2 for partition, end in read.items()}
     places = [TopicPartition(scene.topic, p, end) for p, end in gone.items()]
-    for future in open_admin(scene).delete_records(places).values():
+    admin = open_admin(scene)  # its answers end with it
+    for future in admin.delete_records(places).values():
         future.result()
     ranges = [f"partition {p} offsets {end} to {end + 1}" for p, end in read.items()]
     scene.check_stop(
