@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.damaged_logs import find_damage
@@ -91,7 +92,7 @@ def explain_stop(
     if isinstance(error, PipelineError):
         return error
     if _has(told, _PROTOCOL):
-        return _newer_protocol(told, places)
+        return _newer_protocol(spark, told, places)
     if _has(told, _FULL):
         return _full_disk(spark, places)
     return _explain_kafka(told, places) or _damaged_log(spark, places)
@@ -186,15 +187,29 @@ def _find_scratch(spark: SparkSession) -> str:
     return fallback.split(",", maxsplit=1)[0]
 
 
-def _newer_protocol(told: str, places: JobPlaces) -> IncompatibleTable:
+def _newer_protocol(
+    spark: SparkSession, told: str, places: JobPlaces
+) -> IncompatibleTable:
     found = _TABLE_PATH.search(told)
-    where = found[1] if found else places.tables
+    where = found[1] if found else _find_newer(spark, places) or places.tables
     return IncompatibleTable(
         f"the table at {where} was written by another version of Delta: its protocol "
         f"asks for what this one does not know; {places.last_commit}. Nothing is lost: "
         f"the same command goes on with a version that does, or with tables.root_path "
         f"at a new place, whose tables begin with what the topic still holds"
     )
+
+
+def _find_newer(spark: SparkSession, places: JobPlaces) -> Path | None:
+    """Ask each table for its columns: not all of Delta's faults say whose they are."""
+    root = find_local_path(spark, places.tables)
+    for log in sorted(Path(root).glob(f"*/{LOG_FOLDER}")) if root else ():
+        try:
+            _ = spark.read.format("delta").load(str(log.parent)).schema
+        except (PySparkException, Py4JError) as error:
+            if _has(" | ".join(_iter_texts(error)), _PROTOCOL):
+                return log.parent
+    return None
 
 
 def _damaged_log(spark: SparkSession, places: JobPlaces) -> DamagedTable | None:
