@@ -4,7 +4,7 @@
 which runs this same file again with the word RUN in front.
 """
 
-# Longer than 250 lines: this alone may read the environment and build a session, so the
+# Longer than 400 lines: this alone may read the environment and build a session, so the
 # wiring of every command stands here.
 
 import asyncio
@@ -34,10 +34,11 @@ from pipelines.command_line.failures import (
 )
 from pipelines.command_line.log_lines import log_to
 from pipelines.command_line.trace_files import name_trace_file, remove_old_files
-from pipelines.errors import InvalidSetting, PipelineError
 from pipelines.settings.loading import CONF_PATH, load_defaults, load_settings
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
+
+from .errors import InvalidSetting, PipelineError
 
 if TYPE_CHECKING:
     # Importing pyspark takes half a second, which the bridge need not wait for.
@@ -391,7 +392,8 @@ def run_replay(spark: "SparkSession", settings: Settings, arguments: Namespace) 
     """Run replay_pushes and print what it found."""
     from pipelines.command_line.replay_results import format_result
     from pipelines.jobs import replay_pushes
-    from pipelines.time_ranges import TimeRange
+
+    from .time_ranges import TimeRange
 
     span = TimeRange(arguments.start, arguments.end)
     result = replay_pushes.run(spark, settings, span, is_dry_run=arguments.dry_run)
@@ -400,7 +402,7 @@ def run_replay(spark: "SparkSession", settings: Settings, arguments: Namespace) 
 
 def submit_compaction(arguments: Namespace, spark_words: list[str]) -> int:
     """Hand over the job compact_tables, with the dates that are meant."""
-    from pipelines.time_ranges import midnight
+    from .time_ranges import midnight
 
     today = midnight(datetime.now(tz=UTC).date())
     arguments.end = arguments.end or today
@@ -415,7 +417,8 @@ def run_compaction(
 ) -> None:
     """Run compact_tables and print what it did."""
     from pipelines.jobs import compact_tables
-    from pipelines.time_ranges import TimeRange
+
+    from .time_ranges import TimeRange
 
     span = TimeRange(arguments.start, arguments.end)
     print(compact_tables.format_result(compact_tables.run(spark, settings, span), span))
@@ -430,8 +433,8 @@ def run_purge(spark: "SparkSession", settings: Settings, arguments: Namespace) -
 
 def run_bridge(arguments: Namespace, _spark_words: list[str]) -> int:
     """Serve clients until SIGINT or SIGTERM; the second one does not wait for them."""
-    from pipelines.bridge.logs import make_handler
-    from pipelines.bridge.proxy.plan import plan_proxy
+    from pipelines.bridge.operations.logs import make_handler
+    from pipelines.bridge.proxy.rules.plan import plan_proxy
     from pipelines.bridge.workers import run_workers
 
     settings = read_settings(arguments)
@@ -502,7 +505,7 @@ def run_one_bridge(
 
 def print_scram_credential(arguments: Namespace, _spark_words: list[str]) -> int:
     """Read a password from the standard input; print the line of its verifier."""
-    from pipelines.bridge.sasl.credentials import (
+    from pipelines.bridge.security.sasl.credentials import (
         SALT_BYTES,
         InvalidCredentials,
         make_credential,
@@ -530,8 +533,9 @@ def print_scram_credential(arguments: Namespace, _spark_words: list[str]) -> int
 def print_rule(arguments: Namespace, _spark_words: list[str]) -> int:
     """Explain what the rules for sensitive entries say of one."""
     from pipelines.command_line.rule_explanations import explain_rule
-    from pipelines.sensitive_rules import make_sensitive_key_rules
     from pipelines.settings.loading import load_config_catalogs
+
+    from .sensitive_rules import make_sensitive_key_rules
 
     settings = read_settings(arguments)
     rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())

@@ -2,12 +2,12 @@
 
 import dataclasses
 
+from pipelines.settings.client_config_settings import SensitiveKeySettings
+from pipelines.settings.config_catalogs import Catalogs, catalogs_by_software
 from udfs.sensitive_key_rules import InvalidRule, SensitiveKeyRule
 from udfs.sensitive_keys import SensitiveKeyRules, compile_rules
 
 from .errors import InvalidSetting
-from .settings.client_config_settings import SensitiveKeySettings
-from .settings.config_catalogs import Catalogs, catalogs_by_software
 
 
 def make_sensitive_key_rules(

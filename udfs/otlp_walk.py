@@ -17,7 +17,7 @@
 #
 # Source: the Protocol Buffers encoding; opentelemetry-proto metrics/v1/metrics.proto.
 #
-# Longer than 250 lines because numba's cache compares one file: what is compiled
+# Longer than 400 lines because numba's cache compares one file: what is compiled
 # together, constants included, has to stand together (see otlp_compiled). _walk_push
 # and _walk_plain_… are longer than 40 because they are loops, and a call in them costs
 # more than its work.

@@ -12,7 +12,6 @@ this file and to those that it needs, so that clients leave out what the bridge 
 Source: KIP-1324, "Sensitive Configuration".
 """
 
-# Longer than 250 lines: one class, whose questions all have the same rules to ask.
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Kernels as DataFrame steps; their meaning stands in the kernels."""
 
-# Longer than 250 lines: the types of all wrappers stand beside the first of them.
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise

@@ -1,4 +1,3 @@
-# Longer than 250 lines: the one door of all kernels for configurations to Spark.
 """Kernels of client configurations as DataFrame steps; their meaning stands there."""
 
 from collections.abc import Callable, Iterator, Sequence

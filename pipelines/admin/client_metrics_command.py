@@ -27,13 +27,13 @@ from kio.schema.list_config_resources.v1.response import ListConfigResourcesResp
 from kio.static.primitive import i8
 
 from pipelines import __version__
-from pipelines.bridge.client_identity import uuid_text
-from pipelines.bridge.cluster_client import ClusterClient
-from pipelines.bridge.cluster_tls import make_access
+from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.bridge.cluster.properties import make_access
+from pipelines.bridge.core.client_identity import uuid_text
 from pipelines.bridge.protocol.cluster_requests import CLIENT_METRICS
-from pipelines.bridge.subscription_ids import order_as_hash_set
-from pipelines.bridge.subscriptions import InvalidRule, parse_subscription
-from pipelines.bridge.unmatchable_selectors import find_unmatchable
+from pipelines.bridge.telemetry.subscription_ids import order_as_hash_set
+from pipelines.bridge.telemetry.subscriptions import InvalidRule, parse_subscription
+from pipelines.bridge.telemetry.unmatchable_selectors import find_unmatchable
 from pipelines.errors import PipelineError
 
 from .client_metrics_options import (

@@ -1,48 +1,81 @@
 """Wiring of the bridge: settings in, a listening server until it is told to stop."""
 
-# Longer than 250 lines: one class, which wires each part of the bridge once.
-
 import asyncio
 import logging
 import random
 import socket
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
 
+from pipelines.bridge.cluster.clients_cluster import find_clients_cluster
+from pipelines.bridge.cluster.part import ClusterPart
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.core.handlers import Connection, RequestHandlers, serve_metadata
+from pipelines.bridge.core.records import Publish, PushIds, max_record_bytes
+from pipelines.bridge.front.acceptor import Clients, raise_open_files
+from pipelines.bridge.front.listening import advertised_node, bind_all, plan_listeners
+from pipelines.bridge.operations.logs import log_counters, log_refused
+from pipelines.bridge.operations.watch import BridgeWatch
+from pipelines.bridge.protocol.metadata import AdvertisedNode
+from pipelines.bridge.protocol.push_telemetry import COMPRESSION_TYPES
+from pipelines.bridge.proxy.relay.part import ProxyPart
+from pipelines.bridge.proxy.wire.shown_by_clients import WireOutlet
+from pipelines.bridge.publishing.publisher import Publisher, producer_config
+from pipelines.bridge.publishing.telemetry_kafka import TelemetryKafka
+from pipelines.bridge.publishing.topics import ensure_topics
+from pipelines.bridge.push_config.part import PushConfigPart
+from pipelines.bridge.security.sasl_handlers import serve_sasl
+from pipelines.bridge.security.security_files import SecurityFiles
+from pipelines.bridge.telemetry.handlers import TelemetryHandlers
+from pipelines.bridge.telemetry.instances import ClientInstances, TelemetryLimits
+from pipelines.errors import InvalidSetting
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings.loading import load_config_catalogs
-from pipelines.settings.records import Settings
+from pipelines.settings.records import BridgeSettings, Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.kafka_connection import publisher_config
 
-from .client_instances import ClientInstances, TelemetryLimits
-from .clients import Clients, raise_open_files
-from .clients_cluster import find_clients_cluster
-from .cluster_part import ClusterPart
-from .counters import BridgeCounters
-from .handlers import Connection, RequestHandlers, serve_metadata
-from .limits import check_limits
-from .listening import advertised_node, bind_all, plan_listeners
-from .logs import log_counters, log_refused
-from .producer_config import producer_config
-from .protocol.metadata import AdvertisedNode
-from .proxy.part import ProxyPart
-from .proxy.wire_configs import WireOutlet
-from .publisher import Publisher
-from .push_config_part import PushConfigPart
-from .records import PushIds, max_record_bytes
-from .sasl_handlers import serve_sasl
-from .security_files import SecurityFiles
-from .stopping import is_done_before
-from .telemetry import COMPRESSION_TYPES
-from .telemetry_handlers import Publish, TelemetryHandlers
-from .telemetry_kafka import TelemetryKafka
-from .topics import ensure_topics
-from .watch import BridgeWatch
+REQUEST_ROOM_BYTES = 1_024
+"""Header of a request, client id included, and fields beside `metrics`."""
+
+
+def check_limits(bridge: BridgeSettings) -> None:
+    """Refuse limits that would let a push be offered and never taken.
+
+    Raises: InvalidSetting.
+    """
+    request_bytes = bridge.telemetry_max_bytes + REQUEST_ROOM_BYTES
+    record_bytes = max_record_bytes(bridge.telemetry_max_bytes)
+    for name, limit, needed in (
+        ("max_request_bytes", bridge.max_request_bytes, request_bytes),
+        ("max_unacknowledged_bytes", bridge.max_unacknowledged_bytes, record_bytes),
+    ):
+        if limit < needed:
+            raise InvalidSetting(
+                f"bridge.{name}: is {limit}, and a push of bridge.telemetry_max_bytes "
+                f"may take {needed}"
+            )
+
+
+async def is_done_before(
+    stop: asyncio.Event, work: Coroutine[None, None, object]
+) -> bool:
+    """Do some work to its end, or give it up when stop is set."""
+    tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        is_done = tasks[0].done()
+        if is_done:
+            tasks[0].result()
+    finally:
+        for task in tasks:
+            task.cancel()
+    return is_done
+
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +144,7 @@ class BridgeServer:
         self._rules = make_sensitive_key_rules(
             settings.sensitive_keys, load_config_catalogs()
         )
-        self.push_config = PushConfigPart(settings, self._rules)
+        self.push_config = PushConfigPart(settings, self._rules, time.monotonic)
         self.watch = BridgeWatch(settings.bridge, self.counters)
         """Metrics and health; parts add their metrics to watch.state.groups."""
         self.watch.state.groups.update(self.push_config.metric_groups)

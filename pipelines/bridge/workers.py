@@ -16,9 +16,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
+from pipelines.bridge.front.listening import bind_all, plan_listeners
 from pipelines.settings.records import Settings
-
-from .listening import bind_all, plan_listeners
 
 logger = logging.getLogger(__name__)
 

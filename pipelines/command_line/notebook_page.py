@@ -1,7 +1,5 @@
 """Run a notebook outside Databricks and write what it shows as one HTML page."""
 
-# Longer than 250 lines: a page and what runs its cells are one thing.
-
 import base64
 import html
 import io

@@ -1,7 +1,5 @@
 """Turn a command into spark-submit arguments; options of the user's own win."""
 
-# Longer than 250 lines: all options of spark-submit stand here.
-
 import importlib.util
 import os
 import re

@@ -8,10 +8,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.command_line.asking import format_rows
 from pipelines.command_line.console import MAX_WIDTH
-from pipelines.demo import MAX_CLIENTS
 from pipelines.settings.loading import CONF_PATH
 from pipelines.transforms import overview
 
+from . import MAX_CLIENTS
 from .clients import CONSUMER, PRODUCER
 
 ROOT = CONF_PATH.parent

@@ -11,8 +11,6 @@ loses a conflict repeats its work, and the look at the end names what was writte
 meanwhile.
 """
 
-# Longer than 250 lines: one purge, whose tables are judged and written in one order.
-
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

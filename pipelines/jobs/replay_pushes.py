@@ -7,9 +7,6 @@ has in the other tables was there before it, so pushes that arrive meanwhile are
 alone. A replay that was cut off is run again: what is right already is not written.
 """
 
-# Longer than 250 lines: how the rows of three tables are found stands beside the order
-# in which they are compared and written.
-
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

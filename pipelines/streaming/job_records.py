@@ -1,7 +1,5 @@
 """The records that a streaming job reads, from where its tables end."""
 
-# Longer than 250 lines: what is decided before a topic is read stands together.
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -15,14 +15,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.bridge.client_identity import ClientIdentity  # noqa: E402 - path
-from pipelines.bridge.client_instances import (  # noqa: E402 - path
-    ClientInstances,
-    TelemetryLimits,
-)
+from pipelines.bridge.core.client_identity import ClientIdentity  # noqa: E402 - path
 from pipelines.bridge.protocol.push_telemetry import PushRequest  # noqa: E402 - path
-from pipelines.bridge.selections import SubscriptionRegistry  # noqa: E402 - path
-from pipelines.bridge.subscriptions import parse_subscription  # noqa: E402 - path
+from pipelines.bridge.telemetry.instances import ClientInstances, TelemetryLimits  # noqa: E402 - path
+from pipelines.bridge.telemetry.selections import SubscriptionRegistry  # noqa: E402 - path
+from pipelines.bridge.telemetry.subscriptions import parse_subscription  # noqa: E402 - path
 
 NOW_MS = 1_800_000_000_000
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

@@ -21,11 +21,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.bridge.counters import BridgeCounters  # noqa: E402 - path
-from pipelines.bridge.proxy.line import Care, Line  # noqa: E402 - path
-from pipelines.bridge.proxy.request_frames import RequestFrames  # noqa: E402 - path
-from pipelines.bridge.proxy.versions import FETCH, PRODUCE  # noqa: E402 - path
-from pipelines.bridge.proxy.wire_watch import WireWatch  # noqa: E402 - path
+from pipelines.bridge.core.counters import BridgeCounters  # noqa: E402 - path
+from pipelines.bridge.proxy.frames.config_watch import WireWatch  # noqa: E402 - path
+from pipelines.bridge.proxy.frames.line import Care, Line  # noqa: E402 - path
+from pipelines.bridge.proxy.frames.request_frames import RequestFrames  # noqa: E402 - path
+from pipelines.bridge.proxy.frames.versions import FETCH, PRODUCE  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.bench.proxy import (  # noqa: E402 - path

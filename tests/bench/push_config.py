@@ -49,7 +49,7 @@ SENSITIVE = [
 ]
 VALUE_RULES = '{durable="acks in all,-1 reject", quick="linger.ms <= 100 reject"}'
 POLICY = (
-    "client_config.policy=pipelines.bridge.value_rules:ValueRules",
+    "client_config.policy=pipelines.bridge.push_config.policy.value_rules:ValueRules",
     f"client_config.policy_settings={VALUE_RULES}",
 )
 WARM_UP_S = 3.0

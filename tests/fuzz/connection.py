@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 
-from pipelines.bridge.handlers import Connection, make_identity
+from pipelines.bridge.core.handlers import Connection, make_identity
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import plain_push_reader
 from pipelines.bridge.protocol.replies import ReplyOrder

@@ -11,7 +11,7 @@ from kio.serial import entity_reader
 
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.server import BridgeServer
-from pipelines.bridge.subscriptions import parse_subscription
+from pipelines.bridge.telemetry.subscriptions import parse_subscription
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 from tests.fuzz.connection import Broken, FuzzedConnection, Seen

@@ -5,7 +5,7 @@ what it can check. A whole life must bring every frame, in order and unharmed; a
 that is cut off must bring nothing else.
 """
 
-# Longer than 250 lines: client, broker and proxy of one life, which know each other.
+# Longer than 400 lines: client, broker and proxy of one life, which know each other.
 
 import asyncio
 import contextlib
@@ -21,27 +21,27 @@ from kio.schema.find_coordinator.v4.response import (
 )
 from kio.static.primitive import i32
 
-from pipelines.bridge.connections import Connections
-from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.handlers import RequestHandlers, ServedRequest
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.core.handlers import RequestHandlers, ServedRequest
+from pipelines.bridge.core.records import PushIds
+from pipelines.bridge.front.admission import Connections
 from pipelines.bridge.protocol.push_telemetry import PUSH_TELEMETRY_API
 from pipelines.bridge.protocol.replies import (
     NO_THROTTLE,
     encode_body,
     encode_push_reply,
 )
-from pipelines.bridge.proxy.addresses import rewrite_addresses
-from pipelines.bridge.proxy.endpoint import ProxyEndpoint
-from pipelines.bridge.proxy.keep_alive import KeepAlive
-from pipelines.bridge.proxy.rules import ProxyRules, choose_own_keys
-from pipelines.bridge.proxy.telemetry_gate import PublisherSigns, TelemetryGate
-from pipelines.bridge.proxy.transport import ProxiedConnection
-from pipelines.bridge.proxy.wire_configs import (
+from pipelines.bridge.proxy.frames.addresses import rewrite_addresses
+from pipelines.bridge.proxy.relay.endpoint import ProxyEndpoint
+from pipelines.bridge.proxy.relay.pairs import ProxiedConnection
+from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
+from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
+from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
+from pipelines.bridge.proxy.wire.shown_by_clients import (
     WireConfigs,
     WireOutlet,
     watched_cares,
 )
-from pipelines.bridge.records import PushIds
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 

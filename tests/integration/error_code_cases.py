@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pipelines.bridge.server import BridgeServer
-from pipelines.bridge.subscriptions import parse_subscription
+from pipelines.bridge.telemetry.subscriptions import parse_subscription
 from pipelines.embedded import EmbeddedKafka
 from tests.bench.outage import frozen
 from tests.integration.altering_relay import API_VERSIONS, GET, LOST, PUSH, Relay

@@ -1,4 +1,3 @@
-# Longer than 250 lines: a command, what it says and what it leaves stand together.
 """The command of the telemetry job as a person runs it, and what its tables hold then.
 
 For `job_stops_run`: a scene has a topic, a folder and a producer of its own.

@@ -1,4 +1,4 @@
-# Longer than 250 lines: each stop of one job is a few lines here.
+# Longer than 400 lines: each stop of one job is a few lines here.
 """Bring the telemetry job to each of its stops, and on again as it says.
 
 Usage: python tests/integration/job_stops_run.py [--only SITUATION …] [--folder FOLDER]

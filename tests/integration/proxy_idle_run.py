@@ -8,7 +8,6 @@ the limit do nothing but push; others fall silent. Printed: of each client its p
 those that were accepted, whether it was cut off, and what the topic holds.
 """
 
-# Longer than 250 lines: clients, brokers and bridges of one run.
 import argparse
 import asyncio
 import contextlib

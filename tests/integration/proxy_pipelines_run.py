@@ -9,7 +9,6 @@ what ApiVersions offers; and, of each topic, the records that arrived. Requests 
 telemetry stand in what the proxy gets alone, and must be answered in their places.
 """
 
-# Longer than 250 lines: what is sent, and how what comes back is compared.
 import argparse
 import random
 import socket

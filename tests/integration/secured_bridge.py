@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from pipelines.bridge.sasl.credentials import make_credential
+from pipelines.bridge.security.sasl.credentials import make_credential
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader

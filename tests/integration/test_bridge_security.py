@@ -10,7 +10,13 @@ import uuid
 import pytest
 from confluent_kafka import KafkaError, Producer
 
-from .secured_bridge import PASSWORD, PATIENCE_S, Site, serving, wait_for_pushes
+from tests.integration.secured_bridge import (
+    PASSWORD,
+    PATIENCE_S,
+    Site,
+    serving,
+    wait_for_pushes,
+)
 
 PRINCIPALS = {
     "plaintext": "User:ANONYMOUS",

@@ -11,8 +11,7 @@ import pytest
 
 from pipelines.embedded.installation import JARS_PATH
 from tests.integration.kafka_commands import SHORT_LIVED
-
-from .secured_bridge import PASSWORD, Site, serving, wait_for_pushes
+from tests.integration.secured_bridge import PASSWORD, Site, serving, wait_for_pushes
 
 PROGRAM = Path(__file__).with_name("PushAs.java")
 MODULES = "org.apache.kafka.common.security"

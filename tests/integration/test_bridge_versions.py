@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from pipelines.bridge.client_identity import uuid_text
+from pipelines.bridge.core.client_identity import uuid_text
 from tests.integration.bridge_support import make_settings, running_bridge
 from tests.integration.config_support import read_topic
 from tests.unit.bridge.push_config.raw_client import connect

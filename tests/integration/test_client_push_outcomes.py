@@ -94,7 +94,7 @@ def test_the_largest_configuration_is_taken_and_a_larger_one_is_not(
 def test_a_policy_refuses_and_says_why(kafka, push_topics, tmp_path, push_log):
     logger, told = push_log
     policy = [
-        "client_config.policy=pipelines.bridge.value_rules:ValueRules",
+        "client_config.policy=pipelines.bridge.push_config.policy.value_rules:ValueRules",
         'client_config.policy_settings={durable="acks in all reject"}',
         # A policy that is slower is passed over, and this machine may be busy.
         "client_config.policy_timeout_ms=3000",

@@ -29,9 +29,9 @@ from kio.schema.incremental_alter_configs.v1.response import (
 )
 from kio.serial import entity_reader
 
-from pipelines.bridge import following
-from pipelines.bridge.cluster_client import ClusterClient
-from pipelines.bridge.cluster_tls import make_access
+from pipelines.bridge.cluster import following
+from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.bridge.cluster.properties import make_access
 from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import running_bridge
 from tests.integration.java_programs import AUTHORIZER

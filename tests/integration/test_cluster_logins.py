@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from pipelines.bridge.cluster_client import ClusterClient
-from pipelines.bridge.cluster_faults import ClusterFault, ClusterRefusal
-from pipelines.bridge.cluster_tls import make_access
-from pipelines.bridge.following import read_resources
+from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.bridge.cluster.faults import ClusterFault, ClusterRefusal
+from pipelines.bridge.cluster.following import read_resources
+from pipelines.bridge.cluster.properties import make_access
 from pipelines.embedded import EmbeddedKafka
 
 USER, PASSWORD = "clientele", "pässword, =of; the bridge"

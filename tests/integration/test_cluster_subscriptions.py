@@ -16,8 +16,8 @@ from kio.schema.incremental_alter_configs.v1.response import (
     IncrementalAlterConfigsResponse,
 )
 
-from pipelines.bridge.cluster_client import ClusterClient
-from pipelines.bridge.cluster_tls import make_access
+from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.bridge.cluster.properties import make_access
 from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import make_settings, running_bridge
 from tests.integration.kafka_commands import configure

@@ -1,4 +1,3 @@
-# Longer than 250 lines: all questions are asked of the same tables.
 """What `configs` prints, and the notebook, of two clients that run with real tables."""
 
 import json

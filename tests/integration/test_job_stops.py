@@ -1,4 +1,3 @@
-# Longer than 250 lines: the ends of one job share its topics and what they expect.
 """A job that cannot go on says in one sentence why, and which command goes on."""
 
 import platform

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.bridge.java_characters import UnsupportedPattern
-from pipelines.bridge.match_patterns import MatchPattern
+from pipelines.bridge.telemetry.java_patterns import MatchPattern, UnsupportedPattern
 from tests.integration.kafka_commands import SHORT_LIVED
 
 PROGRAM = Path(__file__).with_name("MatchesInJava.java")

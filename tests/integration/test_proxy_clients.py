@@ -35,7 +35,6 @@ from tests.integration.proxy_support import (
 )
 from tests.integration.secured_bridge import wait_for_pushes
 
-# Longer than 250 lines: all that clients do, with one cluster.
 BROKERS = 3
 VALUES = [b"value-%d" % number for number in range(500)]
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -36,7 +36,6 @@ from tests.integration.secured_bridge import wait_for_pushes
 PASSWORD = "secret"
 MECHANISMS = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
 LOGIN = "org.apache.kafka.common.security"
-# Longer than 250 lines: each way of proving who one is, and its settings.
 SASL_BROKER = {
     "listener.security.protocol.map": (
         "PLAINTEXT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"

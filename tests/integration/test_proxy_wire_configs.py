@@ -1,7 +1,5 @@
 """Real clients show their configurations through the proxy, up to the tables."""
 
-# Longer than 250 lines: each kind of client, and all that it is configured with.
-
 import json
 import uuid
 

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 
-from pipelines.bridge.client_identity import uuid_text
+from pipelines.bridge.core.client_identity import uuid_text
 from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
 from tests.integration.topics import find_partitions
 from tests.unit.bridge.push_config.raw_client import (
@@ -122,7 +122,7 @@ def test_a_stock_client_whose_version_carries_an_id_goes_by_it(kafka, topics, tm
 def test_a_policy_with_rules_for_values_works_in_the_command(kafka, topics, tmp_path):
     rules = '{quick="linger.ms <= 100 log", durable="acks in all,-1 reject"}'
     policy = [
-        "client_config.policy=pipelines.bridge.value_rules:ValueRules",
+        "client_config.policy=pipelines.bridge.push_config.policy.value_rules:ValueRules",
         f"client_config.policy_settings={rules}",
         "client_config.policy_timeout_ms=10000",
     ]
@@ -150,7 +150,7 @@ def test_a_policy_with_rules_for_values_works_in_the_command(kafka, topics, tmp_
 
 
 def test_a_bad_setting_ends_the_command_with_its_name(kafka, tmp_path):
-    bad = "client_config.policy=pipelines.bridge.value_rules:NoSuchClass"
+    bad = "client_config.policy=pipelines.bridge.push_config.policy.value_rules:NoSuchClass"
     with (
         pytest.raises(AssertionError, match=r"client_config\.policy: .*NoSuchClass"),
         running_bridge(kafka, tmp_path / "log", bad),

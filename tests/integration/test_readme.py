@@ -1,4 +1,3 @@
-# Longer than 250 lines: every command of one file is run.
 """Every command of the README is run as it stands there, on free ports and folders."""
 
 import os

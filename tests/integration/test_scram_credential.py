@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pipelines.bridge.sasl.credentials import parse_credentials
+from pipelines.bridge.security.sasl.credentials import parse_credentials
 from pipelines.settings import CONF_PATH
 
 COMMAND = (sys.executable, "-m", "pipelines", "scram-credential")

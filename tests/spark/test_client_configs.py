@@ -1,4 +1,3 @@
-# Longer than 250 lines: one example through all tables of the job.
 """Pushed configurations become rows of every table, and no secret one of any."""
 
 from dataclasses import dataclass

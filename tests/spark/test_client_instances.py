@@ -1,7 +1,5 @@
 """A client instance is a function of the set of its pushes, whatever their order."""
 
-# Longer than 250 lines: one set of pushes, looked at from every side.
-
 import itertools
 import random
 

@@ -1,7 +1,5 @@
 """After a rule was tightened nothing of what it hides is left, in no byte."""
 
-# Longer than 250 lines: one purge of all tables, and what each of them had.
-
 import dataclasses
 import pathlib
 from datetime import UTC

@@ -26,7 +26,6 @@ from tests.spark.config_records import HEADERS, RECORD_DDL
 from tests.spark.config_rows import append, held, hours, instance
 from udfs.spark_configs import WireTables
 
-# Longer than 250 lines: the job's batches, and the view of what they leave.
 TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -19,7 +19,7 @@ CONTAINER_FILE = ROOT / "docs" / "Containerfile"
 INSTALLED_AT = "/opt/kafka-clientele"
 MODULES = """
 import json, sys
-import pipelines.__main__, pipelines.bridge.server, pipelines.bridge.logs
+import pipelines.__main__, pipelines.bridge.server, pipelines.bridge.operations.logs
 tops = {name.partition(".")[0] for name in sys.modules}
 from importlib.metadata import packages_distributions
 print(json.dumps(sorted({d for t, ds in packages_distributions().items() if t in tops for d in ds})))

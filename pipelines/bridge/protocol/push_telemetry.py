@@ -15,6 +15,16 @@ from typing import NamedTuple
 from .api_keys import PUSH_TELEMETRY, ServedApi
 from .cursor import Cursor
 
+COMPRESSION_TYPES: dict[int, str] = {
+    0: "none",
+    1: "gzip",
+    2: "snappy",
+    3: "lz4",
+    4: "zstd",
+}
+"""CompressionType on the wire to Kafka's name. All are accepted, offered or not."""
+RESERVED_INSTANCE_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
+"""Zero and one, which no client can have."""
 _FIXED = struct.Struct(">16siBb")
 _API_KEY_AND_VERSION = PUSH_TELEMETRY << 16
 _STRING_LENGTH = struct.Struct(">h")

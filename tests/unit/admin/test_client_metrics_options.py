@@ -9,7 +9,7 @@ from pipelines.admin.client_metrics_options import (
     Misuse,
     check,
 )
-from pipelines.bridge.subscriptions import SELECTORS
+from pipelines.bridge.telemetry.subscriptions import SELECTORS
 from pipelines.command_line.commands import parse_words
 
 

@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 from pipelines.admin.client_metrics_options import CommandFault
 from pipelines.admin.command_config import read_connection
-from pipelines.bridge.cluster_tls import make_access
+from pipelines.bridge.cluster.properties import make_access
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"

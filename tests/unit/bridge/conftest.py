@@ -8,7 +8,7 @@ import pytest
 from kio.index import load_request_schema
 from kio.serial import entity_writer
 
-from pipelines.bridge.client_identity import ClientIdentity
+from pipelines.bridge.core.client_identity import ClientIdentity
 from pipelines.bridge.protocol.push_telemetry import PushRequest
 
 

@@ -3,10 +3,10 @@ import socket
 
 import pytest
 
-from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.listening import advertised_node, plan_listeners
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.front.listening import advertised_node, plan_listeners
+from pipelines.bridge.publishing.topics import ensure_topics
 from pipelines.bridge.server import BridgeServer, run_bridge
-from pipelines.bridge.topics import ensure_topics
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader

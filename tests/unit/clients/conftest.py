@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from pipelines.bridge.listening import bind_listener
+from pipelines.bridge.front.listening import bind_listener
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from tests.unit.bridge.push_config.conftest import Bridge
 

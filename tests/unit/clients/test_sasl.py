@@ -2,8 +2,8 @@ import base64
 
 import pytest
 
-from pipelines.bridge.sasl.credentials import Credentials, make_credential
-from pipelines.bridge.sasl.mechanisms import ScramServer
+from pipelines.bridge.security.sasl.credentials import Credentials, make_credential
+from pipelines.bridge.security.sasl.mechanisms import ScramServer
 from pipelines.clients.sasl import (
     HASHES,
     LoginRefused,

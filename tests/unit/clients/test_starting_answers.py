@@ -63,7 +63,7 @@ ANSWERS = {
     "just fits": (["client_config.max_bytes=340"], None),
     "a policy": (
         [
-            "client_config.policy=pipelines.bridge.value_rules:ValueRules",
+            "client_config.policy=pipelines.bridge.push_config.policy.value_rules:ValueRules",
             'client_config.policy_settings={durable="acks in all reject"}',
         ],
         "error 40: acks must be in all (durable)",

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pipelines.bridge.logs import ConsoleFormatter
+from pipelines.bridge.operations.logs import ConsoleFormatter
 from pipelines.command_line.log_lines import LineFormatter
 
 

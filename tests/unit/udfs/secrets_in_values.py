@@ -4,8 +4,6 @@ In a form `{n}` is a number of twelve digits, so that each secret is unique, `{b
 59 letters and digits that ends in it. No other digit stands beside it.
 """
 
-# Longer than 250 lines: one form a line.
-# The forms are put together here, so that no scanner takes this file for a leak.
 _DASHES = "-----"
 SECRETS = [
     ("pem-value", _DASHES + "BEGIN PRIVATE KEY" + _DASHES + "\n{b}\n" + _DASHES),

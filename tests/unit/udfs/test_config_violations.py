@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
-from pipelines.bridge.push_config import judge_configs
+from pipelines.bridge.push_config.rules import judge_configs
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 from udfs.config_defaults import KnownDefaults

@@ -17,7 +17,6 @@ from udfs.sensitive_key_columns import find_suspects
 from udfs.sensitive_key_rules import ALLOW, DROP, REDACT, InvalidRule, SensitiveKeyRule
 from udfs.sensitive_keys import compile_rules
 
-# Longer than 250 lines: what is hidden, and what is not, stand beside each other.
 JAVA = "apache-kafka-java"
 RULES = make_sensitive_key_rules(
     load_settings("base").sensitive_keys, load_config_catalogs()

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from pipelines.bridge.client_identity import ClientIdentity
-from pipelines.bridge.wire_config_records import make_wire_config_record
+from pipelines.bridge.core.client_identity import ClientIdentity
+from pipelines.bridge.proxy.wire.records import make_wire_config_record
 from pipelines.delta_tables.table_layouts import layout_of
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings

@@ -1,7 +1,5 @@
 """A cluster of one: real bytes written by kio, answers chosen by the test."""
 
-# Longer than 250 lines: a broker's answers, its socket and its certificate go together.
-
 import asyncio
 import contextlib
 import dataclasses

@@ -1,7 +1,5 @@
 """What admins and others are answered, and what of it the cluster is asked."""
 
-# Longer than 250 lines: one bridge, and all that is asked of it.
-
 import struct
 from functools import partial
 
@@ -29,9 +27,9 @@ from kio.schema.incremental_alter_configs.v1.response import (
 from kio.schema.list_config_resources.v1.request import ListConfigResourcesRequest
 from kio.serial import entity_reader
 
-from pipelines.bridge.admin_handlers import AdminHandlers
-from pipelines.bridge.cluster_faults import ClusterFault
-from pipelines.bridge.handlers import Connection, RequestHandlers, make_identity
+from pipelines.bridge.cluster.admin_handlers import AdminHandlers
+from pipelines.bridge.cluster.faults import ClusterFault
+from pipelines.bridge.core.handlers import Connection, RequestHandlers, make_identity
 from pipelines.bridge.protocol.cluster_requests import (
     KNOWN_VERSIONS,
     adapt,

@@ -1,6 +1,6 @@
-from pipelines.bridge.followed_subscriptions import FollowedSubscriptions
-from pipelines.bridge.selections import SubscriptionRegistry
-from pipelines.bridge.subscriptions import parse_subscription
+from pipelines.bridge.cluster.followed_subscriptions import FollowedSubscriptions
+from pipelines.bridge.telemetry.selections import SubscriptionRegistry
+from pipelines.bridge.telemetry.subscriptions import parse_subscription
 
 OWN = parse_subscription("own", {"metrics": "own."})
 

@@ -1,7 +1,5 @@
 """The follower against a broker on loopback whose resources the test changes."""
 
-# Longer than 250 lines: one broker, and all that it may say to a follower.
-
 import asyncio
 import logging
 
@@ -13,16 +11,16 @@ from kio.schema.describe_configs.v4.response import (
 )
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge import following
-from pipelines.bridge.cluster_client import ClusterClient
-from pipelines.bridge.cluster_faults import ClusterFault
-from pipelines.bridge.cluster_part import ClusterPart
-from pipelines.bridge.cluster_tls import make_access
-from pipelines.bridge.followed_subscriptions import FollowedSubscriptions
-from pipelines.bridge.following import SubscriptionFollower
+from pipelines.bridge.cluster import following
+from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.bridge.cluster.faults import ClusterFault
+from pipelines.bridge.cluster.followed_subscriptions import FollowedSubscriptions
+from pipelines.bridge.cluster.following import SubscriptionFollower
+from pipelines.bridge.cluster.part import ClusterPart
+from pipelines.bridge.cluster.properties import make_access
 from pipelines.bridge.protocol.replies import NO_THROTTLE
-from pipelines.bridge.selections import SubscriptionRegistry
 from pipelines.bridge.server import BridgeServer
+from pipelines.bridge.telemetry.selections import SubscriptionRegistry
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader

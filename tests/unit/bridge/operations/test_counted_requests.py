@@ -9,13 +9,13 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
 )
 
-from pipelines.bridge.handlers import Connection, make_identity
+from pipelines.bridge.core.handlers import Connection, make_identity
+from pipelines.bridge.core.records import ConnectionHeaders
 from pipelines.bridge.protocol.metadata import AdvertisedNode
-from pipelines.bridge.records import ConnectionHeaders
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
-from tests.unit.bridge.request_reader import RequestReader
+from tests.unit.bridge.protocol.request_reader import RequestReader
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
 INSTANCE_ID = uuid.UUID(int=2**127 + 5)

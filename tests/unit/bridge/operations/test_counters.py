@@ -6,8 +6,8 @@ from kio.schema.errors import ErrorCode
 from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
 from kio.schema.push_telemetry.v0.response import PushTelemetryResponse
 
-from pipelines.bridge.counters import AnswerCounts, BridgeCounters, LatencyCounts
-from pipelines.bridge.handlers import (
+from pipelines.bridge.core.counters import AnswerCounts, BridgeCounters, LatencyCounts
+from pipelines.bridge.core.handlers import (
     Connection,
     RequestHandlers,
     make_identity,
@@ -25,7 +25,7 @@ from pipelines.bridge.protocol.requests import (
     Request,
     parse_request,
 )
-from tests.unit.bridge.request_reader import RequestReader
+from tests.unit.bridge.protocol.request_reader import RequestReader
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
 METADATA = MetadataRequest(

@@ -8,9 +8,9 @@ import uuid
 import pytest
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.handlers import Connection, make_identity
-from pipelines.bridge.logs import (
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.core.handlers import Connection, make_identity
+from pipelines.bridge.operations.logs import (
     log_counters,
     log_refused,
     log_unexpected,
@@ -101,7 +101,7 @@ def test_what_librdkafka_says_again_is_one_line_and_a_count(log):
 
 def test_counters_are_few_words_in_text_and_whole_in_json(caplog):
     counters = BridgeCounters(gets=4)
-    with caplog.at_level(logging.INFO, "pipelines.bridge.logs"):
+    with caplog.at_level(logging.INFO, "pipelines.bridge.operations.logs"):
         log_counters("bridge", counters)
     (record,) = caplog.records
     for_people, for_programs = Log("console"), Log("json")
@@ -161,7 +161,7 @@ def test_unexpected_error_of_the_loop_shows_no_arguments(caplog):
 )
 def test_refused_request_is_logged_with_who_and_why(caplog, error, level):
     connection = Connection(connection_id=9, identity=make_identity("L", "h", 1))
-    with caplog.at_level(logging.DEBUG, "pipelines.bridge.logs"):
+    with caplog.at_level(logging.DEBUG, "pipelines.bridge.operations.logs"):
         log_refused(connection, uuid.UUID(int=1), error)
         log_refused(connection, None, error)
     first, second = caplog.records

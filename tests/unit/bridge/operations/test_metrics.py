@@ -9,11 +9,10 @@ from kio.schema.errors import ErrorCode
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipelines.bridge.client_identity import uuid_text
-from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.instance_metrics import TopInstances
-from pipelines.bridge.metrics import BridgeCollector, jmx_name
-from pipelines.bridge.own_metrics import BridgeState
+from pipelines.bridge.core.client_identity import uuid_text
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.core.instance_metrics import TopInstances
+from pipelines.bridge.operations.metrics import BridgeCollector, BridgeState, jmx_name
 
 OWN = "kafka_clientele_bridge_"
 KAFKA = "kafka_server_client_metrics_"

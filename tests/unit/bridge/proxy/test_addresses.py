@@ -15,8 +15,8 @@ from kio.static.primitive import i16, i32, i64
 
 from pipelines.bridge.protocol.errors import MalformedResponse
 from pipelines.bridge.protocol.replies import NO_THROTTLE, encode_body
-from pipelines.bridge.proxy.addresses import rewrite_addresses
-from pipelines.bridge.proxy.versions import (
+from pipelines.bridge.proxy.frames.addresses import rewrite_addresses
+from pipelines.bridge.proxy.frames.versions import (
     FETCH,
     FIRST_PRODUCE_WITH_ENDPOINTS,
     KNOWN_VERSIONS,

@@ -7,7 +7,7 @@ from kio.static.primitive import i16
 
 from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.protocol.replies import NO_THROTTLE, encode_body, fill
-from pipelines.bridge.proxy.api_versions import limit_api_versions
+from pipelines.bridge.proxy.frames.api_versions import limit_api_versions
 
 OWN = ((71, (0, 0)), (72, (0, 0)))
 OFFERED = {0: (0, 99), 1: (4, 18), 2: (1, 11), 18: (0, 9), 72: (0, 7), 900: (3, 4)}

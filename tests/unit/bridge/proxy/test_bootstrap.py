@@ -14,7 +14,7 @@ from kio.static.primitive import i32
 from pipelines.bridge.protocol.cluster_requests import encode_request
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.protocol.replies import NO_THROTTLE
-from pipelines.bridge.proxy import part
+from pipelines.bridge.proxy.relay import part
 from pipelines.bridge.server import BridgeServer
 from pipelines.errors import MissingService
 from pipelines.settings import load_settings

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import uvloop
 
-from pipelines.bridge.proxy.broker_connection import connect_to_broker
+from pipelines.bridge.proxy.relay.broker_connection import connect_to_broker
 
 
 class CancelledPair:

@@ -1,4 +1,4 @@
-from pipelines.bridge.proxy.brokers import Brokers
+from pipelines.bridge.proxy.rules.brokers import Brokers
 
 
 def make_brokers():

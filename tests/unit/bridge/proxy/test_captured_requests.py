@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.bridge.proxy.test_wire_watch import Watched
+from tests.unit.bridge.proxy.test_config_watch import Watched
 
 PATH = Path(__file__).parents[3] / "golden" / "proxy" / "wire_requests.tsv"
 ROWS = [line.split("\t") for line in PATH.read_text().splitlines()]

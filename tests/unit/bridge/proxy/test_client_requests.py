@@ -5,7 +5,7 @@ import struct
 import pytest
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge.handlers import (
+from pipelines.bridge.core.handlers import (
     Connection,
     RequestHandlers,
     ServedRequest,
@@ -15,12 +15,11 @@ from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import PUSH_TELEMETRY_API
 from pipelines.bridge.protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API
 from pipelines.bridge.protocol.software import api_versions_api
-from pipelines.bridge.proxy.client_requests import ClientRequests
-from pipelines.bridge.proxy.line import Line, OwnReply
-from pipelines.bridge.proxy.rules import ProxyRules, choose_own_keys
-from pipelines.bridge.proxy.telemetry_gate import PublisherSigns, TelemetryGate
+from pipelines.bridge.proxy.frames.line import Line, OwnReply
+from pipelines.bridge.proxy.rules.client_requests import ClientRequests
+from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
+from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
 
-# Longer than 250 lines: one client, and all that the bridge does for it.
 GET, PUSH = 71, 72
 GET_FRAME = struct.pack(">hhih", GET, 0, 7, -1) + b"\0" + bytes(16) + b"\0"
 PUSH_FRAME = (

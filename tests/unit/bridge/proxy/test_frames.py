@@ -9,13 +9,12 @@ from pipelines.bridge.protocol.errors import (
     MalformedResponse,
     UnsupportedRequest,
 )
-from pipelines.bridge.proxy.keep_alive import make_question
-from pipelines.bridge.proxy.line import Awaited, Care, Line, OwnReply
-from pipelines.bridge.proxy.request_frames import RequestFrames
-from pipelines.bridge.proxy.response_frames import ResponseFrames
-from pipelines.bridge.proxy.versions import FETCH, METADATA, PRODUCE
+from pipelines.bridge.proxy.frames.line import Awaited, Care, Line, OwnReply
+from pipelines.bridge.proxy.frames.request_frames import RequestFrames
+from pipelines.bridge.proxy.frames.response_frames import ResponseFrames
+from pipelines.bridge.proxy.frames.versions import FETCH, METADATA, PRODUCE
+from pipelines.bridge.proxy.rules.keep_alive import make_question
 
-# Longer than 250 lines: both directions, and each way in which bytes can be bad.
 OWN, READ = 72, 18
 CARES = {
     PRODUCE: Care.PRODUCE, METADATA: Care.REWRITE, OWN: Care.READ, READ: Care.READ,

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from pipelines.bridge.proxy.keep_alive import KeepAlive
+from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
 from tests.unit.bridge.proxy.test_client_requests import (
     GET,
     GET_FRAME,

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 
-from pipelines.bridge.proxy.sides import MAX_UNSENT_BYTES
+from pipelines.bridge.proxy.relay.sides import MAX_UNSENT_BYTES
 from tests.fuzz.proxy_lives import FETCH, Proxy, frame, read_frame
 
 PATIENCE_S = 10

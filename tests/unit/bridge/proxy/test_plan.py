@@ -1,7 +1,7 @@
 import pytest
 
-from pipelines.bridge.proxy.brokers import KnownBroker
-from pipelines.bridge.proxy.plan import plan_proxy
+from pipelines.bridge.proxy.rules.brokers import KnownBroker
+from pipelines.bridge.proxy.rules.plan import plan_proxy
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings import load_settings
 

@@ -3,7 +3,7 @@ import struct
 import pytest
 
 from pipelines.bridge.protocol.errors import MalformedRequest
-from pipelines.bridge.proxy.proxy_header import read_proxy_header
+from pipelines.bridge.proxy.frames.proxy_header import read_proxy_header
 
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from pipelines.bridge.proxy.sasl_watch import SaslWatch, Stage
+from pipelines.bridge.proxy.rules.sasl_watch import SaslWatch, Stage
 
 
 def bearer(claims, extension="", others=None):

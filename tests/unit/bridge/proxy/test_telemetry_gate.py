@@ -1,6 +1,6 @@
 import pytest
 
-from pipelines.bridge.proxy.telemetry_gate import PublisherSigns, TelemetryGate
+from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
 
 
 def signs(waits=None, acknowledged=None, refused=None, *, holds=False):

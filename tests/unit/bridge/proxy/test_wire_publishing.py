@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.bridge.counters import BridgeCounters
-from pipelines.bridge.handlers import Connection, make_identity
-from pipelines.bridge.proxy import wire_configs
-from pipelines.bridge.proxy.part import ProxyPart
-from pipelines.bridge.proxy.wire_configs import WireConfigs, WireOutlet
-from pipelines.bridge.records import PushIds
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.core.handlers import Connection, make_identity
+from pipelines.bridge.core.records import PushIds
+from pipelines.bridge.proxy.relay.part import ProxyPart
+from pipelines.bridge.proxy.wire import shown_by_clients
+from pipelines.bridge.proxy.wire.shown_by_clients import WireConfigs, WireOutlet
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.secret_references import SecretReader
-from tests.unit.bridge.proxy.test_wire_watch import make_join, make_produce
+from tests.unit.bridge.proxy.test_config_watch import make_join, make_produce
 
 SETTINGS = load_settings("base", ["proxy.wire_configs=true"])
 RULES = make_sensitive_key_rules(SETTINGS.sensitive_keys, load_config_catalogs())
@@ -113,11 +113,11 @@ def test_what_kafka_refuses_at_once_is_tried_once_a_round():
 
 def test_a_round_is_bounded_and_so_is_what_waits():
     outlet = Outlet()
-    for number in range(wire_configs.MOST_WAITING + 3):
+    for number in range(shown_by_clients.MOST_WAITING + 3):
         show(outlet.connect(number), 1)
     assert outlet.counters.lost_wire_configs == 3
     outlet.configs.publish_new()
-    assert len(outlet.records) == wire_configs.MOST_RECORDS
+    assert len(outlet.records) == shown_by_clients.MOST_RECORDS
 
 
 @pytest.mark.parametrize("is_on", [True, False])

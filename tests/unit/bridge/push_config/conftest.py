@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from pipelines.bridge.listening import bind_listener
+from pipelines.bridge.front.listening import bind_listener
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings

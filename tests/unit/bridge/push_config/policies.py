@@ -2,7 +2,10 @@
 
 import threading
 
-from pipelines.bridge.client_config_policy import InvalidPolicySetting, PolicyViolation
+from pipelines.bridge.push_config.policy.contract import (
+    InvalidPolicySetting,
+    PolicyViolation,
+)
 
 
 class Recording:

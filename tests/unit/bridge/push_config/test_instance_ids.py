@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from pipelines.bridge.client_identity import uuid_text
+from pipelines.bridge.core.client_identity import uuid_text
 from tests.unit.bridge.push_config.raw_client import entry
 
 ACKS = entry("acks", "all")

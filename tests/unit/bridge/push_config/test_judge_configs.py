@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.bridge.protocol.push_config import ClientConfig
-from pipelines.bridge.push_config import (
+from pipelines.bridge.push_config.rules import (
     MAX_NAMED_KEYS,
     describe_violations,
     judge_configs,

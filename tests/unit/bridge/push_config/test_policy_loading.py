@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.bridge.policy_loading import load_policy
+from pipelines.bridge.push_config.policy.loading import load_policy
 from pipelines.bridge.server import BridgeServer
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_settings

@@ -4,9 +4,9 @@ import asyncio
 import threading
 import time
 
-from pipelines.bridge.client_config_counters import ClientConfigCounters
-from pipelines.bridge.client_config_policy import ClientConfigData, PolicyContext
-from pipelines.bridge.policy_runner import PolicyRunner
+from pipelines.bridge.push_config.config_counters import ClientConfigCounters
+from pipelines.bridge.push_config.policy.contract import ClientConfigData, PolicyContext
+from pipelines.bridge.push_config.policy.runner import PolicyRunner
 from tests.unit.bridge.push_config.policies import Blocking, Recording
 
 CONTEXT = PolicyContext(

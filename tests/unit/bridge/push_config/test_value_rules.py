@@ -4,14 +4,14 @@ import logging
 
 import pytest
 
-from pipelines.bridge.client_config_policy import (
+from pipelines.bridge.push_config.policy.contract import (
     ClientConfigData,
     InvalidPolicySetting,
     PolicyConfig,
     PolicyContext,
     PolicyViolation,
 )
-from pipelines.bridge.value_rules import ValueRules, parse_value_rule
+from pipelines.bridge.push_config.policy.value_rules import ValueRules, parse_value_rule
 from tests.unit.bridge.push_config.raw_client import PushReply, entry
 
 CONTEXT = PolicyContext(
@@ -110,7 +110,7 @@ def test_a_rule_that_cannot_be_used_is_named(text, reason):
 
 def test_the_rules_work_in_a_bridge(run, serving):
     overrides = [
-        "client_config.policy=pipelines.bridge.value_rules:ValueRules",
+        "client_config.policy=pipelines.bridge.push_config.policy.value_rules:ValueRules",
         'client_config.policy_settings={durable="acks in all,-1 reject"}',
     ]
 

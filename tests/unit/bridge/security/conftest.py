@@ -6,10 +6,9 @@ import ssl
 
 import pytest
 
-from pipelines.bridge.sasl.credentials import make_credential
+from pipelines.bridge.security.sasl.credentials import make_credential
 from tests.certificates import Authority
-
-from .loopback import PASSWORD, serving
+from tests.unit.bridge.security.loopback import PASSWORD, serving
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.serial import entity_reader, entity_writer
 
-from pipelines.bridge.listening import advertised_node, bind_all
+from pipelines.bridge.front.listening import advertised_node, bind_all
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader

@@ -5,9 +5,9 @@ import json
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from pipelines.bridge.listening import plan_listeners
-from pipelines.bridge.sasl.credentials import make_credential
-from pipelines.bridge.security_files import SecurityFiles
+from pipelines.bridge.front.listening import plan_listeners
+from pipelines.bridge.security.sasl.credentials import make_credential
+from pipelines.bridge.security.security_files import SecurityFiles
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 from tests.certificates import Authority

@@ -4,12 +4,11 @@ import logging
 
 import pytest
 
-from pipelines.bridge.security_files import SOONEST_NEW_KEYS_S
+from pipelines.bridge.security.security_files import SOONEST_NEW_KEYS_S
+from tests.unit.bridge.security.issuer import issuer
+from tests.unit.bridge.security.secured_site import Site
 
-from .issuer import issuer
-from .secured_site import Site
-
-LOGGER = "pipelines.bridge.security_files"
+LOGGER = "pipelines.bridge.security.security_files"
 
 
 @pytest.fixture

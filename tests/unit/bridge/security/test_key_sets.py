@@ -4,14 +4,13 @@ import ssl
 
 import pytest
 
-from pipelines.bridge.key_sets import (
+from pipelines.bridge.security.key_sets import (
     MAX_KEY_SET_BYTES,
     UnreadableKeys,
     is_url,
     load_key_set,
 )
-
-from .issuer import issuer
+from tests.unit.bridge.security.issuer import issuer
 
 
 def test_a_file_is_read_as_it_is(tmp_path):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.bridge.distinguished_names import format_distinguished_name
-from pipelines.bridge.principal_rules import (
+from pipelines.bridge.security.distinguished_names import format_distinguished_name
+from pipelines.bridge.security.principal_rules import (
     InvalidName,
     InvalidRule,
     NoMatchingRule,

@@ -8,10 +8,9 @@ import pytest
 
 from pipelines.errors import InvalidSetting, MissingService, UnresolvedSecret
 from pipelines.settings.secret_references import SecretReader
+from tests.unit.bridge.security.secured_site import Site, write_keys, write_user
 
-from .secured_site import Site, write_keys, write_user
-
-LOGGER = "pipelines.bridge.security_files"
+LOGGER = "pipelines.bridge.security.security_files"
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import ssl
 
 import pytest
 
-from pipelines.bridge.tls import (
+from pipelines.bridge.security.tls import (
     BrokenTls,
     InvalidCertificate,
     TlsFiles,

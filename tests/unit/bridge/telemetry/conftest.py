@@ -5,9 +5,9 @@ import uuid
 import pytest
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge.client_instances import ClientInstances, TelemetryLimits
-from pipelines.bridge.selections import SubscriptionRegistry
-from pipelines.bridge.subscriptions import parse_subscription
+from pipelines.bridge.telemetry.instances import ClientInstances, TelemetryLimits
+from pipelines.bridge.telemetry.selections import SubscriptionRegistry
+from pipelines.bridge.telemetry.subscriptions import parse_subscription
 
 NOW = 1_700_000_000_000
 NONE = ErrorCode.none

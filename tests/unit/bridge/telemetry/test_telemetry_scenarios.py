@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.bridge.client_instances import ClientInstances, TelemetryLimits
-from pipelines.bridge.selections import SubscriptionRegistry
-from pipelines.bridge.subscriptions import InvalidRule, parse_subscription
+from pipelines.bridge.telemetry.instances import ClientInstances, TelemetryLimits
+from pipelines.bridge.telemetry.selections import SubscriptionRegistry
+from pipelines.bridge.telemetry.subscriptions import InvalidRule, parse_subscription
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "bridge" / "telemetry_scenarios.txt"
 START_MS = 1_700_000_000_000

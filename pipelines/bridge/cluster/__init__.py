@@ -1,0 +1,1 @@
+"""The cluster asked and followed, and what admins ask of the bridge."""

@@ -1,0 +1,110 @@
+"""Wiring of what is asked of the clients' cluster: subscriptions, admins' wishes."""
+
+import logging
+from collections.abc import Mapping
+
+from pipelines.bridge.core.handlers import ServedRequest
+from pipelines.bridge.telemetry.selections import SubscriptionRegistry
+from pipelines.bridge.telemetry.subscriptions import load_subscriptions
+from pipelines.bridge.telemetry.unmatchable_selectors import find_unmatchable
+from pipelines.settings.records import Settings
+
+from .admin_handlers import AdminHandlers, Outcomes
+from .admin_rules import check_principals
+from .client import ClusterClient
+from .clients_cluster import find_clients_cluster
+from .faults import ClusterFault
+from .followed_subscriptions import FollowedSubscriptions
+from .following import SubscriptionFollower
+from .properties import make_access
+
+logger = logging.getLogger(__name__)
+
+CLUSTER_ONLY = "cluster"
+CONF_ONLY = "conf"
+
+
+class ClusterPart:
+    """One bridge's dealings with its clients' cluster, publishing apart."""
+
+    def __init__(self, settings: Settings, connection: Mapping[str, str]) -> None:
+        """Read the settings; nothing is asked yet.
+
+        Args:
+            settings: All of conf/.
+            connection: librdkafka's properties of the clients' cluster; the values
+                hold secrets.
+        Raises: InvalidSetting.
+        """
+        bridge, cluster = settings.bridge, find_clients_cluster(settings)
+        self.is_apart = cluster.is_apart
+        """Whether that is another cluster than the one of [kafka]."""
+        self._source = bridge.subscriptions_source
+        self._place = f"{connection['bootstrap.servers']} ([{cluster.section}])"
+        self.registry = SubscriptionRegistry()
+        """Subscriptions in force; clients hear of a change at their next request."""
+        self._client = ClusterClient(
+            make_access(connection, key_name=cluster.key_name),
+            client_id=bridge.bridge_id,
+        )
+        own = load_subscriptions(settings.subscriptions)
+        for one in own:
+            for why in find_unmatchable(one.match):
+                logger.warning("subscription %r of conf/: %s", one.name, why)
+        followed = FollowedSubscriptions(
+            self.registry, [] if self._source == CLUSTER_ONLY else own
+        )
+        self._follower = SubscriptionFollower(
+            self._client,
+            followed,
+            poll_ms=bridge.subscriptions_poll_ms,
+            section=cluster.section,
+        )
+        self._handlers = AdminHandlers(
+            admin_principals=check_principals(bridge.admin_principals),
+            forward=self._client.forward,
+            note_change=_note_change,
+        )
+
+    def served(self) -> list[ServedRequest]:
+        """Return the APIs answered here."""
+        return self._handlers.served()
+
+    async def start(self) -> None:
+        """Look at the cluster once, so that the first clients get what is in force.
+
+        Raises: ClusterFault, when nothing else could say whom to ask for what.
+        """
+        if self._source == CLUSTER_ONLY:
+            await self._read_or_explain()
+        elif self._source != CONF_ONLY:
+            await self._follower.try_read()
+
+    async def follow(self) -> None:
+        """Look at the cluster again and again; ends at once where it does not count."""
+        if self._source != CONF_ONLY:
+            await self._follower.follow()
+
+    async def close(self) -> None:
+        """Give up what the cluster has not answered."""
+        await self._client.close()
+
+    async def _read_or_explain(self) -> None:
+        try:
+            await self._follower.read()
+        except ClusterFault as error:
+            raise ClusterFault(
+                f"{error}; bridge.subscriptions_source is {CLUSTER_ONLY}, and without "
+                f"Kafka at {self._place} no client would be asked for anything: "
+                f"correct it, or set {CONF_ONLY} or both"
+            ) from None
+
+
+def _note_change(principal: str, outcomes: Outcomes) -> None:
+    for name, error_code in outcomes.items():
+        logger.info(
+            "%s changes client-metrics subscription %r: %s",
+            principal,
+            name,
+            error_code.name,
+        )

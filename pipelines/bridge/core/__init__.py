@@ -1,0 +1,1 @@
+"""What all parts of the bridge share: identity, counters, records, handlers."""

@@ -1,0 +1,1 @@
+"""Sockets: listeners, admission, connections and their turns."""

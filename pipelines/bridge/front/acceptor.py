@@ -1,0 +1,199 @@
+"""The listeners' connections: made as they come, watched, and ended in order."""
+
+import asyncio
+import itertools
+import logging
+import resource
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.core.handlers import RequestHandlers
+from pipelines.bridge.security.distinguished_names import format_distinguished_name
+from pipelines.bridge.security.principal_rules import PrincipalRules
+from pipelines.bridge.security.security_files import SecurityFiles
+from pipelines.settings.listener_records import ListenerSettings
+from pipelines.settings.records import Settings
+
+from .admission import SWEEP_INTERVAL_S, Connections
+from .listening import BACKLOG, LISTENER_KEYS, not_available
+from .secure_transport import SecureConnection, Security
+from .transport import BridgeConnection, Endpoint
+from .turn_queue import TurnQueue
+
+logger = logging.getLogger(__name__)
+
+_OWN_FILES = 100
+"""Open files that are no connections: Kafka's, logs, libraries."""
+_LAST_REPLIES_S = 1.0
+_CHECKING_THREADS = 2
+
+
+def raise_open_files() -> int:
+    """Let this process open as many files as it may; return how many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard in {soft, resource.RLIM_INFINITY}:
+        return soft
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
+
+
+class Clients:
+    """All connections of all listeners; lives in one event loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        security: SecurityFiles,
+        counters: BridgeCounters,
+        open_files: int,
+    ) -> None:
+        """Start with nobody.
+
+        Args:
+            settings: All of conf/.
+            security: What clients are checked against.
+            counters: Where it is counted who came and why they left.
+            open_files: How many files this process may open.
+        """
+        limits = settings.limits
+        # Behind the proxy, each has a connection to its broker.
+        files = 2 if settings.proxy.enabled else 1
+        most = max((open_files - _OWN_FILES) // files, 1)
+        if limits.max_connections > most:
+            logger.warning(
+                "limits.max_connections is %d, and this process may open %d files: "
+                "it takes %d connections",
+                *(limits.max_connections, open_files, most),
+            )
+            limits = replace(limits, max_connections=most)
+        self._settings = settings
+        self._security = security
+        self._counters = counters
+        self._is_empty = asyncio.Event()
+        self.connections = Connections(
+            limits, counters, time.monotonic, on_empty=self._is_empty.set
+        )
+        call_soon = asyncio.get_running_loop().call_soon
+        self._handshakes = TurnQueue(call_soon, time.monotonic)
+        self._turns = TurnQueue(call_soon, time.monotonic)
+        self._executor = ThreadPoolExecutor(_CHECKING_THREADS, "passwords")
+        self.connection_ids = itertools.count(1)
+        """Ids of connections to come; each is given once."""
+        self._servers: list[asyncio.Server] = []
+
+    async def listen(
+        self,
+        listener: ListenerSettings,
+        handlers: RequestHandlers,
+        bound: socket.socket,
+    ) -> None:
+        """Accept connections of one listener, until the end of all.
+
+        Raises: MissingService when another program listens there already.
+        """
+        endpoint = Endpoint(
+            listener=listener.name,
+            handlers=handlers,
+            connections=self.connections,
+            counters=self._counters,
+            handshakes=self._handshakes,
+            turns=self._turns,
+            max_request_bytes=self._settings.bridge.max_request_bytes,
+        )
+        if listener.security_protocol == "PLAINTEXT":
+
+            def connect() -> BridgeConnection:
+                return BridgeConnection(next(self.connection_ids), endpoint)
+        else:
+            security = self._secure(listener, handlers)
+
+            def connect() -> BridgeConnection:
+                return SecureConnection(next(self.connection_ids), endpoint, security)
+
+        loop = asyncio.get_running_loop()
+        try:
+            self._servers.append(
+                await loop.create_server(connect, sock=bound, backlog=BACKLOG)
+            )
+        except OSError as error:
+            # It was bound before either of them listened.
+            host, port = bound.getsockname()[:2]
+            raise not_available(host, port, LISTENER_KEYS, error) from None
+
+    def _secure(
+        self, listener: ListenerSettings, handlers: RequestHandlers
+    ) -> Security:
+        protocol, files = listener.security_protocol, self._security
+        rules = PrincipalRules(listener.ssl_principal_mapping_rules)
+        sasl = files.sasl_rules(listener, handlers.apis)
+        return Security(
+            tls_context=(
+                partial(files.context, listener.name)
+                if protocol.endswith("SSL")
+                else None
+            ),
+            find_principal=lambda subject: rules.find_name(
+                format_distinguished_name(subject)
+            ),
+            sasl=sasl if protocol.startswith("SASL_") else None,
+            executor=self._executor,
+            max_request_bytes=self._settings.limits.max_unauthenticated_request_bytes,
+            failed_delay_ms=self._settings.authentication.failed_delay_ms,
+        )
+
+    async def keep_watch(self) -> None:
+        """Cut off who is overdue, once a second, until this task is cancelled."""
+        refused = 0
+        while True:
+            await asyncio.sleep(SWEEP_INTERVAL_S)
+            self.connections.sweep()
+            if self._counters.refused_connections > refused:
+                logger.warning(
+                    "%d connections refused: %d are open; see [limits] max_connections "
+                    "and max_connections_per_address",
+                    self._counters.refused_connections - refused,
+                    len(self.connections),
+                )
+                refused = self._counters.refused_connections
+
+    async def drain(self, timeout_s: float, refuse_waiting: Callable[[], None]) -> None:
+        """Accept nobody any more, and close each connection when it is owed nothing.
+
+        Clients written in Java before 4.2 never push again when their connection
+        drops while a push is in flight. So a push that Kafka has not acknowledged in
+        time is refused, which they survive, before its connection is closed.
+
+        Args:
+            timeout_s: How long pushes in flight may take.
+            refuse_waiting: Refuses them.
+        """
+        for server in self._servers:
+            server.close()
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for connection in self.connections:
+            connection.drain()
+        if await self._is_empty_within(timeout_s):
+            return
+        refuse_waiting()
+        if await self._is_empty_within(_LAST_REPLIES_S):
+            return
+        for connection in self.connections:
+            connection.abort()
+        # So that each of them is told to its handlers and counted.
+        await self._is_empty_within(_LAST_REPLIES_S)
+
+    async def _is_empty_within(self, timeout_s: float) -> bool:
+        if not len(self.connections):
+            return True
+        self._is_empty.clear()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._is_empty.wait()
+        except TimeoutError:
+            return False
+        return True

@@ -1,0 +1,216 @@
+"""What operators see of a running bridge: its metrics, its health and their pages."""
+
+import asyncio
+import contextlib
+import logging
+import platform
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from http import HTTPStatus
+from typing import Protocol
+
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+import pipelines
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.core.instance_metrics import WINDOW_S, TopInstances
+from pipelines.bridge.front.listening import bind_listener
+from pipelines.settings.records import BridgeSettings
+
+from .health import PROOF_LASTS_S, KafkaSigns, why_not_ready
+from .logs import log_counters, log_unexpected
+from .metrics import BridgeCollector, BridgeState
+from .pages import HttpListener, Page
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 0.5
+REPORT_INTERVAL_S = 60.0
+PROBE_INTERVAL_S = PROOF_LASTS_S / 3
+NO_HTTP_PORT = -1
+_HTTP_KEYS = "bridge.http_host and bridge.http_port"
+
+
+class Watched(Protocol):
+    """What is needed of a publisher; times are those of the event loop."""
+
+    held_bytes: int
+    acknowledged_s: float | None
+    refused_s: float | None
+
+    async def is_answered(self, timeout_s: float) -> bool:
+        """Ask Kafka something; False without an answer in time."""
+
+
+class BridgeWatch:
+    """Reads what the parts of one bridge count, and serves it."""
+
+    def __init__(self, bridge: BridgeSettings, counters: BridgeCounters) -> None:
+        self._bridge = bridge
+        self._counters = counters
+        self.is_stopping = False
+        """Set it when no more clients are wanted; /readyz says so."""
+        self.carries_data = False
+        """Set it when clients reach another Kafka through this bridge: they need it
+        whether the one that takes telemetry is there or not."""
+        self.count_instances: Callable[[], int] = lambda: 0
+        """Returns how many client instances are remembered."""
+        self.http_port: int | None = None
+        """Where the pages are, while they are."""
+        self.top = TopInstances(bridge.metrics_top_instances, time.monotonic)
+        self.state = BridgeState(
+            info={
+                "version": pipelines.__version__,
+                "python": platform.python_version(),
+                "bridge_id": bridge.bridge_id,
+            },
+            max_unacknowledged_bytes=bridge.max_unacknowledged_bytes,
+        )
+        self._publisher: Watched | None = None
+        self._answered_s: float | None = None
+        self._lag_s = self._lag_before_s = 0.0
+        self._collector = BridgeCollector(
+            counters, self.top, self._refresh, time.monotonic
+        )
+        self._process = ProcessCollector(registry=None)
+
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Serve the pages, and write to the log, while the block runs.
+
+        Raises: MissingService when the address of the pages cannot be had.
+        """
+        loop = asyncio.get_running_loop()
+        before = loop.get_exception_handler()
+        loop.set_exception_handler(self._note_unexpected)
+        tasks = [
+            asyncio.create_task(self._tick()),
+            asyncio.create_task(self._report_counters()),
+        ]
+        try:
+            async with self._listening():
+                yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            loop.set_exception_handler(before)
+
+    @contextlib.asynccontextmanager
+    async def _listening(self) -> AsyncIterator[None]:
+        host, port = self._bridge.http_host, self._bridge.http_port
+        if port == NO_HTTP_PORT:
+            yield
+            return
+        pages = {
+            "/metrics": self.make_metrics_page,
+            "/healthz": self._make_health_page,
+            "/readyz": self._make_ready_page,
+        }
+        http = HttpListener(pages)
+        with bind_listener(host, port, keys=_HTTP_KEYS) as listener:
+            self.http_port = listener.getsockname()[1]
+            await http.start(listener)
+            try:
+                yield
+            finally:
+                http.close()
+
+    def say_pages(self) -> None:
+        """Log where the pages are: behind the addresses that clients need."""
+        if self.http_port is not None:
+            logger.info(
+                "metrics and health: http://%s:%d",
+                self._bridge.http_host,
+                self.http_port,
+            )
+
+    async def follow(self, publisher: Watched) -> None:
+        """Ask Kafka through a publisher, again and again."""
+        self._publisher = publisher
+        while True:
+            if await publisher.is_answered(PROBE_INTERVAL_S):
+                self._answered_s = asyncio.get_running_loop().time()
+            await asyncio.sleep(PROBE_INTERVAL_S)
+
+    def why_not_ready(self) -> str | None:
+        """Return why clients had better go elsewhere; None when they need not."""
+        if self.is_stopping:
+            return "the bridge is stopping"
+        publisher = self._publisher
+        signs = KafkaSigns(
+            answered_s=self._answered_s,
+            acknowledged_s=publisher.acknowledged_s if publisher else None,
+            refused_s=publisher.refused_s if publisher else None,
+        )
+        return why_not_ready(signs, asyncio.get_running_loop().time())
+
+    async def make_metrics_page(self) -> Page:
+        """Return what Prometheus reads."""
+        # Read here, where nothing else runs; written to text where nothing waits for
+        # it: a hundred client instances take milliseconds.
+        families = [*self._collector.collect(), *self._process.collect()]
+        body = await asyncio.to_thread(generate_latest, _Collected(families))
+        return Page(
+            status=HTTPStatus.OK, body=body, content_type=CONTENT_TYPE_PLAIN_0_0_4
+        )
+
+    async def _make_health_page(self) -> Page:
+        # Whoever reads it has seen the event loop turn.
+        return Page(status=HTTPStatus.OK, body=b"ok\n")
+
+    async def _make_ready_page(self) -> Page:
+        reason = self.why_not_ready()
+        if reason is None:
+            return Page(status=HTTPStatus.OK, body=b"ready\n")
+        if self.carries_data and not self.is_stopping:
+            text = f"data passes, telemetry is refused: {reason}\n"
+            return Page(status=HTTPStatus.OK, body=text.encode())
+        return Page(status=HTTPStatus.SERVICE_UNAVAILABLE, body=f"{reason}\n".encode())
+
+    def _refresh(self) -> BridgeState:
+        state = self.state
+        state.client_instances = self.count_instances()
+        state.unacknowledged_bytes = (
+            self._publisher.held_bytes if self._publisher else 0
+        )
+        state.event_loop_lag_s = max(self._lag_s, self._lag_before_s)
+        state.is_ready = self.why_not_ready() is None
+        return state
+
+    def _note_unexpected(self, _loop: object, context: dict[str, object]) -> None:
+        self._counters.unexpected_errors += 1
+        log_unexpected(context)
+
+    async def _report_counters(self) -> None:
+        while True:
+            await asyncio.sleep(REPORT_INTERVAL_S)
+            log_counters("bridge", self._counters)
+
+    async def _tick(self) -> None:
+        """Measure how late the event loop is, and begin windows."""
+        loop = asyncio.get_running_loop()
+        turned_s = loop.time()
+        while True:
+            due_s = loop.time() + TICK_S
+            await asyncio.sleep(TICK_S)
+            now_s = loop.time()
+            self._lag_s = max(self._lag_s, now_s - due_s)
+            if now_s - turned_s >= WINDOW_S:
+                turned_s = now_s
+                self.top.turn()
+                self._collector.turn()
+                self._lag_before_s, self._lag_s = self._lag_s, 0.0
+
+
+class _Collected(Collector):
+    """Families that have been read already."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        """Return them."""
+        return self._families

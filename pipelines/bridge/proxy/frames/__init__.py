@@ -1,0 +1,1 @@
+"""What passes the proxy, as bytes."""

@@ -1,0 +1,1 @@
+"""Sockets of the proxy: pairs of connections, listeners of brokers."""

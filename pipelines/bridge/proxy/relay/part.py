@@ -1,0 +1,356 @@
+"""Wiring of the proxy: brokers followed, their ports opened, clients connected."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Mapping
+from functools import partial
+
+from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.bridge.cluster.faults import ClusterFault
+from pipelines.bridge.cluster.properties import make_access
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.core.handlers import RequestHandlers
+from pipelines.bridge.front.acceptor import Clients
+from pipelines.bridge.front.listening import BACKLOG, bind_listener
+from pipelines.bridge.operations.logs import describe_exception
+from pipelines.bridge.proxy.frames.line import Care
+from pipelines.bridge.proxy.rules.brokers import Brokers
+from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
+from pipelines.bridge.proxy.rules.plan import plan_proxy
+from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
+from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
+from pipelines.bridge.proxy.rules.token_owners import TokenOwners
+from pipelines.bridge.proxy.wire.shown_by_clients import (
+    WireConfigs,
+    WireOutlet,
+    watched_cares,
+)
+from pipelines.bridge.publishing.publisher import Publisher
+from pipelines.bridge.security.distinguished_names import format_distinguished_name
+from pipelines.bridge.security.security_files import SecurityFiles
+from pipelines.errors import MissingService
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+from udfs.sensitive_keys import SensitiveKeyRules
+
+from .broker_list import read_brokers
+from .endpoint import ProxyEndpoint
+from .pairs import ProxiedConnection
+
+logger = logging.getLogger(__name__)
+
+_MS = 1_000
+_LOOK_FOR_RESETS_S = 0.5
+_PORT_KEYS = "proxy.listen_host, proxy.base_port or proxy.ports"
+_SERVE = "serve"
+
+
+class ProxyPart:
+    """One bridge's ports in front of the brokers; lives in one event loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        secrets: SecretReader,
+        counters: BridgeCounters,
+        rules: SensitiveKeyRules,
+    ) -> None:
+        """Check the settings; nothing is asked and nothing listens yet.
+
+        Raises: InvalidSetting, UnresolvedSecret.
+        """
+        self._settings = settings
+        self._sensitive_key_rules = rules
+        self._wire_configs: WireConfigs | None = None
+        self._counters = counters
+        self._plan = plan = plan_proxy(settings)
+        self.bootstrap_servers = ""
+        """What clients set, once they may connect."""
+        connection = plan.connection(secrets)
+        self._access = make_access(connection, key_name=plan.cluster.key_name)
+        self.brokers = Brokers(plan.advertised_host, self._open_port)
+        """Who stands behind which port."""
+        self._security = SecurityFiles(
+            [plan.listener], settings.authentication, secrets, table="proxy"
+        )
+        self._client = ClusterClient(self._access, client_id=settings.bridge.bridge_id)
+        self._servers: dict[int | None, asyncio.Server] = {}
+        """By node id; None is where clients find all brokers."""
+        self._ports: dict[int, int] = {}
+        self._opening: set[asyncio.Task[None]] = set()
+        self._waiting: set[ProxiedConnection] = set()
+        self._keep_alive: KeepAlive
+        self._rules: ProxyRules
+        self._cares: Mapping[int, Care]
+        self._clients: Clients
+        self._last_fault = ""
+        self._without_port: set[int] = set()
+        """Node ids whose port could not be had; it is tried again."""
+        self._port_fault: MissingService | None = None
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the brokers are another cluster than the one of [kafka]."""
+        return self._plan.cluster.is_apart
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Topics that are written here."""
+        is_watching = self._settings.proxy.wire_configs
+        return (self._settings.topics.wire_configs,) if is_watching else ()
+
+    async def start(
+        self,
+        handlers: RequestHandlers,
+        clients: Clients,
+        publisher: Publisher,
+        outlet: WireOutlet,
+    ) -> None:
+        """Ask for the brokers and listen for each of them.
+
+        Raises: ClusterFault, MissingService when a port cannot be had.
+        """
+        self._rules = self._make_rules(handlers, publisher)
+        interval_s = self._settings.proxy.keep_alive_interval_ms / _MS
+        self._keep_alive = KeepAlive(interval_s, self._rules.now_s)
+        self._cares = self._rules.cares()
+        if self._settings.proxy.wire_configs:
+            self._cares = watched_cares(self._cares)
+            self._wire_configs = WireConfigs(
+                self._settings,
+                self._sensitive_key_rules,
+                outlet,
+                self._counters,
+                note_failure=self._note_failure,
+            )
+        self._clients = clients
+        self._security.start()
+        try:
+            await self._read()
+        except ClusterFault as error:
+            await self.close()
+            raise ClusterFault(
+                f"{error}; proxy.enabled is true, and only Kafka at "
+                f"{self._access.place} can say which brokers there are"
+            ) from None
+        if self._port_fault is not None:
+            await self.close()
+            raise self._port_fault
+        try:
+            # Behind the brokers: there is somebody to be connected to.
+            self._open_bootstrap_port()
+        except MissingService:
+            await self.close()
+            raise
+
+    async def follow(self) -> None:
+        """Look for brokers, and for clients that are gone, until cancelled."""
+        poll_s = self._settings.proxy.metadata_poll_ms / _MS
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._look_for_resets())
+            group.create_task(self._keep_pairs_alive())
+            if self._wire_configs is not None:
+                group.create_task(self._publish_wire_configs(self._wire_configs))
+            while True:
+                await asyncio.sleep(poll_s)
+                await self._try_read()
+
+    async def close(self) -> None:
+        """Accept nobody any more; the connections end with those of the bridge."""
+        self._security.stop()
+        for server in self._servers.values():
+            server.close()
+        if self._wire_configs is not None:
+            self._wire_configs.publish_new()
+        await self._client.close()
+
+    def _make_endpoint(self, node_id: int | None) -> ProxyEndpoint:
+        """Return what the clients of one port have in common.
+
+        Args:
+            node_id: The broker behind it; None for any of them.
+        """
+        plan = self._plan
+        has_tls = plan.listener.security_protocol == "SSL"
+        context = partial(self._security.context, plan.listener.name)
+        return ProxyEndpoint(
+            listener=plan.listener.name,
+            brokers_name="any broker" if node_id is None else f"broker {node_id}",
+            find_brokers=(
+                self.brokers.take_turns
+                if node_id is None
+                else partial(self.brokers.addresses_of, node_id)
+            ),
+            find_address=self.brokers.find_address,
+            rules=self._rules,
+            cares=self._cares,
+            connections=self._clients.connections,
+            counters=self._counters,
+            max_request_bytes=self._settings.bridge.max_request_bytes,
+            keep_alive=self._keep_alive,
+            waiting=self._waiting,
+            tls_context=context if has_tls else None,
+            find_principal=self._find_principal,
+            broker_tls=self._access.tls,
+            networks=plan.networks,
+            wire_configs=self._wire_configs,
+        )
+
+    def _make_rules(
+        self, handlers: RequestHandlers, publisher: Publisher
+    ) -> ProxyRules:
+        settings, loop = self._settings, asyncio.get_running_loop()
+        answer_s = settings.proxy.telemetry_answer_ms / _MS
+        config = settings.client_config
+
+        return ProxyRules(
+            handlers=handlers,
+            own_keys=choose_own_keys(
+                handlers,
+                push_config_key=config.api_key if config.enabled else None,
+                serves_telemetry=settings.proxy.telemetry == _SERVE,
+            ),
+            gate=TelemetryGate(partial(_read_signs, publisher), answer_s=answer_s),
+            has_sasl=self._plan.has_sasl,
+            claim_name=settings.authentication.oauth_principal_claim,
+            now_s=loop.time,
+            answer_later=partial(loop.call_later, answer_s),
+            note_late=self._note_late,
+            note_failure=self._note_failure,
+            find_owner=TokenOwners(
+                self._client.forward,
+                loop.call_later,
+                partial(logger.warning, "no owner of a delegation token: %s"),
+            ).find,
+        )
+
+    def _note_late(self) -> None:
+        self._counters.late_telemetry_answers += 1
+
+    def _note_failure(self, error: Exception) -> None:
+        self._counters.unexpected_errors += 1
+        logger.error("unexpected error: %s", describe_exception(error))
+
+    def _find_principal(self, subject: bytes) -> str:
+        return self._plan.principal_rules.find_name(format_distinguished_name(subject))
+
+    async def _read(self) -> None:
+        told = await read_brokers(self._client, self._access.place)
+        for node_id in self.brokers.update(told):
+            logger.info("broker %d has left", node_id)
+            self._close_port(node_id)
+        # Whoever had the port may be gone.
+        for node_id in self._without_port & self.brokers.known.keys():
+            self._open_port(node_id)
+
+    async def _try_read(self) -> None:
+        try:
+            await self._read()
+        except ClusterFault as error:
+            if str(error) != self._last_fault:
+                self._last_fault = str(error)
+                logger.warning("the brokers stay as they are: %s", error)
+            return
+        if self._last_fault:
+            self._last_fault = ""
+            logger.info("the brokers are followed again")
+
+    def _open_bootstrap_port(self) -> None:
+        """Listen where clients find all brokers; it is there as long as this is.
+
+        Raises: MissingService.
+        """
+        bound = self._bind(self._plan.base_port)
+        self.bootstrap_servers = self._plan.bootstrap_servers(bound.getsockname()[1])
+        # No broker's port has been named yet: theirs are when they are accepted at.
+        logger.info("clients set bootstrap.servers=%s", self.bootstrap_servers)
+        self._accept_soon(None, bound)
+
+    def _bind(self, port: int) -> socket.socket:
+        settings = self._settings
+        bound = bind_listener(
+            settings.proxy.listen_host,
+            port,
+            keys=_PORT_KEYS,
+            is_shared=settings.bridge.workers > 1,
+        )
+        bound.listen(BACKLOG)
+        return bound
+
+    def _open_port(self, node_id: int) -> int:
+        """Listen for a broker at once; connections are accepted a little later."""
+        # A broker that comes back has the port that clients know.
+        wanted = self._ports.get(node_id) or self._plan.port_of(node_id)
+        try:
+            self._plan.check_port(node_id, wanted, self.brokers.known)
+            bound = self._bind(wanted)
+        except MissingService as error:
+            # The others must go on; this one's clients find nobody there.
+            if node_id not in self._without_port:
+                logger.error("broker %d has no port: %s", node_id, error)  # noqa: TRY400 - its text is for operators
+            self._without_port.add(node_id)
+            self._port_fault = error
+            return wanted
+        self._without_port.discard(node_id)
+        port: int = bound.getsockname()[1]
+        self._ports[node_id] = port
+        self._accept_soon(node_id, bound)
+        return port
+
+    def _accept_soon(self, node_id: int | None, bound: socket.socket) -> None:
+        task = asyncio.get_running_loop().create_task(self._accept(node_id, bound))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+
+    async def _accept(self, node_id: int | None, bound: socket.socket) -> None:
+        endpoint = self._make_endpoint(node_id)
+        connection_ids = self._clients.connection_ids
+
+        def connect() -> ProxiedConnection:
+            return ProxiedConnection(next(connection_ids), endpoint)
+
+        loop = asyncio.get_running_loop()
+        self._servers[node_id] = await loop.create_server(
+            connect, sock=bound, backlog=BACKLOG
+        )
+        if node_id is not None:
+            host, port = bound.getsockname()[:2]
+            logger.info("broker %d is reached by %s port %d", node_id, host, port)
+
+    def _close_port(self, node_id: int) -> None:
+        server = self._servers.pop(node_id, None)
+        if server is not None:
+            server.close()
+
+    async def _publish_wire_configs(self, wire_configs: WireConfigs) -> None:
+        """Publish what is new of the clients' configurations, now and then."""
+        pause_s = self._settings.proxy.wire_configs_interval_ms / _MS
+        while True:
+            await asyncio.sleep(pause_s)
+            for _ in wire_configs.publish_round():
+                await asyncio.sleep(0)
+
+    async def _keep_pairs_alive(self) -> None:
+        """Let brokers hear of clients that only push."""
+        while True:
+            await asyncio.sleep(self._keep_alive.tick_s)
+            for _ in self._keep_alive.look():
+                await asyncio.sleep(0)
+
+    async def _look_for_resets(self) -> None:
+        """Find what is gone among those whose reading waits: nothing else tells."""
+        while True:
+            await asyncio.sleep(_LOOK_FOR_RESETS_S)
+            for pair in list(self._waiting):
+                if pair.is_reset():
+                    pair.abort()
+
+
+def _read_signs(publisher: Publisher) -> PublisherSigns:
+    return PublisherSigns(
+        waits_since_s=publisher.waits_since_s,
+        acknowledged_s=publisher.acknowledged_s,
+        refused_s=publisher.refused_s,
+        holds_records=publisher.held_bytes > publisher.aside_bytes,
+    )

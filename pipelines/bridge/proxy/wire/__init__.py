@@ -1,0 +1,1 @@
+"""What clients show of their configuration on the wire."""

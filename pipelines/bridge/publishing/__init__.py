@@ -1,0 +1,1 @@
+"""The only producer of the bridge, and its topics."""

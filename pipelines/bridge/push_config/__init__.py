@@ -1,0 +1,1 @@
+"""KIP-1324: configurations that clients push, judged and redacted."""

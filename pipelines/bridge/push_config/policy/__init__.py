@@ -1,0 +1,1 @@
+"""An operator's policy class, which runs beside the loop."""

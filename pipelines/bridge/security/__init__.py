@@ -1,0 +1,1 @@
+"""Who a peer is: TLS over memory, principals, keys and their files."""

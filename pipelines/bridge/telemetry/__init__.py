@@ -1,0 +1,1 @@
+"""KIP-714: subscriptions, instances, and the verdict on each push."""
