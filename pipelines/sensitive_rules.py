@@ -4,8 +4,8 @@ import dataclasses
 
 from pipelines.settings.client_config_settings import SensitiveKeySettings
 from pipelines.settings.config_catalogs import Catalogs, catalogs_by_software
-from udfs.sensitive_key_rules import InvalidRule, SensitiveKeyRule
-from udfs.sensitive_keys import SensitiveKeyRules, compile_rules
+from udfs.sensitive.sensitive_key_rules import InvalidRule, SensitiveKeyRule
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules, compile_rules
 
 from .errors import InvalidSetting
 

@@ -12,8 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from pipelines.bridge.protocol.push_config import ClientConfig
 from pipelines.settings import load_config_catalogs
-from tests.unit.udfs.secrets_in_values import FIRST_NUMBER, SECRETS, write_secret
-from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
+from tests.unit.udfs.sensitive.secrets_in_values import (
+    FIRST_NUMBER,
+    SECRETS,
+    write_secret,
+)
+from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 CANARY = re.compile(rb"(?<![0-9])9[0-9]{11}(?![0-9])")
 ORDINARY = "ordinary-value-that-must-be-found"

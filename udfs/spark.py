@@ -26,11 +26,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from .daily_files import DailyFiles, WrittenPart
-from .envelopes import RECORD_SCHEMA
-from .otlp_metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
-from .push_files import PushTables, write_pushes
-from .table_files import TableFile, TableLayout
+from udfs.envelopes.readers import RECORD_SCHEMA
+from udfs.files.daily_files import DailyFiles, WrittenPart
+from udfs.files.push_files import PushTables, write_pushes
+from udfs.files.table_files import TableFile, TableLayout
+from udfs.otlp.metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 
 __all__ = [
     "PushTables",
@@ -99,8 +99,8 @@ def decode_pushes(pushes: DataFrame, *, max_decompressed_bytes: int) -> DataFram
         max_decompressed_bytes: Largest push after decompression, in bytes.
     Returns: The columns of pushes and those of RESULT_TYPE.
     Shape: One row a push, in the order of its partition.
-    Nulls: As in `otlp_metrics.iter_decoded`.
-    Errors: decode_status and detail, as in `otlp_metrics.iter_decoded`; never raises
+    Nulls: As in `otlp.metrics.iter_decoded`.
+    Errors: decode_status and detail, as in `otlp.metrics.iter_decoded`; never raises
         for data.
     """
     sent = pushes.drop(*RESULT_TYPE.names)
@@ -129,7 +129,7 @@ def decode_points(
         that cannot be decoded, makes none. However many a push has, few are sent at
         once.
     Units: Times are UTC.
-    Nulls: As in `otlp_metrics.iter_decoded`.
+    Nulls: As in `otlp.metrics.iter_decoded`.
     """
     sent = pushes.select(*kept, "compression_type_id", "body")
     returned = StructType([*sent.schema.fields[: len(kept)], *POINT_TYPE.fields])

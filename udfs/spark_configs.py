@@ -9,30 +9,43 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-from .client_id_columns import find_stored_client_id_rules
-from .config_client_types import (
+from udfs.configs.client_types import (
     ClientTypeKeys,
     find_possible_types,
     make_client_type_keys,
 )
-from .config_defaults import DEFAULT_SCHEMA, KnownDefaults, make_known_defaults
-from .config_entries import ENTRY_TYPE
-from .config_histories import (
+from udfs.configs.defaults import DEFAULT_SCHEMA, KnownDefaults, make_known_defaults
+from udfs.configs.described_configs import PLACE_COLUMNS, describe_configs
+from udfs.configs.entries import ENTRY_TYPE
+from udfs.configs.histories import (
     HISTORY_SCHEMA,
     HOLDING_SCHEMA,
     REDACTED_ID,
     make_histories,
 )
-from .config_purges import PURGE_TYPE, judge_stored_entries
-from .config_push_files import CONFIG_PUSH_TYPES, ConfigTables, write_config_pushes
-from .config_value_columns import type_values
-from .daily_files import WrittenPart
-from .described_configs import PLACE_COLUMNS, describe_configs
-from .envelopes import RECORD_SCHEMA, read_config_envelopes, read_wire_envelopes
-from .logical_clients import CLIENT_TYPE, hash_texts, name_logical_clients
-from .sensitive_keys import SensitiveKeyRules
+from udfs.configs.logical_clients import CLIENT_TYPE, hash_texts, name_logical_clients
+from udfs.configs.purges import PURGE_TYPE, judge_stored_entries
+from udfs.configs.value_columns import type_values
+from udfs.envelopes.readers import (
+    RECORD_SCHEMA,
+    read_config_envelopes,
+    read_wire_envelopes,
+)
+from udfs.files.config_push_files import (
+    CONFIG_PUSH_TYPES,
+    ConfigTables,
+    write_config_pushes,
+)
+from udfs.files.daily_files import WrittenPart
+from udfs.files.wire_config_files import (
+    WIRE_ENTRY_SCHEMA,
+    WireTables,
+    write_wire_configs,
+)
+from udfs.sensitive.client_id_columns import find_stored_client_id_rules
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
+
 from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
-from .wire_configs import WIRE_ENTRY_SCHEMA, WireTables, write_wire_configs
 
 __all__ = [
     "DEFAULT_SCHEMA",
@@ -188,7 +201,7 @@ def filter_valid_values(entries: DataFrame) -> DataFrame:
     Returns: The same columns.
     Shape: At most as many rows.
     Nulls: A null value fits, and so does every value of a type unknown.
-    Errors: As in `config_value_columns.type_values`; never raises for data.
+    Errors: As in `value_columns.type_values`; never raises for data.
     """
 
     def fits(values: pa.Array, type_names: pa.Array) -> pa.Array:
@@ -239,7 +252,7 @@ def select_histories(holdings: DataFrame) -> DataFrame:
     Args:
         holdings: HOLDING_SCHEMA; all pushes of a logical client in one partition.
     Returns: HISTORY_SCHEMA.
-    Shape: As in `config_histories.make_histories`. A partition is in memory at once.
+    Shape: As in `histories.make_histories`. A partition is in memory at once.
     """
     output = StructType(spark_fields(HISTORY_SCHEMA))
     schema = to_arrow_schema(output, timezone="UTC")

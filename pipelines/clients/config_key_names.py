@@ -1,1 +1,1 @@
-../../udfs/config_key_names.py
+../../udfs/sensitive/config_key_names.py

@@ -1,1 +1,1 @@
-../../udfs/confusable_letters.py
+../../udfs/sensitive/confusable_letters.py

@@ -1,1 +1,1 @@
-../../udfs/default_config_keys.py
+../../udfs/configs/default_config_keys.py

@@ -1,1 +1,1 @@
-../../udfs/hiding_searches.py
+../../udfs/sensitive/hiding_searches.py

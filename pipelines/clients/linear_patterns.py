@@ -1,1 +1,1 @@
-../../udfs/linear_patterns.py
+../../udfs/sensitive/linear_patterns.py

@@ -1,1 +1,1 @@
-../../udfs/plain_values.py
+../../udfs/sensitive/plain_values.py

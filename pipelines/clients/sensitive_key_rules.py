@@ -1,1 +1,1 @@
-../../udfs/sensitive_key_rules.py
+../../udfs/sensitive/sensitive_key_rules.py

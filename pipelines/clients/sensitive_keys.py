@@ -1,1 +1,1 @@
-../../udfs/sensitive_keys.py
+../../udfs/sensitive/sensitive_keys.py

@@ -9,7 +9,7 @@ from pipelines.admin import client_metrics_options
 from pipelines.demo import MAX_CLIENTS, MIN_CLIENTS
 from pipelines.settings.keys import MAX_PORT
 from pipelines.settings.listener_records import SCRAM_MECHANISMS
-from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
+from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 from .client_config_questions import ACTIONS
 from .command_options import (

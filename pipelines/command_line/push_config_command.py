@@ -28,7 +28,7 @@ from pipelines.clients.pushed_entries import choose_entries
 from pipelines.clients.security import Access, UnusableConfig, make_access
 from pipelines.clients.wire import ConfigEntry
 from pipelines.errors import InvalidSetting, PushNotTaken
-from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
+from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 from .java_configs_in_force import client_id_of, derive
 

@@ -1,8 +1,8 @@
 """What the rules for sensitive entries say of one, in words; never its value."""
 
-from udfs.config_key_names import NO_NAME
-from udfs.sensitive_key_rules import ALLOW, DROP, REDACT
-from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.config_key_names import NO_NAME
+from udfs.sensitive.sensitive_key_rules import ALLOW, DROP, REDACT
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 _OUTCOMES = {
     REDACT: "the key is written, its value is not",

@@ -18,8 +18,8 @@ from pipelines.client_config_tables import (
 from pipelines.tables import TableContract
 from pipelines.transforms import client_id_purges as steps
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
-from udfs.client_ids import CLIENT_ID_KEY, HIDDEN_CLIENT_ID
-from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.client_ids import CLIENT_ID_KEY, HIDDEN_CLIENT_ID
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 from udfs.spark_configs import with_client_id_rules, with_text_hash
 
 from .table_purges import merge_history, merge_purged, repeat_on_conflict

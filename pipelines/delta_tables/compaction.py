@@ -2,8 +2,8 @@
 
 Delta's OPTIMIZE would write them with Spark's writer, which makes one of all NaNs. So
 the rows are ordered by Delta's own ZORDER and committed as its OPTIMIZE, but the files
-are made by `udfs.table_files`. Such a commit changes no data, so that Delta lets it
-stand beside appends, whoever commits first. It is told apart from what it would find
+are made by `udfs.files`. Such a commit changes no data, so that Delta lets it stand
+beside appends, whoever commits first. It is told apart from what it would find
 done: of a date whose files are all older than its last clustering nothing is rewritten.
 """
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.errors import IncompatibleTable
-from udfs.row_bitmaps import MalformedBitmap, Rows, read_rows, write_rows
+from udfs.files.row_bitmaps import MalformedBitmap, Rows, read_rows, write_rows
 
 from .delta_transactions import companion, find_files
 

@@ -74,7 +74,7 @@ class InstanceWriter:
 
         Args:
             spark: The session of the query.
-            deciding: As `udfs.client_instances.select_deciding` keeps pushes.
+            deciding: As `udfs.envelopes.deciding_pushes.select_deciding` keeps pushes.
             transaction: The micro-batch.
         """
         version, _ = self._read_state(spark, transaction)

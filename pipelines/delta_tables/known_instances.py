@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from pipelines.tables import CLIENT_INSTANCES
 from pipelines.transforms.client_instances import CONNECTION, MEMBERSHIP_NAMES
-from udfs.client_instances import (
+from udfs.envelopes.deciding_pushes import (
     KEY,
     InstanceColumns,
     find_differences,
@@ -46,7 +46,7 @@ class KnownInstances:
         """Keep the pushes of client instances that may change the table.
 
         Args:
-            deciding: Pushes, as `udfs.client_instances.select_deciding` keeps them.
+            deciding: Pushes, as `deciding_pushes.select_deciding` keeps them.
             version: Of the table; of another one nothing is known, and the rows of the
                 former one are forgotten.
         """

@@ -19,7 +19,7 @@ LOG_FOLDER = "_delta_log"
 
 
 class DatedFile(Protocol):
-    """What is needed of a `udfs.table_files.TableFile`."""
+    """What is needed of a `udfs.files.table_files.TableFile`."""
 
     @property
     def table(self) -> str:

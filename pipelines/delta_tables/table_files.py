@@ -1,7 +1,7 @@
 """Commits data files that the job has written itself to a Delta table, once.
 
 Spark's writer would make a row of each point and a column of each row again. The files
-are made by `udfs.table_files`, and stored by the workers or, from their bytes, here by
+are made by `udfs.files`, and stored by the workers or, from their bytes, here by
 Hadoop. They enter the table by a transaction of Delta's own: it finds conflicts, skips
 a micro-batch that the table has, and writes checkpoints. What Delta's
 writer does beyond that (constraints, generated columns, mapped columns) it cannot do

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from pipelines.table_columns import BODY, names
 from pipelines.tables import STATISTICS_PROPERTY, TableContract
-from udfs.table_files import TableLayout
+from udfs.files.table_files import TableLayout
 
 
 def layout_of(

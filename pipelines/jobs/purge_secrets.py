@@ -46,8 +46,8 @@ from pipelines.transforms.config_history_purges import (
     with_history_entries,
 )
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
+from udfs.sensitive.config_key_names import KEYS_SOFTWARE
 from udfs.spark_configs import REDACTED_ID, with_purge_verdicts
-from udfs.wire_keys import KEYS_SOFTWARE
 
 JOB_NAME = "purge-secrets"
 UNREACHED = """\

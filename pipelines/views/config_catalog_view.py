@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.records import Settings
-from udfs.sensitive_key_rules import ALLOW
+from udfs.sensitive.sensitive_key_rules import ALLOW
 
 from .catalog_entries import CatalogEntry, load_catalog_entries
 

@@ -21,12 +21,14 @@ KINDS = {
 B = "pipelines.bridge"
 # Beginning of the contract's name, who imports, and what may not be imported there.
 BREAKS = [
-    ("kernels are free of Spark", "udfs.compression", "os"),
-    ("kernels are free of Spark", "udfs.compression", "pyspark"),
+    ("kernels are free of Spark", "udfs.compression.codecs", "os"),
+    ("kernels are free of Spark", "udfs.compression.codecs", "pyspark"),
+    ("every room of kernels", "udfs.otlp.walk", "udfs.envelopes.readers"),
+    ("every room of kernels", "udfs.text_codes", "udfs.configs.values"),
     ("only jobs use the Spark wrappers", "pipelines.views.session_views", "udfs.spark"),
     ("delta has three doors", "pipelines.views.session_views", "delta"),
     ("settings, contracts and errors", "pipelines.tables", "pyspark"),
-    ("transforms know", "pipelines.transforms.offsets", "udfs.compression"),
+    ("transforms know", "pipelines.transforms.offsets", "udfs.compression.codecs"),
     ("every room of the bridge", f"{B}.core.records", f"{B}.telemetry.rules"),
     ("every room of the bridge", f"{B}.telemetry.rules", f"{B}.security.tls"),
     ("the proxy's sockets stand", f"{B}.proxy.frames.line", f"{B}.proxy.rules.plan"),

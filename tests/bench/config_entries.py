@@ -26,16 +26,16 @@ from pipelines.bridge.protocol.push_config import (  # noqa: E402 - path
 )
 from pipelines.sensitive_rules import make_sensitive_key_rules  # noqa: E402 - path
 from pipelines.settings import load_config_catalogs, load_settings  # noqa: E402 - path
-from udfs.config_defaults import (  # noqa: E402 - path
+from udfs.configs.defaults import (  # noqa: E402 - path
     DEFAULT_SCHEMA,
     compare_with_defaults,
     make_known_defaults,
 )
-from udfs.config_entries import CONTEXT_COLUMNS, decode_configs  # noqa: E402 - path
-from udfs.config_pushes import decode_config_pushes  # noqa: E402 - path
-from udfs.config_value_columns import type_values  # noqa: E402 - path
-from udfs.sensitive_key_columns import judge_entries  # noqa: E402 - path
-from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES  # noqa: E402 - path
+from udfs.configs.entries import CONTEXT_COLUMNS, decode_configs  # noqa: E402 - path
+from udfs.configs.pushes import decode_config_pushes  # noqa: E402 - path
+from udfs.configs.value_columns import type_values  # noqa: E402 - path
+from udfs.sensitive.sensitive_key_columns import judge_entries  # noqa: E402 - path
+from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES  # noqa: E402 - path
 from udfs.text_codes import code_texts  # noqa: E402 - path
 
 JAVA = "apache-kafka-java"

@@ -28,9 +28,9 @@ sys.path.insert(0, str(ROOT))
 
 from tests.bench.generated_pushes import java_push, librdkafka_push  # noqa: E402 - path
 from tests.bench.plain_decode import plain_points  # noqa: E402 - path
-from udfs.compression import COMPRESSION_NAMES, ZSTD, decompress  # noqa: E402 - path
-from udfs.otlp_chunks import CHUNK_BYTES, read_chunks  # noqa: E402 - path
-from udfs.otlp_metrics import iter_decoded  # noqa: E402 - path
+from udfs.compression.codecs import COMPRESSION_NAMES, ZSTD, decompress  # noqa: E402 - path
+from udfs.otlp.chunks import CHUNK_BYTES, read_chunks  # noqa: E402 - path
+from udfs.otlp.metrics import iter_decoded  # noqa: E402 - path
 
 MAX_BYTES = 16 << 20
 POINTS_OF_A_WORKLOAD = 60_000

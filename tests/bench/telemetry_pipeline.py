@@ -39,7 +39,7 @@ from tests.bench.backlog import POINTS_PER_PUSH, SHAPES, produce_backlog  # noqa
 from tests.bench.batch_marks import BatchMarks  # noqa: E402 - path
 from tests.bench.running_bridge import describe_machine  # noqa: E402 - path
 from tests.integration.job_support import make_settings, run_once  # noqa: E402 - path
-from udfs.compression import ZSTD  # noqa: E402 - path
+from udfs.compression.codecs import ZSTD  # noqa: E402 - path
 from udfs.spark import POINT_TYPE  # noqa: E402 - path
 
 TOPIC = "backlog"
@@ -59,7 +59,7 @@ def run_naive(spark, settings, folder, _observe):
     limit = settings.client_telemetry_to_delta.max_decompressed_bytes
 
     def decode(batches):
-        from udfs.otlp_metrics import iter_decoded
+        from udfs.otlp.metrics import iter_decoded
 
         for batch in batches:
             bodies = batch.column("value")

@@ -6,8 +6,8 @@ from collections import Counter
 from tests.fuzz.otlp_mutations import mutated_push
 from tests.fuzz.otlp_seeds import seed_payloads
 from tests.fuzz.otlp_trees import read_tree, remember
-from tests.unit.udfs.comparison import decode, expected_rows, point_rows
-from tests.unit.udfs.random_pushes import random_push, seeded
+from tests.unit.udfs.otlp.comparison import decode, expected_rows, point_rows
+from tests.unit.udfs.otlp.random_pushes import random_push, seeded
 
 INPUTS_PER_BATCH = 400
 INPUTS_PER_NEIGHBOUR = 20

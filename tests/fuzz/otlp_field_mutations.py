@@ -13,8 +13,8 @@ from tests.fuzz.otlp_trees import (
     write_node,
     write_tree,
 )
-from tests.unit.udfs.message_pieces import read_varint, write_varint
-from tests.unit.udfs.random_pushes import KEYS
+from tests.unit.udfs.otlp.message_pieces import read_varint, write_varint
+from tests.unit.udfs.otlp.random_pushes import KEYS
 
 NUMBERS = (*range(16), 15, 16, 17, 31, 100, 2**29 - 1)
 WIRES = (VARINT, FIXED64, LEN, FIXED32)

@@ -2,7 +2,7 @@
 
 from tests.fuzz.otlp_field_mutations import NUMBERS, OPERATIONS
 from tests.fuzz.otlp_trees import VARINT, write_tree
-from tests.unit.udfs.random_pushes import mutant
+from tests.unit.udfs.otlp.random_pushes import mutant
 
 
 def merge_other(rng, node, others):

@@ -3,7 +3,7 @@
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from tests.fuzz.otlp_trees import LEN, read_tree, write_tree
-from tests.unit.udfs.random_pushes import (
+from tests.unit.udfs.otlp.random_pushes import (
     KINDS,
     attributes,
     captured_payloads,

@@ -7,7 +7,7 @@ type is RAW holds bytes that are written as they are, faults included.
 
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
-from tests.unit.udfs.message_pieces import read_varint, write_varint
+from tests.unit.udfs.otlp.message_pieces import read_varint, write_varint
 
 VARINT, FIXED64, LEN, GROUP, GROUP_END, FIXED32 = range(6)
 RAW = -1

@@ -8,8 +8,8 @@ import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
 from tests.integration.topics import find_end
-from udfs.compression import COMPRESSION_NAMES
-from udfs.otlp_metrics import decode_pushes
+from udfs.compression.codecs import COMPRESSION_NAMES
+from udfs.otlp.metrics import decode_pushes
 
 CODECS = {name: number for number, name in COMPRESSION_NAMES.items()}
 PATIENCE_S = 180

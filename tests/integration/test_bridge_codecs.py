@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from tests.integration.bridge_support import make_settings, running_bridge
-from udfs.compression import COMPRESSION_NAMES, decompress
+from udfs.compression.codecs import COMPRESSION_NAMES, decompress
 
 CODECS = {name: number for number, name in COMPRESSION_NAMES.items()}
 CLIENTS = {"codec-producer", "codec-consumer", "codec-admin"}

@@ -14,7 +14,7 @@ from tests.unit.bridge.push_config.raw_client import (
     entry,
     push_body,
 )
-from tests.unit.udfs.secrets_in_values import SECRETS, write_secret
+from tests.unit.udfs.sensitive.secrets_in_values import SECRETS, write_secret
 
 CANARIES = 1_400
 CANARY = re.compile(rb"canary[0-9]{6}|(?<![0-9])900000[0-9]{6}(?![0-9])")

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.settings import CONF_PATH
 from tests.integration.kafka_commands import SHORT_LIVED
-from udfs.config_values import INVALID, parse_value
+from udfs.configs.values import INVALID, parse_value
 
 PROGRAM = Path(__file__).with_name("ParsesInJava.java")
 JARS = CONF_PATH.parent / ".cache" / "jars" / "kafka"

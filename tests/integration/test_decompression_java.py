@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from tests.integration.kafka_commands import SHORT_LIVED
-from tests.unit.udfs.test_compression import (
+from tests.unit.udfs.compression.test_codecs import (
     FRAMES,
     HEADER,
     LIMIT,
@@ -21,7 +21,7 @@ from tests.unit.udfs.test_compression import (
     xerial,
     zstd,
 )
-from udfs.compression import GZIP, LZ4, SNAPPY, ZSTD, decompress
+from udfs.compression.codecs import GZIP, LZ4, SNAPPY, ZSTD, decompress
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("DecompressInJava.java")

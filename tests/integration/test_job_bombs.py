@@ -31,7 +31,7 @@ from tests.integration.job_support import (
     run_once,
 )
 from tests.spark.telemetry_records import make_headers
-from tests.unit.udfs.test_compression import raw_snappy, xerial, zstd
+from tests.unit.udfs.compression.test_codecs import raw_snappy, xerial, zstd
 
 TOPIC = "bombs"
 MIB = 1 << 20

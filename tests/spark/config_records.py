@@ -24,7 +24,7 @@ from pipelines.streaming.batch_slices import SlicedBatches
 from pipelines.streaming.job_starts import decide_start
 from pipelines.streaming.kafka_positions import TopicBounds
 from tests.spark.empty_tables import make_tables
-from udfs.sensitive_key_rules import CONFIG_TYPE_NAMES
+from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 TOPIC = "configs"
 START_MS = 1_767_225_600_000

@@ -6,7 +6,7 @@ from pipelines.delta_tables.instance_writer import InstanceChanges, find_changes
 from pipelines.delta_tables.known_instances import KnownInstances
 from pipelines.tables import CLIENT_INSTANCES
 from pipelines.transforms.client_instances import PUSH_COLUMNS
-from udfs.client_instances import select_deciding
+from udfs.envelopes.deciding_pushes import select_deciding
 
 EPOCH = datetime(2026, 3, 1, tzinfo=UTC)
 SQL_TYPES = {c.name: c.sql_type for c in CLIENT_INSTANCES.columns}

@@ -23,7 +23,7 @@ from tests.spark.config_rows import (
     instance,
 )
 from tests.spark.empty_tables import make_tables
-from udfs.config_values import INVALID, parse_value
+from udfs.configs.values import INVALID, parse_value
 
 PATIENCE_S = 120
 

@@ -20,7 +20,11 @@ from tests.spark.instance_tables import (
     make_instance,
     make_push,
 )
-from udfs.client_instances import InstanceColumns, reduce_pushes, select_deciding
+from udfs.envelopes.deciding_pushes import (
+    InstanceColumns,
+    reduce_pushes,
+    select_deciding,
+)
 
 STORIES = {
     "there and back again": (

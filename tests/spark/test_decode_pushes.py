@@ -15,11 +15,11 @@ from pyspark.sql.types import (
 )
 
 from tests.bench.generated_pushes import java_push, librdkafka_push
-from tests.unit.udfs.comparison import decode
-from tests.unit.udfs.random_pushes import captures
+from tests.unit.udfs.otlp.comparison import decode
+from tests.unit.udfs.otlp.random_pushes import captures
 from udfs import spark as wrappers
-from udfs.compression import NONE
-from udfs.otlp_schema import POINT_SCHEMA, PUSH_SCHEMA
+from udfs.compression.codecs import NONE
+from udfs.otlp.schema import POINT_SCHEMA, PUSH_SCHEMA
 from udfs.spark import POINT_TYPE, RESULT_TYPE, decode_points, decode_pushes
 
 PUSH_TYPE = StructType(

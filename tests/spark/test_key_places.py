@@ -15,7 +15,7 @@ from pipelines.delta_tables.row_changes import POSITION, RowChanges
 from pipelines.sinks import Transaction
 from pipelines.table_columns import required
 from pipelines.tables import TableContract, create_statement
-from udfs.row_bitmaps import MalformedBitmap
+from udfs.files.row_bitmaps import MalformedBitmap
 
 CONTRACT = TableContract(
     name="things",

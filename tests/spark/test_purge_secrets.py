@@ -25,7 +25,7 @@ from pipelines.settings.client_config_settings import SensitiveKeyRuleSettings
 from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
 from tests.spark.config_rows import JAVA, append, entry, held, hours, instance, span
 from tests.spark.empty_tables import make_tables
-from udfs.logical_clients import hash_texts
+from udfs.configs.logical_clients import hash_texts
 
 CANARY = "canary7f3a"
 BY_VALUE, BY_KEY, DROPPED = (f"{CANARY}-{n}" for n in ("value", "key", "dropped"))

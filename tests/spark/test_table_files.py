@@ -17,7 +17,7 @@ from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.sinks import Transaction
 from pipelines.table_columns import EVENT_DATE, Column, required
 from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
-from udfs.table_files import FileWriter, TableFile, TableLayout
+from udfs.files.table_files import FileWriter, TableFile, TableLayout
 
 CONTRACT = TableContract(
     name="things",

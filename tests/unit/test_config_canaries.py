@@ -15,10 +15,10 @@ from tests.config_canaries import (
     list_sensitive_keys,
     make_canary_pushes,
 )
-from tests.unit.udfs.secrets_in_values import SECRETS
-from udfs.config_defaults import DEFAULT_SCHEMA, make_known_defaults
-from udfs.config_entries import CONTEXT_COLUMNS, decode_configs
-from udfs.redacted_keys import write_redactions
+from tests.unit.udfs.sensitive.secrets_in_values import SECRETS
+from udfs.configs.defaults import DEFAULT_SCHEMA, make_known_defaults
+from udfs.configs.entries import CONTEXT_COLUMNS, decode_configs
+from udfs.sensitive.redacted_keys import write_redactions
 
 CANARIES = 10_000
 SEED = 20_261_121

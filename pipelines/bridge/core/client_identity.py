@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
-from udfs.bounded_texts import SHORT_CHARACTERS, bound_text
+from udfs.sensitive.bounded_texts import SHORT_CHARACTERS, bound_text
 
 UUID_TEXT_LENGTH = 22
 MAX_SOFTWARE_BYTES = 96

@@ -7,15 +7,15 @@ import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
-from udfs.bounded_texts import bound_text
-from udfs.client_ids import (
+from udfs.sensitive.bounded_texts import bound_text
+from udfs.sensitive.client_ids import (
     CLIENT_ID_KEY,
     HIDDEN_CLIENT_ID,
     find_client_id_rule,
     shorten_unseen,
 )
-from udfs.redacted_keys import REDACTED, Violation
-from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.redacted_keys import REDACTED, Violation
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .client_identity import (
     MAX_TEXT_BYTES,

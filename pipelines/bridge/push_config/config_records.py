@@ -14,7 +14,7 @@ from pipelines.bridge.core.records import (
     allowed_bytes,
 )
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
-from udfs.redacted_keys import make_redaction_headers
+from udfs.sensitive.redacted_keys import make_redaction_headers
 
 from .rules import JudgedConfigs
 

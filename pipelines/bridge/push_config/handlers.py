@@ -35,7 +35,7 @@ from pipelines.bridge.push_config.policy.contract import (
     make_policy_data,
 )
 from pipelines.settings.client_config_settings import ClientConfigSettings
-from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .config_counters import ClientConfigCounters
 from .config_records import make_config_record

@@ -11,7 +11,7 @@ from pipelines.bridge.push_config.policy.contract import ClientConfigPolicy
 from pipelines.bridge.push_config.policy.loading import load_policy
 from pipelines.bridge.push_config.policy.runner import PolicyRunner
 from pipelines.settings.records import Settings
-from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .config_counters import ClientConfigCounters
 from .config_records import max_config_value_bytes

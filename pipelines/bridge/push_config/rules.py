@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from pipelines.bridge.protocol.push_config import ClientConfig
-from udfs.config_key_names import NO_NAME
-from udfs.redacted_keys import DROPPED, REDACTED, Violation
-from udfs.sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES, REDACT
-from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.config_key_names import NO_NAME
+from udfs.sensitive.redacted_keys import DROPPED, REDACTED, Violation
+from udfs.sensitive.sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES, REDACT
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 NO_TYPE = ""
 """Name of a ConfigType that is none."""

@@ -33,7 +33,7 @@ from pipelines.bridge.protocol.replies import (
     encode_reply,
 )
 from pipelines.bridge.protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API, Request
-from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .instances import ClientInstances
 from .records import make_record

@@ -12,7 +12,7 @@ from pipelines.bridge.core.client_identity import (
     ClientIdentity,
     uuid_text,
 )
-from udfs.bounded_texts import SHORT_CHARACTERS, bound_text
+from udfs.sensitive.bounded_texts import SHORT_CHARACTERS, bound_text
 
 from .subscription_ids import (
     crc32c,

@@ -20,7 +20,7 @@ from pipelines.bridge.protocol.shown_configs import (
     Seen,
     read_wire_configs,
 )
-from udfs.bounded_texts import SHORT_CHARACTERS, bound_text
+from udfs.sensitive.bounded_texts import SHORT_CHARACTERS, bound_text
 
 from .shown_configs import Allowance, ShownConfigs
 

@@ -32,7 +32,7 @@ from pipelines.bridge.security.security_files import SecurityFiles
 from pipelines.errors import MissingService
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
-from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .broker_list import read_brokers
 from .endpoint import ProxyEndpoint

@@ -12,10 +12,16 @@ from pipelines.bridge.core.records import (
     Record,
     identity_headers,
 )
-from udfs.redacted_keys import DROPPED, REDACTED, Violation, make_redaction_headers
-from udfs.sensitive_key_rules import ALLOW, REDACT
-from udfs.sensitive_keys import SensitiveKeyRules
-from udfs.wire_keys import KEYS_SOFTWARE, WIRE_KEYS
+from udfs.configs.wire_keys import WIRE_KEYS
+from udfs.sensitive.config_key_names import KEYS_SOFTWARE
+from udfs.sensitive.redacted_keys import (
+    DROPPED,
+    REDACTED,
+    Violation,
+    make_redaction_headers,
+)
+from udfs.sensitive.sensitive_key_rules import ALLOW, REDACT
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 
 def judge_wire_configs(

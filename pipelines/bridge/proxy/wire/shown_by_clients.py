@@ -18,7 +18,7 @@ from pipelines.bridge.proxy.frames.config_watch import Client, WireWatch
 from pipelines.bridge.proxy.frames.line import Care
 from pipelines.bridge.proxy.frames.shown_configs import ShownConfigs
 from pipelines.settings.records import Settings
-from udfs.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .records import make_wire_config_record
 

@@ -30,7 +30,7 @@ from pipelines.bridge.telemetry.instances import ClientInstances, TelemetryLimit
 from pipelines.bridge.telemetry.selections import SubscriptionRegistry
 from pipelines.bridge.telemetry.subscriptions import parse_subscription
 from pipelines.settings import load_settings
-from udfs.sensitive_keys import compile_rules
+from udfs.sensitive.sensitive_keys import compile_rules
 
 MAX_REQUEST_BYTES = 2_000
 LIMITS = load_settings("local").limits

@@ -22,7 +22,7 @@ from pipelines.bridge.protocol.shown_configs import (
     WIRE_REQUESTS,
     read_wire_configs,
 )
-from udfs.wire_keys import WIRE_KEYS
+from udfs.configs.wire_keys import WIRE_KEYS
 
 MUTATIONS = 20_000
 TOPIC_ID = uuid.UUID(int=7)

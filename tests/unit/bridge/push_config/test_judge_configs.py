@@ -9,9 +9,9 @@ from pipelines.bridge.push_config.rules import (
     judge_configs,
     type_name,
 )
-from udfs.redacted_keys import DROPPED, REDACTED, Violation, write_redactions
-from udfs.sensitive_key_rules import SensitiveKeyRule
-from udfs.sensitive_keys import compile_rules
+from udfs.sensitive.redacted_keys import DROPPED, REDACTED, Violation, write_redactions
+from udfs.sensitive.sensitive_key_rules import SensitiveKeyRule
+from udfs.sensitive.sensitive_keys import compile_rules
 
 RULES = compile_rules(
     [

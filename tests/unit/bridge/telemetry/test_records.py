@@ -17,7 +17,7 @@ from pipelines.bridge.telemetry.rules import ClientInstance
 from pipelines.bridge.telemetry.selections import Selection
 from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
-from udfs.redacted_keys import REDACTED, Violation
+from udfs.sensitive.redacted_keys import REDACTED, Violation
 
 RULES = make_sensitive_key_rules(
     load_settings("base").sensitive_keys, load_config_catalogs()

@@ -1,0 +1,1 @@
+"""Bounded decompression of one push."""

@@ -1,0 +1,1 @@
+"""Entries of configurations: types, defaults, statuses, histories."""

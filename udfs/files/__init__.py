@@ -1,0 +1,1 @@
+"""Rows to Parquet bytes with Delta's statistics."""

@@ -1,0 +1,1 @@
+"""MetricsData bytes to points."""

@@ -1,0 +1,1 @@
+"""Which entries, values and client ids are secret: the one definition."""
