@@ -16,9 +16,8 @@ dbutils.widgets.text("days", "7")
 import shlex
 from datetime import UTC, datetime, timedelta
 
-from pipelines import charts, views
+from pipelines.reading import charts, config_diffs, config_overview, views
 from pipelines.settings import load_settings
-from pipelines.transforms import client_config_diffs, client_config_overview
 
 overrides = shlex.split(dbutils.widgets.get("set"))
 settings = load_settings(dbutils.widgets.get("env"), overrides)
@@ -39,7 +38,7 @@ clients = spark.table("clients") if "clients" in registered else None
 
 # COMMAND ----------
 
-display(client_config_overview.select_who_runs_what(spark.table("client_configs")))
+display(config_overview.select_who_runs_what(spark.table("client_configs")))
 
 # COMMAND ----------
 
@@ -49,7 +48,7 @@ display(client_config_overview.select_who_runs_what(spark.table("client_configs"
 
 # COMMAND ----------
 
-display(client_config_overview.select_overridden_keys(entries))
+display(config_overview.select_overridden_keys(entries))
 
 # COMMAND ----------
 
@@ -76,7 +75,7 @@ display(client_config_overview.select_overridden_keys(entries))
 
 display(
     charts.bar_chart(
-        client_config_overview.select_value_spread(entries, key).toPandas(),
+        config_overview.select_value_spread(entries, key).toPandas(),
         x="value",
         y="instances",
         title=f"Client instances by {key}",
@@ -93,7 +92,7 @@ display(
 
 # COMMAND ----------
 
-display(client_config_diffs.select_disagreeing_instances(entries, clients))
+display(config_diffs.select_disagreeing_instances(entries, clients))
 
 # COMMAND ----------
 
@@ -103,4 +102,4 @@ display(client_config_diffs.select_disagreeing_instances(entries, clients))
 
 # COMMAND ----------
 
-display(client_config_overview.select_changes(timeline, since))
+display(config_overview.select_changes(timeline, since))

@@ -17,9 +17,8 @@ import shlex
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines import charts, views
+from pipelines.reading import charts, overview, rollups, views
 from pipelines.settings import load_settings
-from pipelines.transforms import overview, rollups
 
 overrides = shlex.split(dbutils.widgets.get("set"))
 settings = load_settings(dbutils.widgets.get("env"), overrides)

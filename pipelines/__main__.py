@@ -348,7 +348,7 @@ def run_telemetry_job(
     spark: "SparkSession", settings: Settings, arguments: Namespace
 ) -> None:
     """Run client_telemetry_to_delta until it ends."""
-    from pipelines.jobs.client_telemetry_to_delta import LEDGER, run
+    from pipelines.jobs.telemetry.job import LEDGER, run
 
     start = partial(run, is_once=arguments.once)
     run_streaming_job(spark, settings, arguments, LEDGER, start)
@@ -358,7 +358,7 @@ def run_configs_job(
     spark: "SparkSession", settings: Settings, arguments: Namespace
 ) -> None:
     """Run client_configs_to_delta until it ends."""
-    from pipelines.jobs.client_configs_to_delta import LEDGER, run
+    from pipelines.jobs.configs.job import LEDGER, run
     from pipelines.settings.loading import load_client_type_keys, load_config_catalogs
 
     start = partial(
@@ -374,7 +374,7 @@ def run_wire_configs_job(
     spark: "SparkSession", settings: Settings, arguments: Namespace
 ) -> None:
     """Run client_wire_configs_to_delta until it ends."""
-    from pipelines.jobs.client_wire_configs_to_delta import LEDGER, run
+    from pipelines.jobs.wire_configs.job import LEDGER, run
     from pipelines.settings.loading import load_config_catalogs
 
     start = partial(run, catalogs=load_config_catalogs(), is_once=arguments.once)
@@ -390,8 +390,8 @@ def submit_replay(arguments: Namespace, spark_words: list[str]) -> int:
 
 def run_replay(spark: "SparkSession", settings: Settings, arguments: Namespace) -> None:
     """Run replay_pushes and print what it found."""
-    from pipelines.command_line.replay_results import format_result
-    from pipelines.jobs import replay_pushes
+    from pipelines.jobs.replay import job as replay_pushes
+    from pipelines.jobs.replay.results import format_result
 
     from .time_ranges import TimeRange
 
@@ -416,7 +416,7 @@ def run_compaction(
     spark: "SparkSession", settings: Settings, arguments: Namespace
 ) -> None:
     """Run compact_tables and print what it did."""
-    from pipelines.jobs import compact_tables
+    from pipelines.jobs.compact import job as compact_tables
 
     from .time_ranges import TimeRange
 
@@ -426,7 +426,7 @@ def run_compaction(
 
 def run_purge(spark: "SparkSession", settings: Settings, arguments: Namespace) -> None:
     """Run purge-secrets and print what it found and cannot reach."""
-    from pipelines.jobs import purge_secrets
+    from pipelines.jobs.purge import job as purge_secrets
 
     purge_secrets.run(spark, settings, is_dry_run=arguments.dry_run, say=print)
 
@@ -534,8 +534,7 @@ def print_rule(arguments: Namespace, _spark_words: list[str]) -> int:
     """Explain what the rules for sensitive entries say of one."""
     from pipelines.command_line.rule_explanations import explain_rule
     from pipelines.settings.loading import load_config_catalogs
-
-    from .sensitive_rules import make_sensitive_key_rules
+    from pipelines.settings.rules import make_sensitive_key_rules
 
     settings = read_settings(arguments)
     rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())

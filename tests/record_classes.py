@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pipelines import views  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.reading import views  # noqa: E402 - path
 from tests.integration import job_support  # noqa: E402 - path
 from tests.spark.class_archive import (  # noqa: E402 - path
     archive_path,

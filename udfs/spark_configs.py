@@ -275,7 +275,7 @@ def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
         rows: Has client_software_name and entries, an array of structs config_key,
             config_value, config_type and is_default.
         rules: Those in force.
-    Returns: The rows with `purge`, as config_purges.PURGE_TYPE.
+    Returns: The rows with `purge`, as purges.PURGE_TYPE.
     """
 
     def judge(software_names: pa.Array, entries: pa.Array) -> pa.Array:

@@ -33,11 +33,11 @@ from pipelines.bridge.security.security_files import SecurityFiles
 from pipelines.bridge.telemetry.handlers import TelemetryHandlers
 from pipelines.bridge.telemetry.instances import ClientInstances, TelemetryLimits
 from pipelines.errors import InvalidSetting
-from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.settings.kafka import publisher_config
 from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.records import BridgeSettings, Settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from pipelines.settings.secret_references import SecretReader
-from pipelines.streaming.kafka_connection import publisher_config
 
 REQUEST_ROOM_BYTES = 1_024
 """Header of a request, client id included, and fields beside `metrics`."""

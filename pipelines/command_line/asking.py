@@ -2,27 +2,26 @@
 
 import code
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import TextIO
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from pipelines import views
-from pipelines.settings.records import Settings
-
-from .console import MAX_WIDTH
-from .failures import describe
-from .query_results import (
+from pipelines.reading import views
+from pipelines.reading.query_results import (
     JSON,
     TABLE,
     WRITERS,
-    format_as_table,
+    FirstRows,
+    format_rows,
     list_repeated,
-    select_readable,
+    tell_cut,
 )
+from pipelines.reading.text_tables import MAX_WIDTH
+from pipelines.settings.records import Settings
+
+from .failures import describe
 from .refused_queries import InvalidQuery, lacks_name, refuse_query
 
 ROWS_AT_A_TERMINAL = 1000
@@ -80,53 +79,12 @@ def _print_answer(answer: DataFrame, printing: Printing) -> None:
         width = MAX_WIDTH if output.isatty() else 0
         print(format_rows(answer, limit=limit, max_width=width), file=output)
         return
-    rows = _First(answer, limit)
+    rows = FirstRows(answer, limit)
     # Line ends are the format's own.
     for line in WRITERS[printing.format](rows.schema, rows):
         output.write(line)
     if rows.is_cut:
-        print(_tell_cut(limit), file=sys.stderr)
-
-
-class _First:
-    """The first rows of an answer, read as they are asked for."""
-
-    def __init__(self, answer: DataFrame, limit: int | None) -> None:
-        self._limit = limit
-        limited = answer if limit is None else answer.limit(limit + 1)
-        self._rows = select_readable(limited)
-        self.schema = answer.schema
-        self.is_cut = False
-        """Whether there are more; known at the end."""
-
-    def __iter__(self) -> Iterator[Row]:
-        if self._limit is None:
-            yield from self._rows.toLocalIterator()
-            return
-        rows = self._rows.collect()
-        self.is_cut = len(rows) > self._limit
-        yield from islice(rows, self._limit)
-
-
-def format_rows(answer: DataFrame, *, limit: int | None, max_width: int = 0) -> str:
-    """Return the first rows as a table and say how many there are.
-
-    Args:
-        answer: Any DataFrame.
-        limit: Most rows to print; all without one.
-        max_width: Longest cell before it is cut; 0: none is.
-    """
-    first = _First(answer, limit)
-    rows = list(first)
-    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
-    if first.is_cut:
-        count = _tell_cut(limit)
-    table = format_as_table(first.schema, rows, max_width=max_width)
-    return f"{table}\n({count})"
-
-
-def _tell_cut(limit: int | None) -> str:
-    return f"the first {limit} row{'' if limit == 1 else 's'}; --limit shows more"
+        print(tell_cut(limit), file=sys.stderr)
 
 
 def open_shell(spark: SparkSession, settings: Settings) -> None:

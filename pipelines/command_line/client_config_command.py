@@ -11,18 +11,18 @@ from functools import reduce
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines import views
 from pipelines.errors import MissingTable, PipelineError
-from pipelines.settings.records import Settings
-from pipelines.transforms.client_config_diffs import (
+from pipelines.reading import views
+from pipelines.reading.config_diffs import (
     LOGICAL_CLIENT,
     client_config_diff,
     collect_instances,
     select_configs_at,
     select_instance_configs_at,
 )
-from pipelines.views.client_config_disagreements import DISAGREEMENTS
-from pipelines.views.client_config_views import ENTRIES, TIMELINE
+from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
+from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
+from pipelines.settings.records import Settings
 
 from . import client_config_lines as lines
 from .client_config_filters import INSTANCE, filter_asked

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import Row
 
-from .console import format_table, make_printable
+from pipelines.reading.text_tables import format_table, make_printable
 
 HIDDEN = "null"
 """As Kafka shows a sensitive value."""

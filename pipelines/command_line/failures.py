@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.errors import PipelineError
-
-from .console import make_printable
+from pipelines.reading.text_tables import make_printable
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

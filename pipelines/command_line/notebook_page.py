@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines import views
 from pipelines.counted import counted
 from pipelines.errors import InvalidSetting
+from pipelines.reading import views
 from pipelines.settings.records import Settings
 
 from .failures import describe

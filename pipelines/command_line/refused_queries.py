@@ -4,8 +4,8 @@ import re
 
 from pyspark.errors import ParseException, PySparkException
 
-from pipelines import views
 from pipelines.errors import PipelineError
+from pipelines.reading import views
 from pipelines.settings.records import Settings
 
 from .failures import describe, first_sentence

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.tables import QUARANTINE, TableContract
+from pipelines.tables.contract import QUARANTINE, TableContract
 
 from .table_files import NewFile, read_file
 

@@ -8,15 +8,15 @@ from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines import sinks
 from pipelines.settings.records import TableSettings
-from pipelines.tables import TableContract
+from pipelines.tables.contract import TableContract
 
+from . import transactions
 from .batch_files import BatchFiles
+from .locations import identify_table, locate_table
 from .row_changes import RowChanges
 from .row_replacement import CONFLICTS
 from .table_files import append_files, discard_files
-from .table_locations import identify_table, locate_table
 
 ATTEMPTS = 10
 _logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class BatchTables:
     """Contract name to SQL identifier."""
     locations: Mapping[str, str]
     """Contract name to folder."""
-    observer: sinks.Observer
+    observer: transactions.Observer
 
     def read(self, session: SparkSession, contract: TableContract) -> DataFrame:
         """Return a table as it is now."""
@@ -56,14 +56,17 @@ class BatchTables:
         self,
         session: SparkSession,
         contract: TableContract,
-        transaction: sinks.Transaction,
+        transaction: transactions.Transaction,
     ) -> RowChanges:
         """Take a table as it is now, to change rows of it."""
         location = self.locations[contract.name]
         return RowChanges(session, contract, location, transaction)
 
     def append(
-        self, batch: BatchFiles, contract: TableContract, transaction: sinks.Transaction
+        self,
+        batch: BatchFiles,
+        contract: TableContract,
+        transaction: transactions.Transaction,
     ) -> None:
         """Append the files of a micro-batch."""
         row_count = batch.count_rows(contract.name)
@@ -107,7 +110,7 @@ def find_batch_tables(
     spark: SparkSession,
     settings: TableSettings,
     contracts: Sequence[TableContract],
-    observer: sinks.Observer,
+    observer: transactions.Observer,
 ) -> BatchTables:
     """Look where tables are, which are there."""
     return BatchTables(

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
-from pipelines.tables import TableContract
+from pipelines.tables.contract import TableContract
 
 from .delta_transactions import MILLISECOND_NS, as_scala, companion, parse_actions
 from .session_settings import session_settings

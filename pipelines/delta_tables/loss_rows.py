@@ -7,10 +7,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipelines.settings.records import TableSettings
-from pipelines.tables import QUARANTINE
+from pipelines.tables.contract import QUARANTINE
 
 from .delta_transactions import read_table_state
-from .table_locations import identify_table, locate_table
+from .locations import identify_table, locate_table
 
 _TRANSACTION = "txnAppId"
 _TRANSACTION_VERSION = "txnVersion"

@@ -16,8 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
 from pipelines.errors import IncompatibleTable
-from pipelines.sinks import Transaction
-from pipelines.tables import TableContract
+from pipelines.tables.contract import TableContract
 
 from .deletion_vectors import FILE_PATH, ROW_INDEX, StoredVectors, mark_rows
 from .delta_transactions import (
@@ -29,7 +28,8 @@ from .delta_transactions import (
     streaming_update,
 )
 from .key_places import can_read, find_rows
-from .table_locations import check_is_there
+from .locations import check_is_there
+from .transactions import Transaction
 
 POSITION = "position"
 """Where a row is: a struct of file_path and row_index; null for one that is new."""

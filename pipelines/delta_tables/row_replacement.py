@@ -23,11 +23,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
-from pipelines.tables import TableContract
-from pipelines.transforms.client_pushes import PUSH
-from pipelines.transforms.row_digests import FILE_NAME
+from pipelines.tables.contract import PUSH, TableContract
 
 from .delta_transactions import as_scala, companion, find_files, parse_actions
+from .digests import FILE_NAME
 from .table_files import EncodeRows, check_writable, store_files
 
 ROWS_PER_FILE = 250_000

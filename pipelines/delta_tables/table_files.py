@@ -19,8 +19,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from pipelines.errors import IncompatibleTable
-from pipelines.sinks import Transaction
-from pipelines.tables import TableContract
+from pipelines.tables.contract import TableContract
 
 from .delta_transactions import (
     MILLISECOND_NS,
@@ -30,7 +29,8 @@ from .delta_transactions import (
     streaming_update,
 )
 from .local_files import name_file
-from .table_locations import check_is_there, open_path
+from .locations import check_is_there, open_path
+from .transactions import Transaction
 
 _UNKNOWN_TO_US = (
     "delta.constraints.",

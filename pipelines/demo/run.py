@@ -16,11 +16,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines import views
 from pipelines.bridge.server import BridgeServer
 from pipelines.embedded import EmbeddedKafka
 from pipelines.errors import DemoIncomplete
-from pipelines.jobs import client_configs_to_delta, client_telemetry_to_delta
+from pipelines.jobs.configs import job as client_configs_to_delta
+from pipelines.jobs.telemetry import job as client_telemetry_to_delta
+from pipelines.reading import views
 from pipelines.settings.loading import (
     load_client_type_keys,
     load_config_catalogs,

@@ -6,10 +6,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.command_line.asking import format_rows
-from pipelines.command_line.console import MAX_WIDTH
+from pipelines.reading import overview
+from pipelines.reading.query_results import format_rows
+from pipelines.reading.text_tables import MAX_WIDTH
 from pipelines.settings.loading import CONF_PATH
-from pipelines.transforms import overview
 
 from . import MAX_CLIENTS
 from .clients import CONSUMER, PRODUCER

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines import sinks
+from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import BatchCounts
 
-from .checkpoint_files import read_checkpoint_file, write_checkpoint_file
+from .starts import read_checkpoint_file, write_checkpoint_file
 
 SLICE_BYTES = 64 << 20
 """Of the records of a slice, and a granule more."""
@@ -32,7 +32,7 @@ UNREAD_BYTES = 1_024
 Ranges = Mapping[int, tuple[int, int]]
 """Partition to its first offset, and the offset behind its last one."""
 ReadRanges = Callable[[SparkSession, Ranges], DataFrame]
-AtOnce = Callable[[DataFrame, sinks.Transaction], BatchCounts | None]
+AtOnce = Callable[[DataFrame, transactions.Transaction], BatchCounts | None]
 """Writes a micro-batch, or nothing of it and says None where it would be too much."""
 _FILE_NAME = "slices-{}.json"
 
@@ -53,10 +53,10 @@ class SlicedBatches:
     """Writes micro-batches of one query."""
 
     read_ranges: ReadRanges
-    write_slice: Callable[[DataFrame, sinks.Transaction], BatchCounts]
+    write_slice: Callable[[DataFrame, transactions.Transaction], BatchCounts]
     note_counts: Callable[..., None]
     """As BatchListener.note_counts."""
-    observer: sinks.Observer
+    observer: transactions.Observer
     checkpoint_location: str
     max_value_bytes: int
     """Largest value that is read; of a larger one only its place is kept."""
@@ -66,8 +66,8 @@ class SlicedBatches:
 
     def write(self, records: DataFrame, batch_id: int) -> None:
         """Write one micro-batch, in as many slices as it needs."""
-        query_id = sinks.read_query_id(records)
-        whole = sinks.Transaction(query_id=query_id, batch_id=batch_id)
+        query_id = transactions.read_query_id(records)
+        whole = transactions.Transaction(query_id=query_id, batch_id=batch_id)
         slices = self._read_slices(records, batch_id)
         if slices is None and self.write_at_once is not None:
             counts = self.write_at_once(records, whole)
@@ -79,7 +79,10 @@ class SlicedBatches:
         self._note(batch_id, self._write_slices(records, whole, slices))
 
     def _write_slices(
-        self, records: DataFrame, whole: sinks.Transaction, slices: Sequence[Ranges]
+        self,
+        records: DataFrame,
+        whole: transactions.Transaction,
+        slices: Sequence[Ranges],
     ) -> list[BatchCounts]:
         written = []
         for number, ranges in enumerate(slices, start=1):

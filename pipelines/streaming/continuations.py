@@ -3,9 +3,9 @@
 import uuid
 
 from pipelines.errors import UnsafeStart
-from pipelines.transforms.offsets import Offsets
 
-from .kafka_positions import TopicBounds
+from .offsets import Offsets
+from .positions import TopicBounds
 from .query_progress import QueryProgress
 from .start_records import EARLIEST_OFFSET, JobStart, Ledger
 from .stored_offsets import StoredOffsets

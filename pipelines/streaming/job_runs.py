@@ -8,18 +8,18 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines.delta_tables.table_locations import qualify_path
+from pipelines.delta_tables.locations import qualify_path
 from pipelines.errors import LostRecords, PipelineError
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
 
-from .job_records import JobRun, check_records
-from .job_starts import find_location
 from .job_stops import JobPlaces, explain_stop
 from .loss_sentences import tell_last_commit
 from .query_progress import read_query_progress
+from .run_stream import JobRun, check_records
 from .start_records import Ledger
+from .starts import find_location
 
 _logger = logging.getLogger(__name__)
 StartJob = Callable[[JobRun], StreamingQuery]

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.damaged_logs import find_damage
 from pipelines.delta_tables.local_files import LOG_FOLDER
-from pipelines.delta_tables.table_locations import find_local_path
+from pipelines.delta_tables.locations import find_local_path
 from pipelines.errors import (
     DamagedTable,
     FullDisk,
@@ -28,7 +28,7 @@ from pipelines.errors import (
     PipelineError,
 )
 
-from .kafka_positions import NO_RIGHTS
+from .positions import NO_RIGHTS
 
 _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 _PROTOCOL = (

@@ -10,8 +10,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipelines.delta_tables.table_locations import open_path
-from pipelines.transforms.offsets import Offsets
+from pipelines.delta_tables.locations import open_path
+
+from .offsets import Offsets
 
 _PLANNED = "offsets"
 _COMMITTED = "commits"

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.tables import TableContract
-from pipelines.transforms.offsets import Offsets
+from pipelines.tables.contract import TableContract
 
+from .offsets import Offsets
 from .topic_losses import Loss, losses_as_data, losses_from_data
 
 EARLIEST_OFFSET = -2

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.delta_tables.table_locations import identify_table
+from pipelines.delta_tables.locations import identify_table
 from pipelines.settings.records import TableSettings
-from pipelines.tables import QUARANTINE, TableContract
-from pipelines.transforms.offsets import Offsets, select_newest_offsets
+from pipelines.tables.contract import QUARANTINE, TableContract
 
+from .offsets import Offsets, select_newest_offsets
 from .start_records import Ledger
 from .topic_losses import REASONS, TOPIC_MADE_ANEW, merge_newest
 

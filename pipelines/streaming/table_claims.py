@@ -18,7 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from pipelines.delta_tables.table_locations import find_local_path, identify_schema
+from pipelines.delta_tables.locations import find_local_path, identify_schema
 from pipelines.errors import TablesInUse
 from pipelines.settings.records import TableSettings
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipelines.transforms.offsets import Offsets
-
-from .kafka_positions import TopicBounds
+from .offsets import Offsets
+from .positions import TopicBounds
 
 DATA_LOSS = "data_loss"
 """Reason in quarantine: the offsets up to the row's were not read."""

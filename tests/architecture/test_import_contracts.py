@@ -20,15 +20,21 @@ KINDS = {
 }
 B = "pipelines.bridge"
 # Beginning of the contract's name, who imports, and what may not be imported there.
+READER = "pipelines.reading.views.session_views"
 BREAKS = [
     ("kernels are free of Spark", "udfs.compression.codecs", "os"),
     ("kernels are free of Spark", "udfs.compression.codecs", "pyspark"),
     ("every room of kernels", "udfs.otlp.walk", "udfs.envelopes.readers"),
     ("every room of kernels", "udfs.text_codes", "udfs.configs.values"),
-    ("only jobs use the Spark wrappers", "pipelines.views.session_views", "udfs.spark"),
-    ("delta has three doors", "pipelines.views.session_views", "delta"),
-    ("settings, contracts and errors", "pipelines.tables", "pyspark"),
-    ("transforms know", "pipelines.transforms.offsets", "udfs.compression.codecs"),
+    ("every room stands", "pipelines.delta_tables.erase", "pipelines.jobs.purge.job"),
+    ("every room stands", "pipelines.tables.contract", f"{B}.server"),
+    ("only jobs use the Spark wrappers", READER, "udfs.spark"),
+    ("only the room of tables knows", READER, "delta"),
+    ("settings need the standard", "pipelines.settings.loading", "pyspark"),
+    ("contracts of tables need", "pipelines.tables.contract", "udfs.text_codes"),
+    ("steps and questions know", "pipelines.jobs.replay.steps", "udfs.text_codes"),
+    ("steps and questions know", "pipelines.jobs.configs.steps.current", "time"),
+    ("questions are answered", READER, "delta"),
     ("every room of the bridge", f"{B}.core.records", f"{B}.telemetry.rules"),
     ("every room of the bridge", f"{B}.telemetry.rules", f"{B}.security.tls"),
     ("the proxy's sockets stand", f"{B}.proxy.frames.line", f"{B}.proxy.rules.plan"),
@@ -47,22 +53,21 @@ BREAKS = [
     ("what operators see is read", f"{B}.operations.watch", "confluent_kafka"),
     ("frames, what they show", f"{B}.proxy.rules.plan", "asyncio"),
     ("the proxy's sockets take", f"{B}.proxy.relay.pairs", "time"),
-    ("the admin tools speak", "pipelines.admin.command_config", "pipelines.sinks"),
-    ("one room of the product", "pipelines.views.session_views", "confluent_kafka"),
+    ("the admin tools speak", "pipelines.admin.command_config", "pyspark"),
+    ("one room of the product", READER, "confluent_kafka"),
     ("the client library is", "pipelines.clients.handshake", "pipelines.errors"),
-    ("only demo, push command", "pipelines.views.session_views", "pipelines.clients"),
+    ("only demo, push command", READER, "pipelines.clients.pushing"),
     ("the embedded Kafka stands alone", "pipelines.embedded.ports", "kio"),
     (
         "only the demo and the command start",
-        "pipelines.views.session_views",
-        "pipelines.embedded",
+        READER,
+        "pipelines.embedded.ports",
     ),
     (
         "jobs never import each other",
-        "pipelines.jobs.compact_tables",
-        "pipelines.jobs.replay_pushes",
+        "pipelines.jobs.compact.job",
+        "pipelines.jobs.replay.job",
     ),
-    ("jobs wire", "pipelines.transforms.offsets", "pipelines.sinks"),
 ]
 
 

@@ -24,8 +24,8 @@ from pipelines.bridge.protocol.push_config import (  # noqa: E402 - path
     ClientConfig,
     write_push_config,
 )
-from pipelines.sensitive_rules import make_sensitive_key_rules  # noqa: E402 - path
 from pipelines.settings import load_config_catalogs, load_settings  # noqa: E402 - path
+from pipelines.settings.rules import make_sensitive_key_rules  # noqa: E402 - path
 from udfs.configs.defaults import (  # noqa: E402 - path
     DEFAULT_SCHEMA,
     compare_with_defaults,

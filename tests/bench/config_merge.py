@@ -25,13 +25,10 @@ sys.path.insert(0, str(ROOT))
 from delta.tables import DeltaTable  # noqa: E402 - path
 from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own habit
 
-from pipelines.client_config_tables import CLIENT_CONFIGS  # noqa: E402 - path
 from pipelines.delta_tables.row_changes import RowChanges  # noqa: E402 - path
-from pipelines.sinks import Transaction  # noqa: E402 - path
-from pipelines.transforms.client_configs import (  # noqa: E402 - path
-    KEY,
-    with_known_push,
-)
+from pipelines.delta_tables.transactions import Transaction  # noqa: E402 - path
+from pipelines.jobs.configs.steps.current import KEY, with_known_push  # noqa: E402 - path
+from pipelines.tables.configs import CLIENT_CONFIGS  # noqa: E402 - path
 from tests.bench.config_table import KEYS, make_table  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.spark.local_session import start_session  # noqa: E402 - path

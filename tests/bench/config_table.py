@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.client_config_tables import CLIENT_CONFIGS
 from pipelines.delta_tables.delta_transactions import (
     as_scala,
     companion,
     parse_actions,
     start_transaction,
 )
-from pipelines.tables import create_statement
+from pipelines.tables.configs import CLIENT_CONFIGS
+from pipelines.tables.contract import create_statement
 
 KEYS = (
     "acks", "batch.size", "buffer.memory", "client.id", "compression.type",

@@ -21,11 +21,11 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines.__main__ import start_own_session  # noqa: E402 - path
 from pipelines.delta_tables.compaction import read_partition_files  # noqa: E402 - path
-from pipelines.delta_tables.table_locations import identify_table  # noqa: E402 - path
-from pipelines.delta_tables.table_setup import ensure_tables  # noqa: E402 - path
-from pipelines.jobs import compact_tables  # noqa: E402 - path
+from pipelines.delta_tables.locations import identify_table  # noqa: E402 - path
+from pipelines.delta_tables.setup import ensure_tables  # noqa: E402 - path
+from pipelines.jobs.compact import job as compact_tables  # noqa: E402 - path
 from pipelines.settings import load_settings  # noqa: E402 - path
-from pipelines.tables import CLIENT_METRICS, CONTRACTS  # noqa: E402 - path
+from pipelines.tables.contract import CLIENT_METRICS, CONTRACTS  # noqa: E402 - path
 from pipelines.time_ranges import TimeRange  # noqa: E402 - path
 
 FIRST_DAY = datetime(2026, 3, 1, tzinfo=UTC)

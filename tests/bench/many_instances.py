@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.client_config_tables import CLIENT_CONFIG_HISTORY  # noqa: E402 - path
+from pipelines.tables.configs import CLIENT_CONFIG_HISTORY  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.spark.config_records import (  # noqa: E402 - path
     START_MS,

@@ -21,8 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.command_line.console import format_table  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.reading.text_tables import format_table  # noqa: E402 - path
 from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.client_jars import find_java  # noqa: E402 - path

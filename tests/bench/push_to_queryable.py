@@ -28,9 +28,9 @@ sys.path.insert(0, str(ROOT))
 from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own habit
 
 from pipelines.__main__ import own_session  # noqa: E402 - path
-from pipelines.jobs import client_telemetry_to_delta  # noqa: E402 - path
+from pipelines.jobs.telemetry import job as client_telemetry_to_delta  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
-from pipelines.tables import CLIENT_PUSHES  # noqa: E402 - path
+from pipelines.tables.contract import CLIENT_PUSHES  # noqa: E402 - path
 from tests.bench.generated_pushes import java_push  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.bench.push_load import Load  # noqa: E402 - path

@@ -42,8 +42,8 @@ from pipelines.bridge.proxy.wire.shown_by_clients import (
     WireOutlet,
     watched_cares,
 )
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 
 PRODUCE, FETCH, FIND_COORDINATOR, PUSH = 0, 1, 10, 72
 _HEAD = struct.Struct(">hhih")

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
 
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
+from pipelines.delta_tables.locations import identify_table
+from pipelines.tables.contract import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 
 NAN_BITS = struct.unpack("<q", struct.pack("<d", math.nan))[0]
 TABLES = (CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE)

@@ -190,7 +190,7 @@ def write_properties(site, servers, protocol, release, kind):
 
 def count_points(spark, settings, contract):
     """Return data points by client id and by what rows say of that client."""
-    from pipelines.delta_tables.table_locations import identify_table
+    from pipelines.delta_tables.locations import identify_table
 
     table = spark.table(identify_table(spark, settings.tables, contract))
     columns = ("client_software_name", "client_software_version", "principal")

@@ -6,8 +6,8 @@ import uuid
 import pyarrow.parquet as pq
 
 from pipelines.bridge.protocol.push_config import write_push_config
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.jobs import client_configs_to_delta
+from pipelines.delta_tables.locations import identify_table
+from pipelines.jobs.configs import job as client_configs_to_delta
 from pipelines.settings import (
     load_client_type_keys,
     load_config_catalogs,

@@ -21,17 +21,13 @@ sys.path.insert(0, str(ROOT))
 
 from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own habit
 
-from pipelines.client_config_tables import (  # noqa: E402 - path
+from pipelines.tables.configs import (  # noqa: E402 - path
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.tables import (  # noqa: E402 - path
-    CLIENT_INSTANCES,
-    CLIENT_PUSHES,
-    QUARANTINE,
-)
+from pipelines.tables.contract import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE  # noqa: E402 - path
 from tests.spark.config_records import ConfigJob  # noqa: E402 - path
 from tests.spark.empty_tables import make_tables  # noqa: E402 - path
 from tests.spark.local_session import start_session  # noqa: E402 - path

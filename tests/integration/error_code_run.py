@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.bridge.server import BridgeServer  # noqa: E402 - path
-from pipelines.command_line.console import format_table  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.reading.text_tables import format_table  # noqa: E402 - path
 from pipelines.settings import load_settings  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
 from tests.integration.altering_relay import PUSH, Relay  # noqa: E402 - path

@@ -18,8 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.command_line.console import format_table  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.reading.text_tables import format_table  # noqa: E402 - path
 from tests.integration.error_code_clients import find_java  # noqa: E402 - path
 from tests.integration.java_clients import (  # noqa: E402 - path
     IDLE,

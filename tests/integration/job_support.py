@@ -9,8 +9,8 @@ import zstandard
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.jobs import client_telemetry_to_delta
+from pipelines.delta_tables.locations import identify_table
+from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 from tests.bench.generated_pushes import java_push
@@ -161,7 +161,7 @@ def expected_instances(expected):
 
 def find_differences(spark, settings, expected):
     """Compare every key in the tables with what was produced; return what differs."""
-    from pipelines import tables
+    from pipelines.tables import contract as tables
 
     coordinates = ("topic", "partition", "offset")
     compared = {

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from pipelines.jobs import client_telemetry_to_delta
+from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
 from tests.integration.job_support import make_settings
 from tests.spark.local_session import start_quick_session

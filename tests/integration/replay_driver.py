@@ -10,8 +10,8 @@ import os
 import signal
 import sys
 
-from pipelines.command_line import replay_results
-from pipelines.jobs import replay_pushes
+from pipelines.jobs.replay import job as replay_pushes
+from pipelines.jobs.replay import results as replay_results
 from pipelines.time_ranges import TimeRange, parse_moment
 from tests.integration.job_support import make_settings
 from tests.spark.local_session import start_quick_session

@@ -24,12 +24,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.command_line import replay_results  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from pipelines.jobs import (  # noqa: E402 - path
-    client_telemetry_to_delta,
-    replay_pushes,
-)
+from pipelines.jobs.replay import job as replay_pushes  # noqa: E402 - path
+from pipelines.jobs.replay import results as replay_results  # noqa: E402 - path
+from pipelines.jobs.telemetry import job as client_telemetry_to_delta  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
 from pipelines.time_ranges import TimeRange, parse_moment  # noqa: E402 - path
 from tests.integration.bit_comparison import (  # noqa: E402 - path

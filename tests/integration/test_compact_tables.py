@@ -10,11 +10,11 @@ import pytest
 from pyspark.testing import assertDataFrameEqual
 
 from pipelines.delta_tables.compaction import read_partition_files
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.delta_tables.table_setup import ensure_tables
-from pipelines.jobs import compact_tables
+from pipelines.delta_tables.locations import identify_table
+from pipelines.delta_tables.setup import ensure_tables
+from pipelines.jobs.compact import job as compact_tables
 from pipelines.settings import CONF_PATH, load_settings
-from pipelines.tables import CLIENT_METRICS, CONTRACTS
+from pipelines.tables.contract import CLIENT_METRICS, CONTRACTS
 from pipelines.time_ranges import TimeRange, midnight
 from tests.integration.test_readme import HASTE
 

@@ -9,12 +9,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipelines.client_config_tables import (
-    CLIENT_CONFIG_CONTRACTS,
-    CLIENT_CONFIG_HISTORY,
-    CLIENT_CONFIG_PUSHES,
-    CLIENT_CONFIGS,
-)
 from pipelines.command_line.asking import Printing, print_query
 from pipelines.command_line.client_config_command import (
     AmbiguousClient,
@@ -23,9 +17,15 @@ from pipelines.command_line.client_config_command import (
 )
 from pipelines.command_line.client_config_questions import read_question
 from pipelines.command_line.commands import parse_words
-from pipelines.delta_tables.table_setup import ensure_tables
+from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import MissingTable
 from pipelines.settings import CONF_PATH, load_settings
+from pipelines.tables.configs import (
+    CLIENT_CONFIG_CONTRACTS,
+    CLIENT_CONFIG_HISTORY,
+    CLIENT_CONFIG_PUSHES,
+    CLIENT_CONFIGS,
+)
 from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
 from tests.spark.config_rows import append, entry, held, hours, instance, span
 

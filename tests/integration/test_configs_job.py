@@ -7,16 +7,16 @@ import sys
 import threading
 import uuid
 
-from pipelines.client_config_tables import (
+from pipelines.command_line import push_config_command
+from pipelines.settings import CONF_PATH
+from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.command_line import push_config_command
-from pipelines.settings import CONF_PATH
-from pipelines.tables import QUARANTINE
+from pipelines.tables.contract import QUARANTINE
 from tests.integration.config_job_support import make_settings, read_table, run_once
 from tests.integration.config_support import running_bridge
 from tests.integration.test_readme import HASTE, list_commands

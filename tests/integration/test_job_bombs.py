@@ -12,9 +12,9 @@ from confluent_kafka import Producer
 from delta.tables import DeltaTable
 from pyspark.errors import StreamingQueryException
 
-from pipelines.jobs import client_telemetry_to_delta
+from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.streaming import batch_slices
-from pipelines.tables import (
+from pipelines.tables.contract import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,

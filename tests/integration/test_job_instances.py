@@ -3,10 +3,10 @@
 import pytest
 from confluent_kafka import Producer
 
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.jobs import client_telemetry_to_delta
+from pipelines.delta_tables.locations import identify_table
+from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
-from pipelines.tables import CLIENT_INSTANCES
+from pipelines.tables.contract import CLIENT_INSTANCES
 from tests.bench.generated_pushes import java_push
 from tests.integration.job_support import (
     CODECS,

@@ -6,7 +6,7 @@ import threading
 import pytest
 from confluent_kafka import Producer
 
-from pipelines.jobs import client_telemetry_to_delta
+from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
 from tests.bench.generated_pushes import java_push
 from tests.integration.job_support import (

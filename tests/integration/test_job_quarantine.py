@@ -7,9 +7,14 @@ import pytest
 import zstandard
 from confluent_kafka import Producer
 
-from pipelines import views
+from pipelines.reading import views
 from pipelines.settings import CONF_PATH
-from pipelines.tables import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
+from pipelines.tables.contract import (
+    CLIENT_INSTANCES,
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    QUARANTINE,
+)
 from tests.integration.job_support import (
     FLUSH_TIMEOUT_S,
     create_topic,

@@ -17,11 +17,11 @@ from pipelines.errors import (
     TablesInUse,
     UnsafeStart,
 )
-from pipelines.jobs import client_telemetry_to_delta as job
+from pipelines.jobs.telemetry import job
 from pipelines.settings.secret_references import SecretReader
-from pipelines.streaming import job_records
+from pipelines.streaming import run_stream
 from pipelines.streaming.job_runs import run_to_end
-from pipelines.tables import CLIENT_PUSHES, QUARANTINE
+from pipelines.tables.contract import CLIENT_PUSHES, QUARANTINE
 from tests.integration.job_support import (
     PushProducer,
     create_topic,
@@ -150,7 +150,7 @@ def test_expired_records_are_named_and_left_out_by_decision_only(
     assert "The same command with --accept-data-loss goes on behind them" in sentence
     assert read_losses(spark, settings) == []
     with monkeypatch.context() as killed:
-        killed.setattr(job_records, "write_loss_rows", end_here)
+        killed.setattr(run_stream, "write_loss_rows", end_here)
         with pytest.raises(EndedHereError):
             run_job(spark, settings, accepts=True)
     assert read_losses(spark, settings) == []

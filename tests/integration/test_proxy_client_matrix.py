@@ -3,7 +3,7 @@
 proxy_client_matrix_run.py does so with more kinds of clients, and two releases of Java.
 """
 
-from pipelines.tables import CLIENT_METRICS
+from pipelines.tables.contract import CLIENT_METRICS
 from tests.integration.client_matrix import count_points, list_clients, push_through
 from tests.integration.client_site import PROTOCOLS, running_site
 from tests.integration.job_support import make_settings, run_once

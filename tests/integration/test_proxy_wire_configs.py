@@ -5,14 +5,14 @@ import uuid
 
 import pytest
 
-from pipelines import views
 from pipelines.embedded import EmbeddedKafka
-from pipelines.jobs import client_wire_configs_to_delta
+from pipelines.jobs.wire_configs import job as client_wire_configs_to_delta
+from pipelines.reading import views
+from pipelines.reading.views.client_config_views import ENTRIES
 from pipelines.settings import load_config_catalogs
 from pipelines.settings.secret_references import SecretReader
-from pipelines.tables import QUARANTINE
-from pipelines.views.client_config_views import ENTRIES
-from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
+from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.integration.bridge_support import running_bridge
 from tests.integration.config_job_support import read_table
 from tests.integration.config_support import read_topic

@@ -7,14 +7,14 @@ import subprocess
 import sys
 
 from pipelines.__main__ import run_purge
-from pipelines.client_config_tables import (
+from pipelines.command_line.commands import parse_words
+from pipelines.delta_tables.setup import ensure_tables
+from pipelines.settings import CONF_PATH, load_settings
+from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from pipelines.command_line.commands import parse_words
-from pipelines.delta_tables.table_setup import ensure_tables
-from pipelines.settings import CONF_PATH, load_settings
 from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
 from tests.spark.config_rows import JAVA, append, entry, held, instance
 

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer
 
 from pipelines.__main__ import INTERPRETED
 from pipelines.command_line.submit import SHORT_JAVA_OPTIONS
-from pipelines.jobs.client_telemetry_to_delta import JOB_NAME
+from pipelines.jobs.telemetry.job import JOB_NAME
 from pipelines.settings import CONF_PATH
 from tests.spark.class_archive import driver_words
 

@@ -14,13 +14,18 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.__main__ import run_replay
 from pipelines.command_line.commands import parse_words
-from pipelines.command_line.replay_results import Differences
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.delta_tables.table_setup import ensure_tables
+from pipelines.delta_tables.locations import identify_table
+from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import MissingTable, NothingToDo
-from pipelines.jobs import replay_pushes
+from pipelines.jobs.replay import job as replay_pushes
+from pipelines.jobs.replay.results import Differences
 from pipelines.settings import CONF_PATH
-from pipelines.tables import CLIENT_METRICS, CLIENT_PUSHES, CONTRACTS, QUARANTINE
+from pipelines.tables.contract import (
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    CONTRACTS,
+    QUARANTINE,
+)
 from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
 from tests.integration.job_support import make_settings, read_rows

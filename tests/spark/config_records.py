@@ -5,24 +5,19 @@ from datetime import UTC, datetime
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines import sinks
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
+from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_tables import find_batch_tables
-from pipelines.delta_tables.config_batches import BatchWriter
-from pipelines.jobs.client_configs_to_delta import (
-    CONTRACTS,
-    LEDGER,
-    NO_FLOORS,
-    make_config_tables,
-)
+from pipelines.jobs.configs.batch import BatchWriter
+from pipelines.jobs.configs.job import CONTRACTS, LEDGER, NO_FLOORS, make_config_tables
 from pipelines.settings import (
     load_client_type_keys,
     load_config_catalogs,
     load_settings,
 )
 from pipelines.streaming.batch_slices import SlicedBatches
-from pipelines.streaming.job_starts import decide_start
-from pipelines.streaming.kafka_positions import TopicBounds
+from pipelines.streaming.positions import TopicBounds
+from pipelines.streaming.starts import decide_start
 from tests.spark.empty_tables import make_tables
 from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES
 
@@ -125,7 +120,9 @@ class ConfigJob:
         frame = self.spark.createDataFrame(list(records), RECORD_DDL)
         self._writer.write(
             frame,
-            sinks.Transaction(query_id=self._query_id, batch_id=self._next_batch),
+            transactions.Transaction(
+                query_id=self._query_id, batch_id=self._next_batch
+            ),
         )
 
     def try_write_slices(self, *records, slice_bytes):
@@ -141,11 +138,11 @@ class ConfigJob:
             slice_bytes=slice_bytes,
         )
         context = self.spark.sparkContext
-        context.setLocalProperty(sinks.QUERY_ID_PROPERTY, self._query_id)
+        context.setLocalProperty(transactions.QUERY_ID_PROPERTY, self._query_id)
         try:
             batches.write(frame, self._next_batch)
         finally:
-            context.setLocalProperty(sinks.QUERY_ID_PROPERTY, None)
+            context.setLocalProperty(transactions.QUERY_ID_PROPERTY, None)
 
     def begin_anew(self):
         """Go on as a query with a new checkpoint location; return the next offset."""

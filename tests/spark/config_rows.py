@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from pipelines.delta_tables.table_locations import identify_table
+from pipelines.delta_tables.locations import identify_table
 from udfs.configs.value_columns import type_values
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from pipelines.delta_tables.table_setup import ensure_tables
+from pipelines.delta_tables.setup import ensure_tables
 
 
 def make_tables(spark, tables, contracts):

@@ -2,10 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
-from pipelines.delta_tables.instance_writer import InstanceChanges, find_changes
-from pipelines.delta_tables.known_instances import KnownInstances
-from pipelines.tables import CLIENT_INSTANCES
-from pipelines.transforms.client_instances import PUSH_COLUMNS
+from pipelines.jobs.telemetry.instances import (
+    InstanceChanges,
+    KnownInstances,
+    find_changes,
+)
+from pipelines.jobs.telemetry.steps import PUSH_COLUMNS
+from pipelines.tables.contract import CLIENT_INSTANCES
 from udfs.envelopes.deciding_pushes import select_deciding
 
 EPOCH = datetime(2026, 3, 1, tzinfo=UTC)

@@ -6,13 +6,13 @@ import json
 import pytest
 from pyspark.errors import PySparkException
 
-from pipelines import views
 from pipelines.command_line import asking, notebook_page
 from pipelines.command_line.asking import Printing, print_query
 from pipelines.command_line.notebook_cells import Cell, InvalidNotebook
 from pipelines.command_line.refused_queries import InvalidQuery
+from pipelines.reading import views
 from pipelines.settings import load_settings
-from pipelines.tables import CONTRACTS
+from pipelines.tables.contract import CONTRACTS
 from tests.spark.empty_tables import make_tables
 
 

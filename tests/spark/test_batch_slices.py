@@ -2,15 +2,15 @@
 
 import pytest
 
-from pipelines.client_config_tables import (
+from pipelines.streaming import batch_slices
+from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.streaming import batch_slices
-from pipelines.tables import QUARANTINE
+from pipelines.tables.contract import QUARANTINE
 from tests.spark.config_records import ConfigJob, entry, make_record
 
 KEYS = (

@@ -4,27 +4,27 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipelines import views
-from pipelines.client_config_tables import (
-    CLIENT_CONFIG_CONTRACTS,
-    CLIENT_CONFIG_HISTORY,
-    CLIENT_CONFIG_PUSHES,
-    CLIENT_CONFIGS,
-)
-from pipelines.settings import load_settings
-from pipelines.transforms.client_config_diffs import (
+from pipelines.reading import views
+from pipelines.reading.config_diffs import (
     client_config_diff,
     select_configs_at,
     select_disagreeing_instances,
     select_instance_configs_at,
 )
-from pipelines.transforms.client_config_overview import (
+from pipelines.reading.config_overview import (
     select_changes,
     select_overridden_keys,
     select_value_spread,
     select_who_runs_what,
 )
-from pipelines.views.client_config_views import ENTRIES, TIMELINE
+from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
+from pipelines.settings import load_settings
+from pipelines.tables.configs import (
+    CLIENT_CONFIG_CONTRACTS,
+    CLIENT_CONFIG_HISTORY,
+    CLIENT_CONFIG_PUSHES,
+    CLIENT_CONFIGS,
+)
 from tests.spark.config_rows import append, entry, held, hours, instance, span
 from tests.spark.empty_tables import make_tables
 

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.transforms.config_history import SILENT_INTERVALS, select_ends
+from pipelines.jobs.configs.steps.history import SILENT_INTERVALS, select_ends
 from tests.spark.instance_tables import (
     INSTANCE_SCHEMA,
     PUSH_SCHEMA,

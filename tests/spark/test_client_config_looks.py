@@ -2,13 +2,10 @@
 
 import pytest
 
-from pipelines.client_config_tables import CLIENT_CONFIG_HISTORY
-from pipelines.transforms.client_config_diffs import (
-    LOGICAL_CLIENT,
-    select_disagreeing_instances,
-)
-from pipelines.transforms.client_config_overview import select_changes
-from pipelines.views.client_config_disagreements import register_disagreements
+from pipelines.reading.config_diffs import LOGICAL_CLIENT, select_disagreeing_instances
+from pipelines.reading.config_overview import select_changes
+from pipelines.reading.views.client_config_disagreements import register_disagreements
+from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
 from tests.spark.config_rows import hours, span
 
 SPANS = (

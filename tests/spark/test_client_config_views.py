@@ -4,17 +4,17 @@ import time
 
 import pytest
 
-from pipelines import views
-from pipelines.client_config_tables import (
+from pipelines.reading import views
+from pipelines.reading.views.catalog_entries import load_catalog_entries
+from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
+from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
+from pipelines.reading.views.config_value_sql import PARSED, TRIMMED
+from pipelines.settings import load_settings
+from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.settings import load_settings
-from pipelines.views.catalog_entries import load_catalog_entries
-from pipelines.views.client_config_disagreements import DISAGREEMENTS
-from pipelines.views.client_config_views import ENTRIES, TIMELINE
-from pipelines.views.config_value_sql import PARSED, TRIMMED
 from tests.spark.config_rows import (
     JAVA,
     TYPED,

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.client_config_tables import (
+from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.tables import QUARANTINE
+from pipelines.tables.contract import QUARANTINE
 from tests.spark.config_records import START_MS, ConfigJob, entry, make_record
 
 SECRET = "hunter2-hunter2"

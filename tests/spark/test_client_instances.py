@@ -6,7 +6,7 @@ import random
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.transforms.client_instances import (
+from pipelines.jobs.telemetry.steps import (
     CONNECTION,
     MEMBERSHIP_NAMES,
     PUSH_COLUMNS,

@@ -12,10 +12,10 @@ from pipelines.delta_tables.compaction import (
     read_clusterings,
     read_partition_files,
 )
+from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
 from pipelines.delta_tables.session_settings import session_settings
-from pipelines.delta_tables.table_layouts import layout_of
-from pipelines.tables import create_statement
+from pipelines.tables.contract import create_statement
 from tests.spark.test_row_replacement import (
     CONTRACT,
     DAY,

@@ -2,14 +2,14 @@
 
 import pytest
 
-from pipelines import views
-from pipelines.client_config_tables import (
+from pipelines.reading import views
+from pipelines.reading.views.client_config_views import ENTRIES
+from pipelines.settings import load_settings
+from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.settings import load_settings
-from pipelines.views.client_config_views import ENTRIES
 from tests.spark.config_rows import JAVA, append, held, hours, instance
 from tests.spark.empty_tables import make_tables
 from udfs.configs.client_types import NOT_OF_SHARE_CONSUMERS

@@ -1,6 +1,6 @@
 """By whose rules a row of history is judged."""
 
-from pipelines.transforms.config_history_purges import with_history_entries
+from pipelines.jobs.purge.steps.history import with_history_entries
 
 HISTORY = (
     "logical_client STRING, config_key STRING, value_id STRING, valid_from INT, "

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.client_config_tables import CLIENT_CONFIGS, CONFIG_DEFAULTS
+from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
 from tests.integration.config_shuffle_run import cut_off, run_shuffles
 from tests.spark.config_records import ConfigJob, entry, make_record
 

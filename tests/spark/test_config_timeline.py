@@ -2,16 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 
-from pipelines import views
-from pipelines.client_config_tables import (
+from pipelines.reading import views
+from pipelines.reading.views.client_config_views import TIMELINE
+from pipelines.settings import load_settings
+from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from pipelines.settings import load_settings
-from pipelines.tables import CLIENT_INSTANCES, CLIENT_PUSHES
-from pipelines.views.client_config_views import TIMELINE
+from pipelines.tables.contract import CLIENT_INSTANCES, CLIENT_PUSHES
 from tests.spark.config_records import START_MS, ConfigJob, make_record
 from tests.spark.config_records import entry as pushed_entry
 from tests.spark.config_rows import append, entry, held, hours, instance, span

@@ -5,17 +5,19 @@ import re
 import pytest
 
 from pipelines.errors import UnsafeStart
-from pipelines.jobs.client_telemetry_to_delta import LEDGER
+from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.settings import load_settings
-from pipelines.streaming import job_starts
-from pipelines.streaming.checkpoint_files import (
+from pipelines.streaming import starts as job_starts
+from pipelines.streaming.positions import TopicBounds
+from pipelines.streaming.starts import (
+    EARLIEST_OFFSET,
+    JobStart,
     has_planned_batches,
     read_checkpoint_file,
+    resume_offsets,
     write_checkpoint_file,
 )
-from pipelines.streaming.job_starts import EARLIEST_OFFSET, JobStart, resume_offsets
-from pipelines.streaming.kafka_positions import TopicBounds
-from pipelines.tables import CONTRACTS
+from pipelines.tables.contract import CONTRACTS
 from tests.spark.empty_tables import make_tables
 
 BOUNDS = TopicBounds(beginning={0: 0, 1: 10}, end={0: 5, 1: 20})

@@ -12,9 +12,9 @@ from pipelines.delta_tables.deletion_vectors import StoredVectors
 from pipelines.delta_tables.delta_transactions import list_files
 from pipelines.delta_tables.key_places import can_read
 from pipelines.delta_tables.row_changes import POSITION, RowChanges
-from pipelines.sinks import Transaction
-from pipelines.table_columns import required
-from pipelines.tables import TableContract, create_statement
+from pipelines.delta_tables.transactions import Transaction
+from pipelines.tables.columns import required
+from pipelines.tables.contract import TableContract, create_statement
 from udfs.files.row_bitmaps import MalformedBitmap
 
 CONTRACT = TableContract(

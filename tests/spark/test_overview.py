@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipelines.transforms import overview
+from pipelines.reading import overview
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 PRODUCER = "org.apache.kafka.producer.request.latency.avg"

@@ -7,7 +7,14 @@ from datetime import UTC
 import pyarrow as pa
 import pytest
 
-from pipelines.client_config_tables import (
+from pipelines.delta_tables.locations import identify_table
+from pipelines.delta_tables.setup import ensure_tables
+from pipelines.errors import MissingTable
+from pipelines.jobs.purge import job as purge_secrets
+from pipelines.jobs.purge.job import SecretsRemain
+from pipelines.settings import load_settings
+from pipelines.settings.client_config_settings import SensitiveKeyRuleSettings
+from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
@@ -15,14 +22,7 @@ from pipelines.client_config_tables import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.delta_tables.table_setup import ensure_tables
-from pipelines.errors import MissingTable
-from pipelines.jobs import purge_secrets
-from pipelines.jobs.purge_secrets import SecretsRemain
-from pipelines.settings import load_settings
-from pipelines.settings.client_config_settings import SensitiveKeyRuleSettings
-from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.spark.config_rows import JAVA, append, entry, held, hours, instance, span
 from tests.spark.empty_tables import make_tables
 from udfs.configs.logical_clients import hash_texts

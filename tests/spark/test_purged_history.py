@@ -9,15 +9,15 @@ import dataclasses
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.client_config_tables import (
+from pipelines.delta_tables.locations import identify_table
+from pipelines.jobs.purge import job as purge_secrets
+from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.jobs import purge_secrets
 from tests.integration.config_job_support import read_every_byte
 from tests.integration.config_shuffle_run import write_ends
 from tests.spark.config_records import ConfigJob, entry, make_record

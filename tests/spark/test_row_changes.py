@@ -9,10 +9,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables.row_changes import POSITION, RowChanges
 from pipelines.delta_tables.row_replacement import CONFLICTS
+from pipelines.delta_tables.transactions import Transaction
 from pipelines.errors import IncompatibleTable, MissingTable
-from pipelines.sinks import Transaction
-from pipelines.table_columns import Column, required
-from pipelines.tables import TableContract, create_statement
+from pipelines.tables.columns import Column, required
+from pipelines.tables.contract import TableContract, create_statement
 
 CONTRACT = TableContract(
     name="things",

@@ -13,17 +13,21 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
-from pipelines.delta_tables.table_layouts import layout_of
-from pipelines.errors import MissingTable
-from pipelines.table_columns import COORDINATES, EVENT_DATE, Column, required
-from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
-from pipelines.transforms.client_pushes import PUSH
-from pipelines.transforms.row_digests import (
+from pipelines.delta_tables.digests import (
     FILE_NAME,
     digest_pushes,
     filter_differing,
     select_totals,
+)
+from pipelines.delta_tables.layouts import layout_of
+from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
+from pipelines.errors import MissingTable
+from pipelines.tables.columns import COORDINATES, EVENT_DATE, Column, required
+from pipelines.tables.contract import (
+    PUSH,
+    STATISTICS_PROPERTY,
+    TableContract,
+    create_statement,
 )
 from udfs.spark import encode_row_files
 

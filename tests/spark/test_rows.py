@@ -6,14 +6,15 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.tables import CLIENT_METRICS, QUARANTINE
-from pipelines.transforms.client_metrics import OF_THE_PUSH, select_client_metrics
-from pipelines.transforms.offsets import select_newest_offsets
-from pipelines.transforms.quarantine import (
+from pipelines.jobs.replay.steps import (
+    OF_THE_PUSH,
     filter_quarantined,
+    select_client_metrics,
     select_quarantine,
     with_reason,
 )
+from pipelines.streaming.offsets import select_newest_offsets
+from pipelines.tables.contract import CLIENT_METRICS, QUARANTINE
 from tests.spark.telemetry_records import INSTANCE
 from udfs.spark import POINT_TYPE
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines import sinks
-from pipelines.table_columns import Column, required
-from pipelines.tables import TableContract, create_statement
+from pipelines.delta_tables import transactions
+from pipelines.tables.columns import Column, required
+from pipelines.tables.contract import TableContract, create_statement
 
 CONTRACT = TableContract(
     name="things",
@@ -35,7 +35,7 @@ def make_rows(spark, *rows):
 
 
 def transaction(batch_id, query_id="query"):
-    return sinks.Transaction(query_id=query_id, batch_id=batch_id)
+    return transactions.Transaction(query_id=query_id, batch_id=batch_id)
 
 
 def read_app_ids(folder):
@@ -48,19 +48,19 @@ def read_app_ids(folder):
 
 def test_a_merge_of_the_same_batch_is_skipped(spark, table):
     merge = (CONTRACT, table)
-    sinks.merge(make_rows(spark, (1, "a"), (2, "b")), *merge, transaction(0))
-    sinks.merge(make_rows(spark, (1, "again")), *merge, transaction(0))
-    sinks.merge(make_rows(spark, (2, "c"), (3, "d")), *merge, transaction(1))
+    transactions.merge(make_rows(spark, (1, "a"), (2, "b")), *merge, transaction(0))
+    transactions.merge(make_rows(spark, (1, "again")), *merge, transaction(0))
+    transactions.merge(make_rows(spark, (2, "c"), (3, "d")), *merge, transaction(1))
     expected = make_rows(spark, (1, "a"), (2, "c"), (3, "d"))
     assertDataFrameEqual(spark.table(table), expected)
 
 
 def test_a_merge_leaves_the_session_without_a_transaction(spark, table):
-    sinks.merge(make_rows(spark, (1, "a")), CONTRACT, table, transaction(0))
+    transactions.merge(make_rows(spark, (1, "a")), CONTRACT, table, transaction(0))
     with pytest.raises(ValueError, match="not a number of a batch"):
-        sinks.merge(_FailingRows(spark), CONTRACT, table, transaction(1))
-    assert spark.conf.get(sinks.TXN_APP_ID, None) is None
-    assert spark.conf.get(sinks.TXN_VERSION, None) is None
+        transactions.merge(_FailingRows(spark), CONTRACT, table, transaction(1))
+    assert spark.conf.get(transactions.TXN_APP_ID, None) is None
+    assert spark.conf.get(transactions.TXN_VERSION, None) is None
 
 
 class _FailingRows:
@@ -85,7 +85,7 @@ def test_two_streams_at_once_keep_their_transactions_apart(spark, tmp_path):
         query.awaitTermination()
     for name, query in zip(("a", "b"), queries, strict=True):
         assert read_app_ids(tmp_path / name) == [f"{query.id}/things/merge"]
-    assert spark.conf.get(sinks.TXN_APP_ID, None) is None
+    assert spark.conf.get(transactions.TXN_APP_ID, None) is None
 
 
 def _start_merging(spark, folder, name, both_are_merging):
@@ -93,15 +93,17 @@ def _start_merging(spark, folder, name, both_are_merging):
     spark.sql(create_statement(CONTRACT, table))
 
     def write(rows, batch_id):
-        txn = sinks.Transaction(query_id=sinks.read_query_id(rows), batch_id=batch_id)
+        txn = transactions.Transaction(
+            query_id=transactions.read_query_id(rows), batch_id=batch_id
+        )
         session = rows.sparkSession
-        session.conf.set(sinks.TXN_APP_ID, "set by this stream")
+        session.conf.set(transactions.TXN_APP_ID, "set by this stream")
         both_are_merging.wait(BARRIER_TIMEOUT_S)
-        sinks.merge(rows, CONTRACT, table, txn)
+        transactions.merge(rows, CONTRACT, table, txn)
         both_are_merging.wait(BARRIER_TIMEOUT_S)
 
     records = spark.readStream.format("delta").load(str(folder / "source"))
-    return sinks.start_batches(
+    return transactions.start_batches(
         records,
         write,
         query_name=f"merging_{name}",
@@ -112,4 +114,4 @@ def _start_merging(spark, folder, name, both_are_merging):
 
 def test_a_query_id_is_asked_for_inside_a_query_only(spark):
     with pytest.raises(RuntimeError, match="named by its query"):
-        sinks.read_query_id(make_rows(spark, (1, "a")))
+        transactions.read_query_id(make_rows(spark, (1, "a")))

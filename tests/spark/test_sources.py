@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.sources import MAX_POLL_RECORDS, read_kafka, read_kafka_ranges
+from pipelines.streaming.sources import MAX_POLL_RECORDS, read_kafka, read_kafka_ranges
 
 SERVERS = {"kafka.bootstrap.servers": "127.0.0.1:1"}
 OPTION = "kafka.max.poll.records"

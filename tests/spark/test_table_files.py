@@ -13,10 +13,14 @@ from pyspark.testing import assertDataFrameEqual
 
 from pipelines.delta_tables.local_files import LocalFolders
 from pipelines.delta_tables.table_files import NewFile, append_files
+from pipelines.delta_tables.transactions import Transaction
 from pipelines.errors import IncompatibleTable, MissingTable
-from pipelines.sinks import Transaction
-from pipelines.table_columns import EVENT_DATE, Column, required
-from pipelines.tables import STATISTICS_PROPERTY, TableContract, create_statement
+from pipelines.tables.columns import EVENT_DATE, Column, required
+from pipelines.tables.contract import (
+    STATISTICS_PROPERTY,
+    TableContract,
+    create_statement,
+)
 from udfs.files.table_files import FileWriter, TableFile, TableLayout
 
 CONTRACT = TableContract(

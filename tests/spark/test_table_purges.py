@@ -3,7 +3,7 @@
 import os
 import time
 
-from pipelines.delta_tables.table_purges import LISTING_TASKS, erase_old_files
+from pipelines.delta_tables.erase import LISTING_TASKS, erase_old_files
 
 HOUR_S = 3600
 

@@ -5,12 +5,12 @@ import threading
 
 import pytest
 
-from pipelines.delta_tables.table_locations import has_table, identify_table
-from pipelines.delta_tables.table_setup import ensure_tables
+from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.settings import load_settings
-from pipelines.table_columns import Column, required
-from pipelines.tables import (
+from pipelines.tables.columns import Column, required
+from pipelines.tables.contract import (
     CONTRACT_VERSION_PROPERTY,
     CONTRACTS,
     TableContract,

@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines import views
-from pipelines.delta_tables.table_locations import identify_table
+from pipelines.delta_tables.locations import identify_table
+from pipelines.reading import views
+from pipelines.reading.overview import select_newest_values
 from pipelines.settings import load_settings
-from pipelines.tables import (
+from pipelines.tables.contract import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
     CONTRACTS,
 )
-from pipelines.transforms.overview import select_newest_values
 from tests.spark.empty_tables import make_tables
 
 NOW = datetime.now(tz=UTC)

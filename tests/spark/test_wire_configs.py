@@ -4,24 +4,25 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipelines import sinks, views
-from pipelines.client_config_tables import (
+from pipelines.delta_tables import transactions
+from pipelines.delta_tables.batch_tables import find_batch_tables
+from pipelines.delta_tables.layouts import layout_of
+from pipelines.delta_tables.locations import identify_table
+from pipelines.delta_tables.setup import ensure_tables
+from pipelines.jobs.wire_configs.batch import WireBatchWriter
+from pipelines.jobs.wire_configs.job import CONTRACTS, JOB_NAME
+from pipelines.reading import views
+from pipelines.reading.views.client_config_views import ENTRIES
+from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
+from pipelines.tables.columns import BODY, SUBSCRIPTION, names
+from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.delta_tables.batch_tables import find_batch_tables
-from pipelines.delta_tables.table_layouts import layout_of
-from pipelines.delta_tables.table_locations import identify_table
-from pipelines.delta_tables.table_setup import ensure_tables
-from pipelines.delta_tables.wire_config_batches import WireBatchWriter
-from pipelines.jobs.client_wire_configs_to_delta import CONTRACTS, JOB_NAME
-from pipelines.sensitive_rules import make_sensitive_key_rules
-from pipelines.settings import load_config_catalogs, load_settings
-from pipelines.table_columns import BODY, SUBSCRIPTION, names
-from pipelines.tables import CLIENT_INSTANCES, QUARANTINE
-from pipelines.views.client_config_views import ENTRIES
-from pipelines.wire_config_tables import CLIENT_WIRE_CONFIGS
+from pipelines.tables.contract import CLIENT_INSTANCES, QUARANTINE
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.spark.config_records import HEADERS, RECORD_DDL
 from tests.spark.config_rows import append, held, hours, instance
 from udfs.spark_configs import WireTables
@@ -61,7 +62,9 @@ class WireJob:
             ),
         )
         frame = self.spark.createDataFrame(list(records), RECORD_DDL)
-        transaction = sinks.Transaction(query_id=self.query_id, batch_id=batch_id)
+        transaction = transactions.Transaction(
+            query_id=self.query_id, batch_id=batch_id
+        )
         writer.write(frame, transaction)
         self.observe("before commit", len(records))
 

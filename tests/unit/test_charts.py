@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from pipelines import charts
+from pipelines.reading import charts
 
 
 def make_lines(names):

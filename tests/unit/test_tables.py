@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from pipelines.table_columns import Column, required
-from pipelines.tables import (
+from pipelines.tables.columns import Column, required
+from pipelines.tables.contract import (
     CLIENT_METRICS,
     CLIENT_PUSHES,
     CONTRACTS,

@@ -5,7 +5,7 @@ newest that knows a client type, and the newest with data points. So pushes are 
 to those, as the rows they are, and rows that were reduced apart are reduced together
 again.
 
-Source: `pipelines.transforms.client_instances` states the same for DataFrames.
+Source: `pipelines.jobs.telemetry.steps` states the same for DataFrames.
 """
 
 from dataclasses import dataclass

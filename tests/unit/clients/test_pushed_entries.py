@@ -11,8 +11,8 @@ from pipelines.clients.own_configs import (
 )
 from pipelines.clients.pushed_entries import choose_entries
 from pipelines.clients.wire import ConfigEntry
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 
 CANARY = "canary-4711"
 

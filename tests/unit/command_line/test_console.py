@@ -1,6 +1,6 @@
 """Tables at a terminal."""
 
-from pipelines.command_line.console import format_table
+from pipelines.reading.text_tables import format_table
 
 
 def test_numbers_stand_right_and_text_left_and_null_is_a_dash():

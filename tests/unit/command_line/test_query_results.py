@@ -24,7 +24,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from pipelines.command_line.query_results import (
+from pipelines.reading.query_results import (
     format_as_table,
     iter_csv,
     iter_json,

@@ -2,13 +2,13 @@
 
 from datetime import UTC, datetime
 
-from pipelines.command_line.replay_results import (
+from pipelines.jobs.compact import job as compact_tables
+from pipelines.jobs.replay.results import (
     Differences,
     ReplayResult,
     describe,
     format_result,
 )
-from pipelines.jobs import compact_tables
 from pipelines.time_ranges import TimeRange
 
 SPAN = TimeRange(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from pipelines.delta_tables.known_instances import KnownInstances
-from pipelines.tables import CLIENT_INSTANCES
-from pipelines.transforms.client_instances import PUSH_COLUMNS
+from pipelines.jobs.telemetry.instances import KnownInstances
+from pipelines.jobs.telemetry.steps import PUSH_COLUMNS
+from pipelines.tables.contract import CLIENT_INSTANCES
 
 TIME = pa.timestamp("us", "UTC")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,7 +5,6 @@ import shutil
 import pytest
 
 from pipelines.errors import InvalidSetting
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
 from pipelines.settings.client_config_settings import SoftwareCatalogSettings
 from pipelines.settings.config_catalogs import (
@@ -13,6 +12,7 @@ from pipelines.settings.config_catalogs import (
     keys_by_client_type,
     parse_catalogs,
 )
+from pipelines.settings.rules import make_sensitive_key_rules
 
 HEAD = "name,type\n"
 CATALOGS = {

@@ -17,7 +17,7 @@ class Output(io.BytesIO):
 
 
 class HadoopStub:
-    """What checkpoint_files needs of org.apache.hadoop.fs.FileSystem."""
+    """What starts needs of org.apache.hadoop.fs.FileSystem."""
 
     def __init__(self):
         self.files = {}

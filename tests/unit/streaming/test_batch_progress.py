@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.streaming.batch_progress import BatchListener
+from pipelines.streaming.progress import BatchListener
 
 END = '{"t": {"0": 7, "1": 3}}'
 

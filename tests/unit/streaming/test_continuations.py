@@ -3,15 +3,15 @@
 import pytest
 
 from pipelines.errors import UnsafeStart
-from pipelines.jobs.client_telemetry_to_delta import LEDGER
+from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.streaming.continuations import (
     find_hidden,
     find_losses,
     go_on_behind,
     skip_records,
 )
-from pipelines.streaming.kafka_positions import TopicBounds
 from pipelines.streaming.loss_sentences import describe_losses, list_losses
+from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.query_progress import QueryProgress
 from pipelines.streaming.start_records import EARLIEST_OFFSET, JobStart
 from pipelines.streaming.stored_offsets import StoredOffsets

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.streaming.batch_progress import BatchProgress
-from pipelines.streaming.job_records import describe_offsets
+from pipelines.streaming.progress import BatchProgress
+from pipelines.streaming.run_stream import describe_offsets
 
 
 @pytest.mark.parametrize(

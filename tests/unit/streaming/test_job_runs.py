@@ -7,7 +7,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException
 
 from pipelines.errors import LostRecords, MissingService
-from pipelines.jobs.client_telemetry_to_delta import LEDGER
+from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.streaming import job_runs
 from pipelines.streaming.job_runs import run_to_end
 

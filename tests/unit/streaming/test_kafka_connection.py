@@ -4,8 +4,8 @@ import pytest
 
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_settings
+from pipelines.settings.kafka import publisher_config, spark_source_options
 from pipelines.settings.secret_references import SecretReader
-from pipelines.streaming.kafka_connection import publisher_config, spark_source_options
 
 SECRETS = SecretReader(environ={"PASSWORD": 'pa"ss\\word'})
 SASL_SSL = [

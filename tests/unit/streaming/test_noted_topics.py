@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from pipelines.errors import LostRecords
-from pipelines.jobs.client_telemetry_to_delta import LEDGER
+from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.settings import load_settings
-from pipelines.streaming import checkpoint_files, job_starts
-from pipelines.streaming.kafka_positions import TopicBounds
+from pipelines.streaming import starts as checkpoint_files
+from pipelines.streaming import starts as job_starts
+from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.query_progress import QueryProgress
 from pipelines.streaming.start_records import JobStart
 from pipelines.streaming.stored_offsets import StoredOffsets

@@ -3,13 +3,13 @@
 import pytest
 
 from pipelines.errors import InvalidSetting
-from pipelines.settings import load_settings
-from pipelines.views.catalog_entries import load_catalog_entries, parse_file
-from pipelines.views.config_catalog_view import (
+from pipelines.reading.views.catalog_entries import load_catalog_entries, parse_file
+from pipelines.reading.views.config_catalog_view import (
     list_names,
     list_releases,
     number_version,
 )
+from pipelines.settings import load_settings
 
 HEADER = "name,type,default,has_default,importance,validator,internal"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pipelines.reading.views import explain_missing, find_names, find_names_in
 from pipelines.settings import load_settings
-from pipelines.views import explain_missing, find_names, find_names_in
 
 CLIENTS = {"clients", "client_instances", "client_pushes"}
 

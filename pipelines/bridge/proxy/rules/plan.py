@@ -10,12 +10,12 @@ from pipelines.bridge.cluster.clients_cluster import (
 )
 from pipelines.bridge.security.principal_rules import InvalidRule, PrincipalRules
 from pipelines.errors import InvalidSetting, MissingService
+from pipelines.settings.kafka import publisher_config
 from pipelines.settings.keys import MAX_INT32, MAX_PORT
 from pipelines.settings.listener_records import ListenerSettings
 from pipelines.settings.proxy_settings import ProxySettings
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
-from pipelines.streaming.kafka_connection import publisher_config
 
 from .brokers import KnownBroker
 

@@ -12,8 +12,8 @@ from pipelines.bridge.core.records import PushIds
 from pipelines.bridge.proxy.relay.part import ProxyPart
 from pipelines.bridge.proxy.wire import shown_by_clients
 from pipelines.bridge.proxy.wire.shown_by_clients import WireConfigs, WireOutlet
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from pipelines.settings.secret_references import SecretReader
 from tests.unit.bridge.proxy.test_config_watch import make_join, make_produce
 

@@ -15,8 +15,8 @@ from pipelines.bridge.core.records import (
 from pipelines.bridge.telemetry.records import make_record
 from pipelines.bridge.telemetry.rules import ClientInstance
 from pipelines.bridge.telemetry.selections import Selection
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from udfs.sensitive.redacted_keys import REDACTED, Violation
 
 RULES = make_sensitive_key_rules(

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from udfs.configs.defaults import DEFAULT_SCHEMA, make_known_defaults
 from udfs.configs.described_configs import (
     PLACE_COLUMNS,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from udfs.configs.defaults import DEFAULT_SCHEMA, make_known_defaults
 from udfs.configs.entries import CONFIG_PUSH_SCHEMA, CONTEXT_COLUMNS, decode_configs
 from udfs.configs.statuses import STATUSES

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from udfs.configs.content_hashes import hash_entries
 from udfs.configs.purges import STORED_ENTRY_TYPE, judge_stored_entries
 from udfs.text_codes import code_texts

@@ -5,8 +5,8 @@ import pytest
 
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
 from pipelines.bridge.push_config.rules import judge_configs
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from udfs.configs.defaults import KnownDefaults
 from udfs.configs.entries import CONTEXT_COLUMNS, VIOLATION_TYPE, decode_configs
 from udfs.configs.violations import list_violations

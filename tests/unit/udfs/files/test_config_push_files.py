@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.jobs.client_configs_to_delta import make_config_tables
+from pipelines.jobs.configs.job import make_config_tables
 from pipelines.settings import (
     load_client_type_keys,
     load_config_catalogs,

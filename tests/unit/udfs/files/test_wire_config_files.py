@@ -9,11 +9,11 @@ import pytest
 
 from pipelines.bridge.core.client_identity import ClientIdentity
 from pipelines.bridge.proxy.wire.records import make_wire_config_record
-from pipelines.delta_tables.table_layouts import layout_of
-from pipelines.sensitive_rules import make_sensitive_key_rules
+from pipelines.delta_tables.layouts import layout_of
 from pipelines.settings import load_config_catalogs, load_settings
-from pipelines.table_columns import BODY, SUBSCRIPTION, names
-from pipelines.tables import QUARANTINE
+from pipelines.settings.rules import make_sensitive_key_rules
+from pipelines.tables.columns import BODY, SUBSCRIPTION, names
+from pipelines.tables.contract import QUARANTINE
 from udfs.configs.wire_keys import WIRE_KEYS
 from udfs.envelopes.readers import RECORD_SCHEMA
 from udfs.files.wire_config_files import (

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from udfs.sensitive.bounded_texts import SHORT_CHARACTERS, bound_text
 from udfs.sensitive.client_ids import find_client_id_rule
 

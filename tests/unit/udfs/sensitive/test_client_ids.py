@@ -5,8 +5,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from tests.unit.udfs.sensitive.secrets_in_values import SECRETS, write_secret
 from udfs.configs.entries import VIOLATION_TYPE
 from udfs.sensitive.bounded_texts import bound_text

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from tests.unit.udfs.sensitive.secrets_in_values import SECRETS, write_secret
 from udfs.sensitive.sensitive_key_columns import (
     VERDICT_TYPE,

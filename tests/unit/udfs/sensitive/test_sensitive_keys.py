@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from udfs.sensitive.sensitive_key_rules import (
     ALLOW,
     DROP,

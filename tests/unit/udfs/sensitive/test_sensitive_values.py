@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.sensitive_rules import make_sensitive_key_rules
 from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
 from tests.unit.udfs.sensitive.secrets_in_values import (
     SECRETS,
     SHORT_SECRETS,

@@ -1,0 +1,164 @@
+"""Writers: merges that a repeated micro-batch does not repeat, and what starts them.
+
+foreachBatch is at-least-once. So each write names a transaction: of two writes to a
+table with the same application id, Delta skips the one whose version is not higher.
+Appends are in `table_files`. MERGE takes it from the session only, and Spark gives each
+query a session of its own: there it is set, and taken away in `finally`.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from delta.tables import DeltaTable
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipelines.tables.contract import TableContract
+
+QUERY_ID_PROPERTY = "sql.streaming.queryId"
+"""Spark sets it on the thread of a query; it lives as long as the checkpoint."""
+TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
+TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+
+_logger = logging.getLogger(__name__)
+
+WriteBatch = Callable[[DataFrame, int], None]
+Observer = Callable[[str, int], None]
+"""Told a point of a micro-batch (`before client_metrics`) and its number of rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """One micro-batch of one query; a new checkpoint location is a new query."""
+
+    query_id: str
+    batch_id: int
+    slice_number: int | None = None
+    """From 1, where the micro-batch is written in slices; null for the last one, which
+    ends the micro-batch."""
+    is_continued: bool = False
+    """Whether other slices of the micro-batch come before this one."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing of the query was written before."""
+        return self.batch_id == 0 and not self.is_continued
+
+    def app_id(self, contract: TableContract, step: str) -> str:
+        """Return the application id of one step on one table."""
+        whole = self.whole_app_id(contract, step)
+        number = self.slice_number
+        return whole if number is None else f"{whole}/slice-{number}"
+
+    def whole_app_id(self, contract: TableContract, step: str) -> str:
+        """Return the application id that says that the whole micro-batch is there."""
+        return f"{self.query_id}/{contract.name}/{step}"
+
+    def known_app_ids(self, contract: TableContract, step: str) -> frozenset[str]:
+        """Return the application ids of which each says that the rows are there.
+
+        An attempt that was cut off may have written the whole micro-batch at once,
+        which is more than what a slice knows.
+        """
+        return frozenset(
+            {self.app_id(contract, step), self.whole_app_id(contract, step)}
+        )
+
+    def merge_app_id(self, contract: TableContract) -> str:
+        """Return the application id under which `merge` writes."""
+        return self.app_id(contract, "merge")
+
+
+def log_progress(point: str, rows: int) -> None:
+    """Log how far a micro-batch is; the default observer.
+
+    For debugging only: people read one line a micro-batch, see `streaming.progress`.
+    """
+    _logger.debug("%s: %d rows", point, rows)
+
+
+def read_query_id(micro_batch: DataFrame) -> str:
+    """Return the id of the query that a micro-batch belongs to.
+
+    Raises: RuntimeError outside of foreachBatch.
+    """
+    context = micro_batch.sparkSession.sparkContext
+    query_id = context.getLocalProperty(QUERY_ID_PROPERTY)
+    if not query_id:
+        raise RuntimeError("a transaction is named by its query, and there is none")
+    return query_id
+
+
+@contextmanager
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
+    """Keep a frame, in memory and past that on disk, until the block ends."""
+    kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield kept
+    finally:
+        kept.unpersist()
+
+
+def merge(
+    rows: DataFrame, contract: TableContract, table: str, transaction: Transaction
+) -> None:
+    """Replace or insert one row per merge key, once.
+
+    Args:
+        rows: The contract's columns, one row per merge key, only rows that differ.
+        contract: What the table promises.
+        table: SQL identifier of the table.
+        transaction: The micro-batch; Delta skips one that it has.
+    """
+    # Named one by one, so that a column that a user added stays as it is.
+    values: dict[str, str | Column] = {
+        f"`{name}`": f"source.`{name}`" for name in contract.column_names
+    }
+    session = rows.sparkSession
+    session.conf.set(TXN_APP_ID, transaction.merge_app_id(contract))
+    session.conf.set(TXN_VERSION, str(transaction.batch_id))
+    try:
+        (
+            DeltaTable.forName(session, table)
+            .alias("target")
+            .merge(rows.alias("source"), contract.merge_condition)
+            .whenMatchedUpdate(set=values)
+            .whenNotMatchedInsert(values=values)
+            .execute()
+        )
+    finally:
+        session.conf.unset(TXN_VERSION)
+        session.conf.unset(TXN_APP_ID)
+
+
+def start_batches(
+    records: DataFrame,
+    write_batch: WriteBatch,
+    *,
+    query_name: str,
+    checkpoint_location: str,
+    trigger_interval_ms: int | None,
+) -> StreamingQuery:
+    """Start a query that hands each micro-batch to a function.
+
+    Args:
+        records: A streaming DataFrame.
+        write_batch: Gets the micro-batch and its id; may get the same one twice.
+        query_name: Name in Spark's progress and logs.
+        checkpoint_location: Folder of the query's progress.
+        trigger_interval_ms: Shortest time between two micro-batches; None reads what
+            is there now, in micro-batches, and ends.
+    """
+    writer = (
+        records.writeStream.queryName(query_name)
+        .option("checkpointLocation", checkpoint_location)
+        .foreachBatch(write_batch)
+    )
+    if trigger_interval_ms is None:
+        return writer.trigger(availableNow=True).start()
+    query = writer.trigger(processingTime=f"{trigger_interval_ms} milliseconds").start()
+    _logger.info("%s waits for records, until Ctrl-C", query_name)
+    return query

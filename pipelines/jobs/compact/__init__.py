@@ -1,0 +1,1 @@
+"""compact_tables: few files of past dates."""

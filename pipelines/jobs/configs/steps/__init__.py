@@ -1,0 +1,1 @@
+"""Steps of client_configs_to_delta: DataFrame to DataFrame."""

@@ -1,0 +1,1 @@
+"""purge-secrets: what rules hide now leaves the tables."""

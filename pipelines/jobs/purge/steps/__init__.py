@@ -1,0 +1,1 @@
+"""Steps of purge-secrets: DataFrame to DataFrame."""

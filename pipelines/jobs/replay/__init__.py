@@ -1,0 +1,1 @@
+"""replay_pushes: stored pushes decoded again."""

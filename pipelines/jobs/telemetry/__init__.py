@@ -1,0 +1,1 @@
+"""client_telemetry_to_delta: pushes to points, instances and a ledger."""

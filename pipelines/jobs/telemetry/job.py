@@ -1,0 +1,212 @@
+"""Pushed client metrics, from their Kafka topic to four Delta tables.
+
+A micro-batch writes client_metrics, quarantine, client_instances and, last, the ledger
+client_pushes. It may run again from any point: see `transactions` and `starts`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipelines.delta_tables import transactions
+from pipelines.delta_tables.batch_files import BatchCounts, BatchFiles, read_batch_files
+from pipelines.delta_tables.batch_tables import BatchTables, find_batch_tables
+from pipelines.delta_tables.layouts import layout_of
+from pipelines.delta_tables.local_files import LocalFolders
+from pipelines.delta_tables.locations import find_local_path
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.batch_slices import SlicedBatches
+from pipelines.streaming.progress import BatchListener, ProgressObserver, log_batch
+from pipelines.streaming.run_stream import JobRun, open_records
+from pipelines.streaming.start_records import JobStart, Ledger
+from pipelines.tables.columns import EVENT_DATE
+from pipelines.tables.contract import (
+    CLIENT_INSTANCES,
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    CONTRACTS,
+    QUARANTINE,
+)
+from udfs.spark import PushTables, encode_push_files
+
+from .instances import InstanceWriter
+from .steps import PUSH_COLUMNS
+
+JOB_NAME = "client_telemetry_to_delta"
+WRITTEN = (CLIENT_METRICS, QUARANTINE, CLIENT_PUSHES)
+"""The tables whose files the workers make."""
+MAX_DECIDING_BYTES = 64 << 20
+"""Of the pushes that say who their client instances are, from all tasks of a batch.
+A bridge writes some hundred bytes of each; 16 KiB are the most that is taken."""
+LEDGER = Ledger(
+    job_name=JOB_NAME,
+    topic_setting="topics.telemetry",
+    contract=CLIENT_PUSHES,
+    written_before=(CLIENT_METRICS, QUARANTINE),
+)
+
+
+def run(
+    spark: SparkSession,
+    settings: Settings,
+    secrets: SecretReader,
+    *,
+    is_once: bool,
+    observer: transactions.Observer = transactions.log_progress,
+    on_batch: ProgressObserver = log_batch,
+    job_run: JobRun | None = None,
+) -> StreamingQuery:
+    """Start the job.
+
+    Args:
+        spark: A session with Delta and the Kafka source.
+        settings: Of one environment.
+        secrets: Reads the secrets of the Kafka connection.
+        is_once: Read what the topic holds now and end, instead of going on.
+        observer: Told each point of each micro-batch, `before` and `after` each table
+            and `before commit`, with the number of rows.
+        on_batch: Told of each micro-batch that is written, and how far behind it is.
+        job_run: What was decided for this run; it takes what ends it.
+    Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
+        UnresolvedSecret; nothing has been read then.
+    """
+    job = settings.client_telemetry_to_delta
+    opened = open_records(
+        spark,
+        settings,
+        secrets,
+        LEDGER,
+        job=job,
+        topic=settings.topics.telemetry,
+        contracts=CONTRACTS,
+        job_run=job_run,
+    )
+    listener = BatchListener(JOB_NAME, on_batch, rows_name="points")
+    spark.streams.addListener(listener)
+    tables = find_batch_tables(spark, settings.tables, CONTRACTS, observer)
+    writer = _BatchWriter(
+        tables=tables,
+        layouts=_layouts(opened.start, job.max_decompressed_bytes),
+        store=_find_folders(spark, tables.locations),
+        instances=InstanceWriter(
+            table=tables.names[CLIENT_INSTANCES.name],
+            location=tables.locations[CLIENT_INSTANCES.name],
+            ledger=tables.names[CLIENT_PUSHES.name],
+        ),
+        partitions=max(1, len(opened.start.starting_offsets)),
+    )
+    batches = SlicedBatches(
+        read_ranges=opened.read_ranges,
+        write_slice=writer.write_slice,
+        note_counts=listener.note_counts,
+        observer=observer,
+        checkpoint_location=opened.checkpoint_location,
+        max_value_bytes=job.max_decompressed_bytes,
+        # Where workers store the files, what they hold is bounded, and little returns.
+        write_at_once=None if writer.store is None else writer.write_at_once,
+    )
+    return transactions.start_batches(
+        opened.records,
+        opened.guard(batches.write),
+        query_name=JOB_NAME,
+        checkpoint_location=opened.checkpoint_location,
+        trigger_interval_ms=None if is_once else job.trigger_interval_ms,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BatchWriter:
+    """Writes micro-batches; what it needs beside them stays the same for a query."""
+
+    tables: BatchTables
+    layouts: PushTables
+    store: LocalFolders | None
+    """Writes files where the tables are; null where only Hadoop can."""
+    instances: InstanceWriter
+    partitions: int
+    """Of the topic, when the job began."""
+
+    def write_at_once(
+        self, records: DataFrame, transaction: transactions.Transaction
+    ) -> BatchCounts | None:
+        """Write a micro-batch to every table, the ledger last.
+
+        Nulls: None, and nothing is written, where the driver would have to hold more
+            of its client instances than MAX_DECIDING_BYTES.
+        """
+        encoded = self._encode(records, MAX_DECIDING_BYTES)
+        batch = read_batch_files(encoded)
+        if batch.is_too_much:
+            self.tables.discard(batch, WRITTEN)
+            return None
+        return self._write_tables(batch, transaction)
+
+    def write_slice(
+        self, records: DataFrame, transaction: transactions.Transaction
+    ) -> BatchCounts:
+        """Write a slice, whose size is bounded, in the same way."""
+        encoded = self._encode(records, None)
+        if self.store is not None:
+            return self._write_tables(read_batch_files(encoded), transaction)
+        # Kafka is read and bodies are decoded once; each table fetches its files.
+        with transactions.persisted(encoded):
+            return self._write_tables(read_batch_files(encoded), transaction)
+
+    def _encode(self, records: DataFrame, max_deciding_bytes: int | None) -> DataFrame:
+        # A task makes at least one file a table, so there are no more than cores.
+        cores = records.sparkSession.sparkContext.defaultParallelism
+        tasks = min(cores, self.partitions)
+        return records.coalesce(cores).transform(
+            encode_push_files,
+            self.layouts,
+            PUSH_COLUMNS,
+            self.store,
+            max_deciding_bytes=max_deciding_bytes and max_deciding_bytes // tasks,
+        )
+
+    def _write_tables(
+        self, batch: BatchFiles, transaction: transactions.Transaction
+    ) -> BatchCounts:
+        self.tables.append(batch, CLIENT_METRICS, transaction)
+        self.tables.append(batch, QUARANTINE, transaction)
+        self._merge_instances(batch, transaction)
+        self.tables.append(batch, CLIENT_PUSHES, transaction)
+        return batch.count(CLIENT_METRICS)
+
+    def _merge_instances(
+        self, batch: BatchFiles, transaction: transactions.Transaction
+    ) -> None:
+        """Merge the client instances that this batch changes; mostly there are none."""
+        session = batch.encoded.sparkSession
+        changes = self.instances.find_changes(session, batch.deciding, transaction)
+        with self.tables.observed(CLIENT_INSTANCES, changes.row_count):
+            self.instances.merge(session, changes, transaction)
+
+
+def _find_folders(
+    spark: SparkSession, locations: Mapping[str, str]
+) -> LocalFolders | None:
+    """Return where Python workers may write files themselves, if they may."""
+    if not str(spark.sparkContext.master).startswith("local"):
+        return None
+    paths = {c.name: find_local_path(spark, locations[c.name]) for c in WRITTEN}
+    folders = {name: path for name, path in paths.items() if path is not None}
+    if len(folders) < len(paths):
+        return None
+    return LocalFolders(folders=folders, partition_by=EVENT_DATE.name)
+
+
+def _layouts(start: JobStart, max_decompressed_bytes: int) -> PushTables:
+    """Say what the files of each table look like, and what the tables hold already."""
+    return PushTables(
+        points=layout_of(CLIENT_METRICS),
+        pushes=layout_of(CLIENT_PUSHES),
+        quarantine=layout_of(QUARANTINE),
+        points_floors=start.floors[CLIENT_METRICS.name],
+        quarantine_floors=start.floors[QUARANTINE.name],
+        source_job=JOB_NAME,
+        max_decompressed_bytes=max_decompressed_bytes,
+    )

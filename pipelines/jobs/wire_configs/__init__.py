@@ -1,0 +1,1 @@
+"""client_wire_configs_to_delta: what clients' requests have shown."""

@@ -1,0 +1,1 @@
+"""What readers ask: views, rollups, differences, overviews, charts."""

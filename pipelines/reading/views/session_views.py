@@ -1,0 +1,139 @@
+"""What readers see: each table under its name, and the views beside them.
+
+`clients` says how each client instance is, `newest_values` what it reported last. Those
+of client configurations are in client_config_views.
+
+The names are temporary views of one session: reading takes no lock that a job or
+another reader could wait for.
+"""
+
+from collections.abc import Collection
+
+from pyspark.sql import SparkSession
+
+from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.settings.records import Settings
+from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
+from pipelines.tables.contract import (
+    CLIENT_INSTANCES,
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    CONTRACTS,
+)
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+
+from .client_config_views import register_client_configs
+from .view_names import CLIENTS, NEWEST_VALUES
+
+SILENT_AFTER_INTERVALS = 3
+"""Push intervals without a push before a client counts as silent."""
+
+# State is worked out when somebody asks: no write per push, and silence needs none.
+_CLIENTS_SQL = f"""
+SELECT
+  instances.*,
+  seen.last_push,
+  coalesce(seen.pushes, 0) AS pushes,
+  coalesce(seen.points, 0) AS points,
+  seen.newest.client_source_port,
+  seen.newest.bridge_id,
+  CASE
+    WHEN instances.terminated_at IS NOT NULL THEN 'terminated'
+    WHEN timestampadd(
+      MILLISECOND,
+      {SILENT_AFTER_INTERVALS} * bigint(instances.push_interval_ms),
+      coalesce(seen.last_push, instances.first_seen)
+    ) < current_timestamp() THEN 'silent'
+    ELSE 'live'
+  END AS state
+FROM {{instances}} AS instances
+LEFT JOIN (
+  SELECT
+    client_instance_id,
+    max(received_at) AS last_push,
+    count(*) AS pushes,
+    sum(point_count) AS points,
+    max_by(
+      named_struct(
+        'client_source_port', client_source_port, 'bridge_id', bridge_id
+      ),
+      named_struct('received_at', received_at, 'push_id', push_id)
+    ) AS newest
+  FROM {{pushes}}
+  GROUP BY client_instance_id
+) AS seen ON instances.client_instance_id = seen.client_instance_id
+"""  # noqa: S608 - names of our own contracts
+
+# As reading.overview.select_newest_values; filters on its columns, but for those of
+# the newest point, reach the files.
+_NEWEST_VALUES_SQL = """
+SELECT
+  client_instance_id,
+  client_id,
+  metric,
+  newest.value,
+  newest.received_at
+FROM (
+  SELECT
+    client_instance_id,
+    client_id,
+    metric,
+    max(named_struct(
+      'received_at', received_at, 'offset', offset, 'point_index', point_index,
+      'value', coalesce(value_double, double(value_long))
+    )) AS newest
+  FROM {metrics}
+  WHERE (value_double IS NOT NULL OR value_long IS NOT NULL)
+    AND NOT isnan(coalesce(value_double, double(value_long)))
+  GROUP BY client_instance_id, client_id, metric
+)
+"""
+
+
+def register(
+    spark: SparkSession, settings: Settings, names: Collection[str] | None = None
+) -> list[str]:
+    """Register what exists; return the names, in order.
+
+    Args:
+        spark: The reader's session.
+        settings: Say where the tables are.
+        names: Tables that are wanted, and with them the views that they make up, as
+            view_names finds them; None: all.
+    """
+    registered = []
+    for contract in (*CONTRACTS, *CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS):
+        if names is not None and contract.name not in names:
+            continue
+        table = identify_table(spark, settings.tables, contract)
+        if has_table(spark, table):
+            # As SQL text: looked up at each use, so that readers see new rows.
+            query = f"SELECT * FROM {table}"  # noqa: S608 - an identifier of ours
+            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {contract.name} AS {query}")
+            registered.append(contract.name)
+    if {CLIENT_INSTANCES.name, CLIENT_PUSHES.name} <= set(registered):
+        query = clients_query(CLIENT_INSTANCES.name, CLIENT_PUSHES.name)
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {CLIENTS} AS {query}")
+        registered.append(CLIENTS)
+    if CLIENT_METRICS.name in registered:
+        query = _NEWEST_VALUES_SQL.format(metrics=CLIENT_METRICS.name)
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NEWEST_VALUES} AS {query}")
+        registered.append(NEWEST_VALUES)
+    registered += register_client_configs(
+        spark,
+        settings,
+        registered,
+        clients=CLIENTS,
+        silent_after=SILENT_AFTER_INTERVALS,
+    )
+    return sorted(registered)
+
+
+def clients_query(instances: str, pushes: str) -> str:
+    """Return the SQL of the view `clients`.
+
+    Args:
+        instances: SQL identifier of client_instances.
+        pushes: SQL identifier of client_pushes.
+    """
+    return _CLIENTS_SQL.format(instances=instances, pushes=pushes)

@@ -1,0 +1,105 @@
+"""Which tables a text of SQL or Python speaks of, and who makes one that is missing.
+
+Reading a table's log takes part of a second, and the views of client configurations
+take several: a reader registers what is named, and what that is made of.
+"""
+
+import difflib
+import re
+from collections.abc import Collection
+
+from pipelines.settings.records import Settings
+from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
+from pipelines.tables.contract import (
+    CLIENT_INSTANCES,
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    CONTRACTS,
+    QUARANTINE,
+)
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+
+from .client_config_disagreements import DISAGREEMENTS
+from .client_config_functions import (
+    CLIENT_CONFIG_AT,
+    CLIENT_CONFIG_DIFF,
+    CLIENT_CONFIG_DIFF_BETWEEN,
+)
+from .client_config_views import ENTRIES, TIMELINE
+from .config_catalog_view import CONFIG_CATALOG, NAMES, RELEASES
+
+CLIENTS = "clients"
+NEWEST_VALUES = "newest_values"
+_TELEMETRY_JOB = "client_telemetry_to_delta"
+_CONFIGS_JOB = "client_configs_to_delta"
+_WIRE_CONFIGS_JOB = "client_wire_configs_to_delta"
+_OF_CONFIGS = (
+    *(ENTRIES, TIMELINE, DISAGREEMENTS, CONFIG_CATALOG),
+    *(CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN),
+)
+"""Views and functions that are made of all that is known of configurations."""
+_INTERNAL = frozenset({RELEASES, NAMES})
+_MAKERS = (
+    {contract.name: _TELEMETRY_JOB for contract in CONTRACTS}
+    | {contract.name: _CONFIGS_JOB for contract in CLIENT_CONFIG_CONTRACTS}
+    | {CLIENT_WIRE_CONFIGS.name: _WIRE_CONFIGS_JOB}
+    | dict.fromkeys((CLIENTS, NEWEST_VALUES, QUARANTINE.name), _TELEMETRY_JOB)
+    | dict.fromkeys(_OF_CONFIGS, _CONFIGS_JOB)
+)
+"""What readers may name to the job that makes it."""
+_PARTS = {
+    CLIENTS: {CLIENT_INSTANCES.name, CLIENT_PUSHES.name},
+    NEWEST_VALUES: {CLIENT_METRICS.name},
+} | dict.fromkeys(
+    (*_OF_CONFIGS, *_INTERNAL),
+    set(_MAKERS) - {CLIENT_METRICS.name, NEWEST_VALUES, QUARANTINE.name},
+)
+"""A view to all that it is made of."""
+_WORD = re.compile(r"\w+")
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_READS = frozenset({"select", "with", "from", "values", "table", "explain", "describe"})
+"""First words of statements that read nothing but what they name."""
+_LISTS_TABLES = frozenset({"identifier", "catalog"})
+"""Words of a text whose tables only a run can tell."""
+
+
+def find_names(query: str) -> Collection[str] | None:
+    """Return the tables and views that a statement may need.
+
+    Args:
+        query: One statement of SQL.
+    Returns: Names that stand in it, in a text or a comment, too, and their parts.
+    Nulls: None for all of them, as `SHOW TABLES` needs.
+    """
+    words = _WORD.findall(_COMMENT.sub(" ", query).lower())
+    if not words or words[0] not in _READS | {"desc"}:
+        return None
+    return find_names_in(query)
+
+
+def find_names_in(text: str) -> Collection[str] | None:
+    """Return the tables and views that a text names, whatever its language is.
+
+    Nulls: None for all of them, where it computes the name of one.
+    """
+    words = set(_WORD.findall(text.lower()))
+    if words & _LISTS_TABLES:
+        return None
+    named = words & (_MAKERS.keys() | _INTERNAL)
+    return named.union(*(_PARTS.get(name, set()) for name in named))
+
+
+def explain_missing(name: str, settings: Settings) -> str:
+    """Return a sentence about a table, view or function that a query found missing.
+
+    Args:
+        name: As the query has it.
+        settings: Say where the tables are.
+    """
+    made_by = _MAKERS.get(name.lower())
+    if made_by:
+        where = settings.tables.catalog_schema or settings.tables.root_path
+        return f"there is no {name} in {where} yet; {made_by} makes it"
+    near = difflib.get_close_matches(name.lower(), _MAKERS, n=3)
+    hint = f"; there is {', '.join(near)}" if near else "; SHOW TABLES names all"
+    return f"there is no table, view or function {name}{hint}"

@@ -1,0 +1,155 @@
+"""One [kafka] table, two dialects: librdkafka's names and the Java client's names.
+
+Certificates reach Java as PEM text, not as paths: executors on other machines have
+no such file.
+"""
+
+from pathlib import Path
+
+from pipelines.errors import InvalidSetting
+
+from .records import KafkaSettings
+from .secret_references import SecretReader
+
+SOURCE_OPTION_PREFIX = "kafka."
+_LOGIN_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+
+
+def publisher_config(
+    kafka: KafkaSettings, secrets: SecretReader, *, section: str = "kafka"
+) -> dict[str, str]:
+    """Return the connection properties of a librdkafka client.
+
+    Args:
+        kafka: Where and how to connect.
+        secrets: Reads passwords.
+        section: The table of conf/ that it comes from.
+    Errors: none as data; the values hold secrets and must not be logged.
+    Raises: InvalidSetting, UnresolvedSecret.
+    Source: librdkafka CONFIGURATION.md.
+    """
+    config = {
+        "bootstrap.servers": kafka.bootstrap_servers,
+        "security.protocol": kafka.security_protocol,
+    }
+    if _uses_sasl(kafka, section):
+        config["sasl.mechanism"] = kafka.sasl_mechanism
+        config["sasl.username"] = kafka.sasl_username
+        config["sasl.password"] = _read_password(kafka, secrets, section)
+    if _uses_ssl(kafka):
+        algorithm = kafka.ssl_endpoint_identification_algorithm
+        config["ssl.endpoint.identification.algorithm"] = algorithm
+        config |= _set_only(
+            {
+                "ssl.ca.location": kafka.ssl_ca_location,
+                "ssl.certificate.location": kafka.ssl_certificate_location,
+                "ssl.key.location": kafka.ssl_key_location,
+                "ssl.key.password": _read_key_password(kafka, secrets),
+            }
+        )
+    return config
+
+
+def spark_source_options(kafka: KafkaSettings, secrets: SecretReader) -> dict[str, str]:
+    """Return the connection options of Spark's Kafka source.
+
+    Errors: none as data; the values hold secrets and must not be logged.
+    Raises: InvalidSetting, UnresolvedSecret.
+    Source: Spark, Structured Streaming + Kafka Integration Guide; Kafka, SslConfigs.
+    """
+    config = {
+        "bootstrap.servers": kafka.bootstrap_servers,
+        "security.protocol": kafka.security_protocol,
+    }
+    if _uses_sasl(kafka):
+        config["sasl.mechanism"] = kafka.sasl_mechanism
+        config["sasl.jaas.config"] = _jaas_config(kafka, secrets)
+    if _uses_ssl(kafka):
+        config |= _java_ssl_config(kafka, secrets)
+    return {f"{SOURCE_OPTION_PREFIX}{name}": value for name, value in config.items()}
+
+
+def _uses_sasl(kafka: KafkaSettings, section: str = "kafka") -> bool:
+    uses_sasl = kafka.security_protocol.startswith("SASL_")
+    if uses_sasl and not (kafka.sasl_mechanism and kafka.sasl_username):
+        raise InvalidSetting(
+            f"{section}.security_protocol is {kafka.security_protocol}: it needs "
+            f"{section}.sasl_mechanism and {section}.sasl_username"
+        )
+    return uses_sasl
+
+
+def _uses_ssl(kafka: KafkaSettings) -> bool:
+    return kafka.security_protocol.endswith("SSL")
+
+
+def _read_password(
+    kafka: KafkaSettings, secrets: SecretReader, section: str = "kafka"
+) -> str:
+    if kafka.sasl_password is None:
+        raise InvalidSetting(
+            f"{section}.security_protocol is {kafka.security_protocol}: it needs "
+            f"{section}.sasl_password, a reference to a secret"
+        )
+    return secrets.read(kafka.sasl_password)
+
+
+def _read_key_password(kafka: KafkaSettings, secrets: SecretReader) -> str:
+    if kafka.ssl_key_password is None:
+        return ""
+    return secrets.read(kafka.ssl_key_password)
+
+
+def _jaas_config(kafka: KafkaSettings, secrets: SecretReader) -> str:
+    module = _LOGIN_MODULES[kafka.sasl_mechanism]
+    username = _quote_jaas(kafka.sasl_username)
+    password = _quote_jaas(_read_password(kafka, secrets))
+    return f"{module} required username={username} password={password};"
+
+
+def _quote_jaas(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _java_ssl_config(kafka: KafkaSettings, secrets: SecretReader) -> dict[str, str]:
+    algorithm = kafka.ssl_endpoint_identification_algorithm
+    is_checked = algorithm != "none"
+    config = {
+        # Java switches the check off by an empty text.
+        "ssl.endpoint.identification.algorithm": algorithm if is_checked else ""
+    }
+    if kafka.ssl_ca_location:
+        config["ssl.truststore.type"] = "PEM"
+        config["ssl.truststore.certificates"] = _read_pem(
+            "ssl_ca_location", kafka.ssl_ca_location
+        )
+    if kafka.ssl_key_location:
+        config["ssl.keystore.type"] = "PEM"
+        config["ssl.keystore.key"] = _read_pem(
+            "ssl_key_location", kafka.ssl_key_location
+        )
+        config["ssl.keystore.certificate.chain"] = _read_pem(
+            "ssl_certificate_location", kafka.ssl_certificate_location
+        )
+        config |= _set_only({"ssl.key.password": _read_key_password(kafka, secrets)})
+    return config
+
+
+def _read_pem(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii")
+    except OSError as error:
+        raise InvalidSetting(
+            f"kafka.{name}: {path} cannot be read ({error.strerror})"
+        ) from None
+    except UnicodeDecodeError:
+        raise InvalidSetting(f"kafka.{name}: {path} is not a PEM file") from None
+
+
+def _set_only(config: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in config.items() if value}

@@ -1,0 +1,251 @@
+"""The records that a streaming job reads, from where its tables end."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.delta_tables.locations import check_is_there, locate_table, qualify_path
+from pipelines.delta_tables.loss_rows import write_loss_rows
+from pipelines.delta_tables.setup import ensure_tables
+from pipelines.delta_tables.transactions import WriteBatch
+from pipelines.errors import LostRecords
+from pipelines.settings.kafka import spark_source_options
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+from pipelines.settings.stream_job_settings import StreamJobSettings
+from pipelines.tables.contract import TableContract
+
+from .batch_slices import ReadRanges
+from .loss_sentences import list_losses
+from .offsets import Offsets
+from .positions import TopicBounds, list_own_configs, read_topic_bounds, read_topic_id
+from .sources import read_kafka, read_kafka_ranges
+from .start_records import ACCEPT_OPTION, EARLIEST_OFFSET, JobStart, Ledger
+from .starts import decide_start, find_location, has_planned_batches
+from .table_claims import Claim, claim_tables
+
+_CONFIGS_OF_BRIDGE = ("retention.ms", "max.message.bytes")
+"""What `bridge.topics` creates topics with."""
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class JobRun:
+    """One run of a job: what its command decides, and what has ended it."""
+
+    accepts_data_loss: bool = False
+    """Whether to go on behind records that Kafka no longer has."""
+    failure: Exception | None = None
+    """What the newest micro-batch has raised; Spark tells of it as a text only."""
+    claim: Claim | None = None
+    """What keeps others off the tables, until it is released."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecords:
+    """What a job reads, and where it began."""
+
+    records: DataFrame
+    """A streaming DataFrame: columns of Spark's Kafka source."""
+    start: JobStart
+    checkpoint_location: str
+    """With its file system."""
+    read_ranges: ReadRanges
+    """Reads a part of the topic again."""
+    options: Mapping[str, str] = field(repr=False)
+    """Of the Kafka connection; they hold secrets."""
+    locations: Mapping[str, str]
+    """Contract name to folder."""
+    job_run: JobRun
+
+    def guard(self, write_batch: WriteBatch) -> WriteBatch:
+        """Return a writer that begins no micro-batch upon other tables or topics."""
+
+        def write(records: DataFrame, batch_id: int) -> None:
+            session = records.sparkSession
+            try:
+                for name, location in self.locations.items():
+                    check_is_there(session, name, location)
+                self._check_topic(session)
+                write_batch(records, batch_id)
+            except Exception as error:
+                self.job_run.failure = error
+                raise
+
+        return write
+
+    def _check_topic(self, session: SparkSession) -> None:
+        """Refuse records of a topic that was made anew while the job was running.
+
+        Where it has more records than the former one, Spark reads on in the midst.
+        """
+        known = self.start.topic_id
+        now = read_topic_id(session, self.options, self.start.topic) if known else None
+        if now is not None and now != known:
+            raise LostRecords(f"topic {self.start.topic} was deleted and made anew")
+
+
+def open_records(
+    spark: SparkSession,
+    settings: Settings,
+    secrets: SecretReader,
+    ledger: Ledger,
+    *,
+    job: StreamJobSettings,
+    topic: str,
+    contracts: Sequence[TableContract],
+    job_run: JobRun | None = None,
+) -> JobRecords:
+    """Bring the tables of a job up to date and open its topic.
+
+    Args:
+        spark: A session with Delta and the Kafka source.
+        settings: Of one environment.
+        secrets: Reads the secrets of the Kafka connection.
+        ledger: Of the job.
+        job: Its settings.
+        topic: Its topic.
+        contracts: Its tables.
+        job_run: What was decided for this run; who gives one releases its claim.
+    Raises: MissingService, TablesInUse, IncompatibleTable, UnsafeStart, InvalidSetting,
+        UnresolvedSecret; nothing has been read then.
+    """
+    options = spark_source_options(settings.kafka, secrets)
+    bounds = read_topic_bounds(
+        spark, options, topic, topic_setting=ledger.topic_setting
+    )
+    checkpoint_location = qualify_path(spark, job.checkpoint_location)
+    if job_run is None:
+        job_run = JobRun()
+    else:
+        job_run.claim = claim_tables(
+            spark, settings.tables, ledger.job_name, checkpoint_location
+        )
+    ensure_tables(spark, settings.tables, contracts)
+    start = _decide(
+        spark,
+        settings,
+        options,
+        ledger,
+        bounds=bounds,
+        accepts_data_loss=job_run.accepts_data_loss,
+    )
+    _tell_losses(spark, settings, ledger, start)
+    records = read_kafka(
+        spark,
+        options,
+        topic=topic,
+        starting_offsets=start.starting_offsets_json,
+        max_offsets_per_trigger=job.max_offsets_per_trigger,
+    )
+    location = find_location(spark, checkpoint_location)
+    _logger.info(
+        "reads %s at %s from %s; writes to %s",
+        topic,
+        settings.kafka.bootstrap_servers,
+        f"where {location} has got to"
+        if has_planned_batches(spark, location)
+        else describe_offsets(start.starting_offsets),
+        settings.tables.catalog_schema or settings.tables.root_path,
+    )
+    return JobRecords(
+        records=records,
+        start=start,
+        checkpoint_location=location,
+        read_ranges=lambda session, ranges: read_kafka_ranges(
+            session, options, topic=topic, ranges=ranges
+        ),
+        options=options,
+        locations={c.name: locate_table(spark, settings.tables, c) for c in contracts},
+        job_run=job_run,
+    )
+
+
+def describe_offsets(offsets: Offsets) -> str:
+    """Say in words where the partitions of a topic are read from."""
+    if all(offset == EARLIEST_OFFSET for offset in offsets.values()):
+        return "its oldest records"
+    return "offsets (partition: first) " + ", ".join(
+        f"{partition}: {'oldest' if offset == EARLIEST_OFFSET else offset}"
+        for partition, offset in sorted(offsets.items())
+    )
+
+
+def check_records(
+    spark: SparkSession, settings: Settings, secrets: SecretReader, ledger: Ledger
+) -> None:
+    """Look whether a job that was started before can go on.
+
+    Raises: MissingService, UnsafeStart where it cannot.
+    """
+    options = spark_source_options(settings.kafka, secrets)
+    topic: str = getattr(settings.topics, ledger.topic_setting.partition(".")[2])
+    bounds = read_topic_bounds(
+        spark, options, topic, topic_setting=ledger.topic_setting
+    )
+    _decide(spark, settings, options, ledger, bounds=bounds, accepts_data_loss=False)
+
+
+def _decide(
+    spark: SparkSession,
+    settings: Settings,
+    options: Mapping[str, str],
+    ledger: Ledger,
+    *,
+    bounds: TopicBounds,
+    accepts_data_loss: bool,
+) -> JobStart:
+    job: StreamJobSettings = getattr(settings, ledger.job_name)
+    topic: str = getattr(settings.topics, ledger.topic_setting.partition(".")[2])
+    return decide_start(
+        spark,
+        settings.tables,
+        ledger,
+        topic,
+        bounds,
+        checkpoint_location=qualify_path(spark, job.checkpoint_location),
+        starting_offsets=job.starting_offsets,
+        accepts_data_loss=accepts_data_loss,
+        tell_topic=lambda: _tell_configs(spark, options, topic),
+    )
+
+
+def _tell_losses(
+    spark: SparkSession, settings: Settings, ledger: Ledger, start: JobStart
+) -> None:
+    """Write down what is left out, once, before anything is read behind it."""
+    if start.losses_id is None:
+        return
+    rows = [
+        {
+            "topic": start.topic,
+            "partition": loss.partition,
+            "offset": loss.marked_offset,
+            "source_job": ledger.job_name,
+            "reason": loss.reason,
+            "detail": f"not read: {loss.as_text()}",
+        }
+        for loss in start.losses
+    ]
+    name = f"{ledger.job_name}/losses/{start.losses_id}"
+    if write_loss_rows(spark, settings.tables, rows, transaction=name):
+        _logger.warning(
+            "%s: topic %s is read without %s",
+            ACCEPT_OPTION,
+            start.topic,
+            list_losses(start.losses),
+        )
+
+
+def _tell_configs(spark: SparkSession, options: Mapping[str, str], topic: str) -> str:
+    """Say what a topic lacks that the bridge would have made it with."""
+    own = list_own_configs(spark, options, topic)
+    lacking = [] if own is None else [c for c in _CONFIGS_OF_BRIDGE if c not in own]
+    if not lacking:
+        return ""
+    return (
+        f", without {' and '.join(lacking)} of its own, which the bridge sets: the "
+        f"broker made it by itself, or another program"
+    )

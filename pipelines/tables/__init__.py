@@ -1,0 +1,1 @@
+"""Contracts: what each table promises to its readers."""

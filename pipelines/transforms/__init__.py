@@ -1,1 +1,0 @@
-"""Pure steps from DataFrame to DataFrame, one file per subject."""
