@@ -7,7 +7,7 @@ import pytest
 from pipelines.errors import UnsafeStart
 from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.settings import load_settings
-from pipelines.streaming import starts as job_starts
+from pipelines.streaming import starts
 from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.starts import (
     EARLIEST_OFFSET,
@@ -26,7 +26,7 @@ BOUNDS = TopicBounds(beginning={0: 0, 1: 10}, end={0: 5, 1: 20})
 def decide(spark, folder, *, topic="t", bounds=BOUNDS):
     settings = load_settings("base", [f"tables.root_path={folder}/tables"])
     make_tables(spark, settings.tables, CONTRACTS)
-    return job_starts.decide_start(
+    return starts.decide_start(
         spark,
         settings.tables,
         LEDGER,
@@ -94,7 +94,7 @@ def test_a_start_survives_its_file():
         starting_offsets={0: 7, 12: EARLIEST_OFFSET},
         floors={"client_metrics": {0: 8}, "quarantine": {}},
     )
-    assert job_starts.read_start(job_starts.write_start(start)) == start
+    assert starts.read_start(starts.write_start(start)) == start
 
 
 @pytest.mark.parametrize(

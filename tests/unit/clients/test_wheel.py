@@ -105,7 +105,8 @@ def test_a_wheel_holds_files_and_no_links(wheel):
         }
     assert rules == (CONF_PATH / "sensitive_keys.toml").read_bytes()
     for name, content in kernel.items():
-        assert content == (ROOT / "udfs" / name).read_bytes()
+        [path] = (ROOT / "udfs").rglob(name)
+        assert content == path.read_bytes()
     catalogs = {path.name for path in (CONF_PATH / "config_catalog").glob("*.csv")}
     assert {f"kafka_clientele/config_catalog/{name}" for name in catalogs} <= names
     assert "kafka_clientele/wheel_backend.py" not in names

@@ -8,8 +8,7 @@ import pytest
 from pipelines.errors import LostRecords
 from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.settings import load_settings
-from pipelines.streaming import starts as checkpoint_files
-from pipelines.streaming import starts as job_starts
+from pipelines.streaming import starts
 from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.query_progress import QueryProgress
 from pipelines.streaming.start_records import JobStart
@@ -24,16 +23,16 @@ FOLDER = "hdfs://site/checkpoint/kafka_clientele"
 @pytest.fixture
 def hadoop(monkeypatch):
     stub = HadoopStub()
-    monkeypatch.setattr(checkpoint_files, "open_path", stub.open_path)
+    monkeypatch.setattr(starts, "open_path", stub.open_path)
     progress = QueryProgress(position={0: 7}, planned_end={}, committed_at_ms=None)
-    monkeypatch.setattr(job_starts, "read_query_progress", lambda *_: progress)
+    monkeypatch.setattr(starts, "read_query_progress", lambda *_: progress)
     stored = StoredOffsets(ledger={}, before={}, marks={})
-    monkeypatch.setattr(job_starts, "read_stored_offsets", lambda *_: stored)
+    monkeypatch.setattr(starts, "read_stored_offsets", lambda *_: stored)
     return stub
 
 
 def decide(bounds):
-    return job_starts.decide_start(
+    return starts.decide_start(
         None,
         load_settings("base", []).tables,
         LEDGER,
@@ -46,7 +45,7 @@ def decide(bounds):
 
 def keep_as_before(hadoop):
     """Keep a start as a program did that knew no ids."""
-    old = json.loads(job_starts.write_start(START))
+    old = json.loads(starts.write_start(START))
     text = json.dumps({k: old[k] for k in ("topic", "starting_offsets", "floors")})
     hadoop.files[f"{FOLDER}/start.json"] = text.encode()
     return dict(hadoop.files)
