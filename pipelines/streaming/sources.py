@@ -5,12 +5,17 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-MAX_POLL_RECORDS = 50
+MAX_POLL_RECORDS = 20
 """Records that a consumer makes of compressed batches at once.
 
 Kafka's own number is 500: of 1 MiB each, which takes little room where the producer has
-compressed them, they would be half of the job's heap for each task.
+compressed them, they would be half of the job's heap for each task. And Spark keeps the
+consumer of each partition, with what it has not handed on yet, for minutes.
 """
+_RANGES_GROUP = "spark-kafka-source-ranges"
+"""Begins as the stream's, for which there are rights. With a name of its own for each
+range, which is Spark's way, there would be consumers for each of them; nothing is
+committed, and nobody joins the group."""
 
 
 def read_kafka(
@@ -70,8 +75,7 @@ def read_kafka_ranges(
         .option("assign", json.dumps({topic: sorted(ranges)}))
         .option("startingOffsets", json.dumps({topic: starts}))
         .option("endingOffsets", json.dumps({topic: ends}))
-        # As the stream's, for which there are rights.
-        .option("groupIdPrefix", "spark-kafka-source")
+        .option("kafka.group.id", _RANGES_GROUP)
         .option("includeHeaders", value=True)
         .option("failOnDataLoss", value=True)
         .load()
