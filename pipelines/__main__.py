@@ -34,11 +34,10 @@ from pipelines.command_line.failures import (
 )
 from pipelines.command_line.log_lines import log_to
 from pipelines.command_line.trace_files import name_trace_file, remove_old_files
+from pipelines.errors import InvalidSetting, PipelineError
 from pipelines.settings.loading import CONF_PATH, load_defaults, load_settings
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
-
-from .errors import InvalidSetting, PipelineError
 
 if TYPE_CHECKING:
     # Importing pyspark takes half a second, which the bridge need not wait for.
