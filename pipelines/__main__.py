@@ -391,8 +391,7 @@ def run_replay(spark: "SparkSession", settings: Settings, arguments: Namespace) 
     """Run replay_pushes and print what it found."""
     from pipelines.jobs.replay import job as replay_pushes
     from pipelines.jobs.replay.results import format_result
-
-    from .time_ranges import TimeRange
+    from pipelines.time_ranges import TimeRange
 
     span = TimeRange(arguments.start, arguments.end)
     result = replay_pushes.run(spark, settings, span, is_dry_run=arguments.dry_run)
@@ -401,7 +400,7 @@ def run_replay(spark: "SparkSession", settings: Settings, arguments: Namespace) 
 
 def submit_compaction(arguments: Namespace, spark_words: list[str]) -> int:
     """Hand over the job compact_tables, with the dates that are meant."""
-    from .time_ranges import midnight
+    from pipelines.time_ranges import midnight
 
     today = midnight(datetime.now(tz=UTC).date())
     arguments.end = arguments.end or today
@@ -416,8 +415,7 @@ def run_compaction(
 ) -> None:
     """Run compact_tables and print what it did."""
     from pipelines.jobs.compact import job as compact_tables
-
-    from .time_ranges import TimeRange
+    from pipelines.time_ranges import TimeRange
 
     span = TimeRange(arguments.start, arguments.end)
     print(compact_tables.format_result(compact_tables.run(spark, settings, span), span))
