@@ -14,6 +14,7 @@ from pyspark.errors import StreamingQueryException
 
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.streaming import batch_slices
+from pipelines.streaming.sources import read_kafka_ranges
 from pipelines.tables.contract import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -21,7 +22,7 @@ from pipelines.tables.contract import (
     QUARANTINE,
 )
 from tests.bench.generated_pushes import java_push
-from tests.integration.job_loads import Load, produce_load
+from tests.integration.job_loads import PARTITIONS, Load, produce_load
 from tests.integration.job_support import (
     CODECS,
     FLUSH_TIMEOUT_S,
@@ -190,3 +191,29 @@ def test_more_identities_than_a_driver_holds_are_taken_in_slices_once_each(
     folder = tmp_path / "tables" / CLIENT_METRICS.name
     table = DeltaTable.forPath(spark, str(folder)).toDF()
     assert len(list(folder.glob("*/*.parquet"))) - len(table.inputFiles()) <= 2
+
+
+def test_slices_are_read_by_the_same_consumers(spark, kafka):
+    topic, options = "ranges", {"kafka.bootstrap.servers": kafka.bootstrap_servers}
+    load = Load(records=40, value_bytes=1_000)
+    produce_load(
+        kafka.bootstrap_servers, client_telemetry_to_delta.JOB_NAME, topic, load
+    )
+    counts = []
+    for first in range(4):
+        ranges = dict.fromkeys(range(PARTITIONS), (first, first + 1))
+        read = read_kafka_ranges(spark, options, topic=topic, ranges=ranges)
+        assert read.count() == PARTITIONS
+        counts.append(count_sockets(spark))
+    # Spark keeps them for minutes, with the records that they have not handed on.
+    assert counts[-1] < counts[0] + PARTITIONS
+
+
+def count_sockets(spark):
+    """Return how many sockets the JVM has; each consumer of Kafka has one, or more."""
+    folder = Path(f"/proc/{spark.sparkContext._gateway.proc.pid}/fd")
+    count = 0
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):  # it was closed meanwhile
+            count += str(path.readlink()).startswith("socket:")
+    return count
