@@ -34,6 +34,7 @@ from tests.integration.proxy_support import (
     write_all,
 )
 from tests.integration.secured_bridge import wait_for_pushes
+from tests.integration.topics import NOT_YET, wait_for
 
 BROKERS = 3
 VALUES = [b"value-%d" % number for number in range(500)]
@@ -148,11 +149,25 @@ def test_a_producer_that_wants_no_answer_shifts_no_answer(clients, acks):
     consumer.close()
 
 
+def find_newest_offset(admin, partition):
+    """Ask for the end of a partition of a topic that is there, or is about to be."""
+
+    def ask():
+        asked = admin.list_offsets({partition: OffsetSpec.latest()})
+        try:
+            return asked[partition].result(PATIENCE_S).offset
+        except KafkaException as error:
+            # Any broker may answer, and learns of leaders a moment after another.
+            if error.args[0].code() not in (KafkaError._NOENT, *NOT_YET):
+                raise
+            return None
+
+    return wait_for(ask, lambda offset: offset is not None)
+
+
 def test_admins_work_through_the_proxy(clients, topic):
     admin = clients.admin
-    partition = TopicPartition(topic, 0)
-    offsets = admin.list_offsets({partition: OffsetSpec.latest()})
-    assert offsets[partition].result(PATIENCE_S).offset >= 0
+    assert find_newest_offset(admin, TopicPartition(topic, 0)) == 0
     name = clients.create_topic(1, 1)
     admin.delete_topics([name])[name].result(PATIENCE_S)
 
