@@ -202,8 +202,7 @@ def _newer_protocol(
 
 def _find_newer(spark: SparkSession, places: JobPlaces) -> Path | None:
     """Ask each table for its columns: not all of Delta's faults say whose they are."""
-    root = find_local_path(spark, places.tables)
-    for log in sorted(Path(root).glob(f"*/{LOG_FOLDER}")) if root else ():
+    for log in _list_logs(spark, places):
         try:
             _ = spark.read.format("delta").load(str(log.parent)).schema
         except (PySparkException, Py4JError) as error:
@@ -212,10 +211,15 @@ def _find_newer(spark: SparkSession, places: JobPlaces) -> Path | None:
     return None
 
 
+def _list_logs(spark: SparkSession, places: JobPlaces) -> list[Path]:
+    """List the logs of all tables, where they can be looked at from here."""
+    root = find_local_path(spark, places.tables)
+    return sorted(Path(root).glob(f"*/{LOG_FOLDER}")) if root else []
+
+
 def _damaged_log(spark: SparkSession, places: JobPlaces) -> DamagedTable | None:
     """Look at the logs themselves: Delta's words for it depend on who reads them."""
-    root = find_local_path(spark, places.tables)
-    for log in sorted(Path(root).glob(f"*/{LOG_FOLDER}")) if root else ():
+    for log in _list_logs(spark, places):
         damage = find_damage(log)
         if damage:
             return DamagedTable(
