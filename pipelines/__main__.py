@@ -149,7 +149,9 @@ def spark_arguments(spark_words: list[str], *, is_short: bool = False) -> list[s
         # Otherwise Spark takes the address that the host's name resolves to.
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     prepare_details()
-    installation = Installation(root=ROOT, python=sys.executable)
+    installation = Installation(
+        root=ROOT, python=sys.executable, java=os.environ.get(JAVA_VARIABLE, "")
+    )
     return build_arguments(installation, spark_words, is_short=is_short)
 
 

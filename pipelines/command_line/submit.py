@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.class_archives import archive_key
+
 from .packing import pack_code, pack_environment
 from .spark_values import check_values
 
@@ -48,11 +50,17 @@ _OPTION_CONFS = {
     "--deploy-mode": "spark.submit.deployMode",
 }
 _JAVA_OPTIONS_OPTION = "--driver-java-options"
+_CLASS_PATH = "spark.driver.extraClassPath"
+_CLASS_PATH_OPTION = "--driver-class-path"
 # Spark matches the text of a query that was stopped within a batch by a recursive
 # pattern, which overflows Java's usual stack.
 _STACK_OPTION = "-Xss8m"
 # In the first minutes the optimising compiler costs more than its code gains.
 SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+_SERIAL_COLLECTOR = "-XX:+UseSerialGC"
+_NAMES_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
+# A file that does not fit what else is on the class path is no fault of anybody's.
+_QUIET_ARCHIVE = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 WORKER_PYTHON = "spark.pyspark.python"
 ENVIRONMENT_NAME = "environment"
 """Folder that the archive of packages is unpacked into, beside an executor."""
@@ -68,6 +76,8 @@ class Installation:
     """Folder that holds conf/, pipelines/ and udfs/."""
     python: str
     """The interpreter of this process, with all packages."""
+    java: str = ""
+    """The program that Spark will start; empty where that is not known."""
 
     @property
     def cache(self) -> Path:
@@ -78,6 +88,12 @@ class Installation:
     def jars(self) -> list[Path]:
         """Return the jars that Spark needs beside its own."""
         return sorted((self.cache / "jars" / "spark").glob("*.jar"))
+
+    @property
+    def archive(self) -> Path:
+        """Return the file of Spark's classes: another for other jars, another Java."""
+        jars = [*self.jars, *sorted((find_spark_home() / "jars").glob("*.jar"))]
+        return self.cache / "classes" / f"{archive_key(self.java, jars)}.jsa"
 
 
 def split_arguments(
@@ -135,17 +151,33 @@ def build_arguments(
             conf.pop(name, None)
     conf["spark.pyspark.driver.python"] = installation.python
     conf |= _own_places(installation)
-    java_options = _own_java_options(installation, is_short=is_short)
     users = [
-        options.get(_DRIVER_JAVA_OPTIONS)
-        for options in (named, _pop_java_options(rest), user_conf)
+        options.get(_DRIVER_JAVA_OPTIONS, "")
+        for options in (
+            named,
+            _pop_option(rest, _JAVA_OPTIONS_OPTION, _DRIVER_JAVA_OPTIONS),
+            user_conf,
+        )
     ]
     conf = {name: value for name, value in conf.items() if name not in named}
     conf |= user_conf
+    java_options = _own_java_options(installation)
+    if _is_one_process(spark_words):
+        # What Java finds by itself needs no copies, and only of that it keeps classes.
+        popped = _pop_option(rest, _CLASS_PATH_OPTION, _CLASS_PATH)
+        users_path = (named | conf | popped).get(_CLASS_PATH)
+        paths = [*map(str, installation.jars), *filter(None, [users_path])]
+        conf[_CLASS_PATH] = os.pathsep.join(paths)
+        java_options += _archive_options(installation)
+    else:
+        jars = [jar.as_uri() for jar in installation.jars]
+        lists["--jars"] = [*jars, *lists["--jars"]]
+    if is_short:
+        java_options += SHORT_JAVA_OPTIONS
+        if not _NAMES_COLLECTOR.search(" ".join(users)):
+            java_options.append(_SERIAL_COLLECTOR)
     # Behind ours: of two that mean the same, Java takes the later one.
     conf[_DRIVER_JAVA_OPTIONS] = " ".join([*java_options, *filter(None, users)])
-    jars = [jar.as_uri() for jar in installation.jars]
-    lists["--jars"] = [*jars, *lists["--jars"]]
     words = [*rest]
     for option, values in lists.items():
         if values:
@@ -178,23 +210,26 @@ def _own_places(installation: Installation) -> dict[str, str]:
     }
 
 
-def _own_java_options(installation: Installation, *, is_short: bool) -> list[str]:
+def _own_java_options(installation: Installation) -> list[str]:
     # As a URI it holds no blank, which would part it in two.
     log_levels = (installation.root / "conf" / "log4j2.properties").as_uri()
-    return [
-        f"-Dlog4j2.configurationFile={log_levels}",
-        _STACK_OPTION,
-        *(SHORT_JAVA_OPTIONS if is_short else ()),
-    ]
+    return [f"-Dlog4j2.configurationFile={log_levels}", _STACK_OPTION]
 
 
-def _pop_java_options(rest: list[str]) -> dict[str, str]:
-    """Take --driver-java-options out of the words, as the setting that it means."""
-    value = _find_option(rest, _JAVA_OPTIONS_OPTION)
-    while _JAVA_OPTIONS_OPTION in rest[:-1]:
-        place = rest.index(_JAVA_OPTIONS_OPTION)
+def _archive_options(installation: Installation) -> list[str]:
+    if not installation.java or not installation.archive.exists():
+        return []
+    # Spark parts the options at blanks, but for those between quotes.
+    return [f'"-XX:SharedArchiveFile={installation.archive}"', *_QUIET_ARCHIVE]
+
+
+def _pop_option(rest: list[str], option: str, name: str) -> dict[str, str]:
+    """Take an option out of the words, as the setting that it means."""
+    value = _find_option(rest, option)
+    while option in rest[:-1]:
+        place = rest.index(option)
         del rest[place : place + 2]
-    return {} if value is None else {_DRIVER_JAVA_OPTIONS: value}
+    return {} if value is None else {name: value}
 
 
 def _load_properties_file(rest: Sequence[str]) -> dict[str, str]:
@@ -212,10 +247,18 @@ def find_spark_home() -> Path:
 
 def is_local(spark_words: Sequence[str]) -> bool:
     """Say whether the user's options leave Spark on this machine."""
+    return _find_master(spark_words).startswith("local")
+
+
+def _is_one_process(spark_words: Sequence[str]) -> bool:
+    """Say whether the driver's JVM is the only one."""
+    return _find_master(spark_words).partition("[")[0] == "local"
+
+
+def _find_master(spark_words: Sequence[str]) -> str:
     conf, _, rest = _read_spark_words(spark_words)
     named = _load_properties_file(rest).get("spark.master", "local")
-    master = _find_option(rest, "--master") or conf.get("spark.master", named)
-    return master.startswith("local")
+    return _find_option(rest, "--master") or conf.get("spark.master", named)
 
 
 def find_conf(words: Sequence[str], name: str) -> str | None:

@@ -19,7 +19,13 @@ from pipelines.tables.contract import (
 )
 
 from .local_files import LOG_FOLDER
-from .locations import has_table, identify_table, locate_table, open_path
+from .locations import (
+    has_table,
+    identify_schema,
+    identify_table,
+    locate_table,
+    open_path,
+)
 
 ATTEMPTS = 4
 """Of two programs that create or alter a table at once, Delta fails one; it looks
@@ -39,20 +45,24 @@ def ensure_tables(
     """
     for contract in contracts:
         table = identify_table(spark, tables, contract)
-        if not tables.catalog_schema:
+        schema = identify_schema(tables) if tables.catalog_schema else None
+        if schema is None:
             _refuse_remains(spark, contract, locate_table(spark, tables, contract))
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                _bring_up_to_date(spark, contract, table)
+                _bring_up_to_date(spark, contract, table, schema)
                 break
             except _CONFLICTS:
                 if attempt == ATTEMPTS:
                     raise
 
 
-def _bring_up_to_date(spark: SparkSession, contract: TableContract, table: str) -> None:
+def _bring_up_to_date(
+    spark: SparkSession, contract: TableContract, table: str, schema: str | None
+) -> None:
     if not has_table(spark, table):
-        _create_parent(spark, table)
+        if schema is not None:
+            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         spark.sql(create_statement(contract, table))
     version = _read_contract_version(spark, contract, table)
     schema = spark.table(table).schema
@@ -86,13 +96,6 @@ def _refuse_remains(
             f"when a table is deleted below a running job; move it away, and the same "
             f"command makes the table anew, empty"
         )
-
-
-def _create_parent(spark: SparkSession, table: str) -> None:
-    """Create the schema of a catalog table; path tables need none."""
-    schema, _, _ = table.rpartition(".")
-    if schema != "delta":
-        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
 
 
 def _read_contract_version(

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from pipelines.command_line.submit import find_spark_home
-from pipelines.embedded.cache import cache_key
+from pipelines.class_archives import archive_key
 from pipelines.settings import CONF_PATH
 
 # Resolved: several checkouts may share it.
@@ -37,7 +37,7 @@ def find_java():
 def archive_path():
     """Return where the file stands: another place for another Java or other jars."""
     jars = [*list_jars(), *sorted((find_spark_home() / "jars").glob("*.jar"))]
-    return CACHE_PATH / "test_classes" / f"{cache_key(find_java(), jars)}.jsa"
+    return CACHE_PATH / "test_classes" / f"{archive_key(find_java(), jars)}.jsa"
 
 
 def driver_words(*java_options):

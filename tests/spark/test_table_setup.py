@@ -33,7 +33,9 @@ NEW = dataclasses.replace(
 @pytest.fixture(params=["path", "catalog"])
 def tables(tmp_path, request):
     schema = f"contracts_{tmp_path.name.strip('_')}"
-    place = {"path": f"root_path={tmp_path}", "catalog": f"catalog_schema={schema}"}
+    # A dot parts the names of a catalog, and nothing in a path.
+    root = tmp_path / ".tables" / "v1.2"
+    place = {"path": f"root_path={root}", "catalog": f"catalog_schema={schema}"}
     return load_settings("base", [f"tables.{place[request.param]}"]).tables
 
 

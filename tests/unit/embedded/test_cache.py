@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.embedded.cache import SIGTERM_EXIT_CODE, EmbeddedCache, cache_key
+from pipelines.class_archives import archive_key
+from pipelines.embedded.cache import SIGTERM_EXIT_CODE, EmbeddedCache
 
 
 def record(cache, content=b"archive"):
@@ -72,7 +73,7 @@ def test_the_key_changes_with_a_jar(tmp_path):
     java, jar = tmp_path / "java", tmp_path / "kafka_2.13.jar"
     java.write_bytes(b"java")
     jar.write_bytes(b"one")
-    before = cache_key(str(java), [jar])
-    assert cache_key(str(java), [jar]) == before
+    before = archive_key(str(java), [jar])
+    assert archive_key(str(java), [jar]) == before
     jar.write_bytes(b"another")
-    assert cache_key(str(java), [jar]) != before
+    assert archive_key(str(java), [jar]) != before
