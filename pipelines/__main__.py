@@ -66,6 +66,8 @@ INTERPRETED = (
     *("--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN"),
 )
 
+LAUNCHER_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
 logger = logging.getLogger("kafka-clientele")
 
 
@@ -195,6 +197,8 @@ def start_own_session(name: str, spark_words: list[str]) -> "SparkSession":
     # A session started from Python takes its workers' Python from here alone.
     os.environ["PYSPARK_PYTHON"] = find_conf(words, WORKER_PYTHON) or sys.executable
     os.environ["SPARK_HOME"] = str(find_spark_home())
+    # Of the JVM that writes the line which starts the other one.
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", " ".join(LAUNCHER_OPTIONS))
     return start_session(name)
 
 
@@ -583,10 +587,10 @@ def run_demo(arguments: Namespace, _spark_words: list[str]) -> int:
 
 def run_sql(arguments: Namespace, spark_words: list[str]) -> int:
     """Print the result of one query."""
-    from pipelines.command_line import asking
-
     settings = read_settings(arguments)
     with own_session("sql", spark_words, is_verbose=arguments.verbose) as spark:
+        from pipelines.command_line import asking
+
         printing = asking.Printing(
             format=arguments.format, limit=arguments.limit, output=sys.stdout
         )
@@ -609,10 +613,10 @@ def run_configs(arguments: Namespace, spark_words: list[str]) -> int:
 
 def run_shell(arguments: Namespace, spark_words: list[str]) -> int:
     """Open a Python prompt with `spark` and the tables."""
-    from pipelines.command_line import asking
-
     settings = read_settings(arguments)
     with own_session("shell", spark_words, is_verbose=arguments.verbose) as spark:
+        from pipelines.command_line import asking
+
         asking.open_shell(spark, settings)
     return 0
 

@@ -3,11 +3,12 @@
 A driver of Spark reads and checks some twenty thousand classes, which is most of what a
 short command takes. Java can keep those that one driver had (class data sharing).
 
-`python -m pipelines.command_line.spark_classes` writes the file where it is missing; the
-set-up does that.
+`python -m pipelines.command_line.spark_classes JAVA` writes the file where it is missing,
+as the set-up does; without the file everything works, and begins later.
 """
 
-import os
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,18 +37,19 @@ def load_classes(spark: SparkSession, folder: str) -> None:
         spark.table(name).limit(1).collect()
 
 
-def record(installation: Installation) -> bool:
+def record(installation: Installation) -> str:
     """Write the file by a driver of its own, which takes half a minute.
 
-    Returns: Whether this Java keeps such files.
-    Raises: CalledProcessError.
+    Returns: What became of it, beginning with `kept` where it is there.
     """
     path = installation.archive
+    if path.exists():
+        return f"kept already: {path}"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         part = Path(folder, path.name)
-        options = f'"-XX:ArchiveClassesAtExit={part}" -Xlog:disable'
-        conf = f"spark.driver.extraJavaOptions={options}"
+        written = shlex.quote(f"-XX:ArchiveClassesAtExit={part}")
+        conf = f"spark.driver.extraJavaOptions={written} -Xlog:disable"
         # The JVM has the output, too, and outlives the command: it is read to its end.
         done = subprocess.run(
             [installation.python, "-P", "-m", "pipelines", "shell", "--conf", conf],
@@ -55,20 +57,14 @@ def record(installation: Installation) -> bool:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            check=True,
+            check=False,
         )
-        print(done.stdout)
         if not part.exists():
-            return False
-        part.rename(path)
-    return True
+            return f"{done.stdout}\nnot kept: exit code {done.returncode}"
+        shutil.move(part, path)
+    return f"kept: {path}"
 
 
 if __name__ == "__main__":
-    record(
-        Installation(
-            root=CONF_PATH.parent,
-            python=sys.executable,
-            java=os.environ["KAFKA_CLIENTELE_JAVA"],
-        )
-    )
+    made = Installation(root=CONF_PATH.parent, python=sys.executable, java=sys.argv[1])
+    print(record(made))

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m
 _SERIAL_COLLECTOR = "-XX:+UseSerialGC"
 _NAMES_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 # A file that does not fit what else is on the class path is no fault of anybody's.
-_QUIET_ARCHIVE = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
+QUIET_ARCHIVE = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 WORKER_PYTHON = "spark.pyspark.python"
 ENVIRONMENT_NAME = "environment"
 """Folder that the archive of packages is unpacked into, beside an executor."""
@@ -219,8 +220,9 @@ def _own_java_options(installation: Installation) -> list[str]:
 def _archive_options(installation: Installation) -> list[str]:
     if not installation.java or not installation.archive.exists():
         return []
-    # Spark parts the options at blanks, but for those between quotes.
-    return [f'"-XX:SharedArchiveFile={installation.archive}"', *_QUIET_ARCHIVE]
+    # Spark parts the options as a shell does.
+    mapped = shlex.quote(f"-XX:SharedArchiveFile={installation.archive}")
+    return [mapped, *QUIET_ARCHIVE]
 
 
 def _pop_option(rest: list[str], option: str, name: str) -> dict[str, str]:

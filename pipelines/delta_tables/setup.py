@@ -45,12 +45,12 @@ def ensure_tables(
     """
     for contract in contracts:
         table = identify_table(spark, tables, contract)
-        schema = identify_schema(tables) if tables.catalog_schema else None
-        if schema is None:
+        catalog_schema = identify_schema(tables) if tables.catalog_schema else None
+        if catalog_schema is None:
             _refuse_remains(spark, contract, locate_table(spark, tables, contract))
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                _bring_up_to_date(spark, contract, table, schema)
+                _bring_up_to_date(spark, contract, table, catalog_schema)
                 break
             except _CONFLICTS:
                 if attempt == ATTEMPTS:
@@ -58,11 +58,14 @@ def ensure_tables(
 
 
 def _bring_up_to_date(
-    spark: SparkSession, contract: TableContract, table: str, schema: str | None
+    spark: SparkSession,
+    contract: TableContract,
+    table: str,
+    catalog_schema: str | None,
 ) -> None:
     if not has_table(spark, table):
-        if schema is not None:
-            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        if catalog_schema is not None:
+            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {catalog_schema}")
         spark.sql(create_statement(contract, table))
     version = _read_contract_version(spark, contract, table)
     schema = spark.table(table).schema

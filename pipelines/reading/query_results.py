@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import islice
 
-import numpy as np
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import (
@@ -213,9 +212,15 @@ def _as_number(value: object, kind: DataType) -> object:
     if isinstance(value, float):
         if not math.isfinite(value):
             return Number("NaN" if math.isnan(value) else _INFINITIES[value > 0])
-        # A single holds fewer digits than the double that Python makes of it.
-        return Number(str(np.float32(value)) if isinstance(kind, FloatType) else value)
+        return Number(_as_single(value) if isinstance(kind, FloatType) else value)
     return Number(f"{value:f}") if isinstance(value, Decimal) else value
+
+
+def _as_single(value: float) -> str:
+    """Return the digits of a single; the double that Python makes of it has more."""
+    import numpy as np  # noqa: PLC0415 - a tenth of a second, for queries with singles
+
+    return str(np.float32(value))
 
 
 _INFINITIES = ("-Infinity", "Infinity")

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.command_line.commands import COMMANDS
+from pipelines.command_line.submit import QUIET_ARCHIVE
+from tests.client_jars import find_java
 from tests.integration.test_set_up import ROOT, fails_with_one_sentence, make_environ
 
 CODE = ("conf", "notebooks", "pipelines", "udfs")
@@ -137,6 +139,28 @@ def test_a_job_of_a_checkout_below_odd_names_starts(odd):
     assert last.startswith("kafka-clientele: table "), done.stderr
     assert last.endswith("there is none")
     assert f"{odd}/data/tables" in last
+
+
+def test_a_short_command_maps_the_classes_that_the_set_up_kept(odd, tmp_path):
+    log = tmp_path / "classes.log"
+    option = f"spark.driver.extraJavaOptions=-Xlog:class+load:file={log}"
+    words = ["sql", "select 41 + 1 as answer", "--format", "csv", "--conf", option]
+    done = run_command(odd, *words, LC_ALL="C.UTF-8")
+    assert done.stdout == "answer\n42\n", done.stderr
+    lines = log.read_text().splitlines()
+    # Of the JVM's own file are some hundreds, and it makes some classes as it goes.
+    mapped = [line for line in lines if line.endswith("shared objects file (top)")]
+    assert len(mapped) > len(lines) / 2
+
+
+def test_a_file_of_classes_that_does_not_fit_is_nobody_s_concern(tmp_path):
+    archive = tmp_path / "classes.jsa"
+    archive.write_bytes(b"of another Java")
+    options = [f"-XX:SharedArchiveFile={archive}", *QUIET_ARCHIVE]
+    done = subprocess.run(
+        [find_java(), *options, "-version"], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, "warning" in done.stderr) == ("", False)
 
 
 def test_a_widget_that_is_not_there_is_refused_before_spark_starts(odd):

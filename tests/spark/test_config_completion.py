@@ -12,7 +12,7 @@ from pipelines.tables.configs import (
 )
 from tests.spark.config_rows import JAVA, append, held, hours, instance
 from tests.spark.empty_tables import make_tables
-from udfs.configs.client_types import NOT_OF_SHARE_CONSUMERS
+from udfs.configs.key_lists import NOT_OF_SHARE_CONSUMERS
 
 PYTHON = {
     "client_software_name": "confluent-kafka-python",

@@ -3,7 +3,6 @@
 Strategy: each different key is looked up once and gets a bit for every type of client
 that knows it; what the keys of a push have in common is the AND of their bits, and so
 it is for several pushes of one client. A key that nobody knows says nothing.
-Source: ShareConsumerConfig of Apache Kafka 4.3.1.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,26 +14,13 @@ import pyarrow.compute as pc
 
 from udfs.text_codes import code_texts
 
-PRODUCER, CONSUMER, SHARE_CONSUMER = "producer", "consumer", "share_consumer"
-ADMIN, STREAMS = "admin", "streams"
-CLIENT_TYPES = (PRODUCER, CONSUMER, SHARE_CONSUMER, ADMIN, STREAMS)
-NOT_OF_SHARE_CONSUMERS = frozenset(
-    {
-        "auto.offset.reset",
-        "enable.auto.commit",
-        "group.instance.id",
-        "group.protocol",
-        "group.remote.assignor",
-        "heartbeat.interval.ms",
-        "interceptor.classes",
-        "isolation.level",
-        "partition.assignment.strategy",
-        "session.timeout.ms",
-    }
+from .key_lists import (
+    CLIENT_TYPES,
+    CONSUMER,
+    NOT_OF_SHARE_CONSUMERS,
+    OF_SHARE_CONSUMERS_ONLY,
+    SHARE_CONSUMER,
 )
-"""Keys of a consumer that a share consumer refuses."""
-OF_SHARE_CONSUMERS_ONLY = "share."
-"""How the keys begin that the catalogs list among a consumer's, and no consumer has."""
 
 _ALL = 2 ** len(CLIENT_TYPES) - 1
 

@@ -13,7 +13,7 @@ from pipelines.clients.catalogs import LIBRDKAFKA_TYPES
 from pipelines.clients.key_lists import COUNTERPARTS
 from pipelines.errors import InvalidSetting
 from pipelines.settings.loading import CATALOG_FOLDER, CONF_PATH
-from udfs.configs.client_types import (
+from udfs.configs.key_lists import (
     CONSUMER,
     NOT_OF_SHARE_CONSUMERS,
     OF_SHARE_CONSUMERS_ONLY,

@@ -6,11 +6,11 @@ import re
 import shlex
 import shutil
 import zipfile
-from pathlib import Path
 
 import pytest
 
 from pipelines.__main__ import limit_readers, main
+from pipelines.command_line import submit
 from pipelines.command_line.commands import COMMANDS_BY_NAME
 from pipelines.command_line.submit import (
     SPARK_OPTIONS,
@@ -85,9 +85,7 @@ def test_options_of_the_user_win():
     assert words[words.index("--master") + 1] == "local[1]"
     assert words[words.index("--driver-memory") + 1] == "3g"
     assert "spark.driver.memory" not in conf
-    jars = words[words.index("--jars") + 1].split(",")
-    assert jars[-1] == "/mine.jar"
-    assert any(Path(jar).name.startswith("delta-spark") for jar in jars)
+    assert words[words.index("--jars") + 1] == "/mine.jar"
 
 
 def test_a_properties_file_of_the_user_wins_over_the_defaults(tmp_path):
@@ -184,8 +182,81 @@ def test_a_checkout_below_a_blank_is_named_without_one(tmp_path):
     assert option == (
         f"-Dlog4j2.configurationFile=file://{tmp_path}/a%20b/conf/log4j2.properties"
     )
-    assert words[words.index("--jars") + 1] == jar.as_uri()
+    assert conf["spark.driver.extraClassPath"] == str(jar)
     assert conf["spark.sql.warehouse.dir"] == f"file:{root}/.cache/spark-warehouse"
+
+
+@pytest.fixture
+def installation(tmp_path):
+    """A checkout below a blank, with a jar and the file of Spark's classes."""
+    root = tmp_path / "a b"
+    (root / ".cache" / "jars" / "spark").mkdir(parents=True)
+    (root / ".cache" / "jars" / "spark" / "delta.jar").touch()
+    (root / "conf").symlink_to(CONF_PATH)
+    made = Installation(root=root, python="/python", java=shutil.which("java"))
+    made.archive.parent.mkdir()
+    made.archive.touch()
+    return made
+
+
+def test_a_run_in_one_process_maps_the_classes_that_were_kept(installation):
+    conf = read_conf(build_arguments(installation, []))
+    assert conf["spark.driver.extraClassPath"] == str(installation.jars[0])
+    options = shlex.split(conf["spark.driver.extraJavaOptions"])
+    assert f"-XX:SharedArchiveFile={installation.archive}" in options
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--driver-class-path", "/mine.jar"],
+        ["--conf", "spark.driver.extraClassPath=/mine.jar"],
+        ["--properties-file", "FILE"],
+    ],
+    ids=["option", "conf", "file"],
+)
+def test_a_class_path_of_the_user_stands_behind_ours(given, installation, tmp_path):
+    mine = tmp_path / "mine.conf"
+    mine.write_text("spark.driver.extraClassPath  /mine.jar\n")
+    words = [str(mine) if word == "FILE" else word for word in given]
+    made = build_arguments(installation, words)
+    assert read_conf(made)["spark.driver.extraClassPath"] == os.pathsep.join(
+        [str(installation.jars[0]), "/mine.jar"]
+    )
+    assert "--driver-class-path" not in made
+
+
+@pytest.mark.parametrize("master", ["local-cluster[1,1,1024]", "spark://here:7077"])
+def test_executors_of_their_own_are_sent_the_jars(installation, master, monkeypatch):
+    # What a cluster is sent beside them is tested with one.
+    monkeypatch.setattr(submit, "_prepare_executors", lambda *_: {})
+    words = ["--master", master, "--driver-class-path", "/mine.jar"]
+    made = build_arguments(installation, words)
+    assert made[made.index("--jars") + 1] == installation.jars[0].as_uri()
+    assert made[made.index("--driver-class-path") + 1] == "/mine.jar"
+    conf = read_conf(made)
+    assert "spark.driver.extraClassPath" not in conf
+    assert "SharedArchiveFile" not in conf["spark.driver.extraJavaOptions"]
+
+
+def test_without_kept_classes_nothing_is_said_of_them(installation):
+    installation.archive.unlink()
+    conf = read_conf(build_arguments(installation, []))
+    assert "Share" not in conf["spark.driver.extraJavaOptions"]
+
+
+def test_a_short_command_has_the_collector_of_the_user():
+    mine = ["--driver-java-options", "-XX:+UseParallelGC"]
+    collectors = [
+        re.findall(
+            r"Use\w+GC",
+            read_conf(build_arguments(HERE, words, is_short=is_short))[
+                "spark.driver.extraJavaOptions"
+            ],
+        )
+        for words, is_short in (([], True), (mine, True), ([], False))
+    ]
+    assert collectors == [["UseSerialGC"], ["UseParallelGC"], []]
 
 
 @pytest.fixture

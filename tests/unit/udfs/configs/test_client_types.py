@@ -9,15 +9,12 @@ import pytest
 from pipelines.settings import load_client_type_keys
 from udfs.configs import default_config_keys
 from udfs.configs.client_types import (
-    ADMIN,
-    CONSUMER,
-    PRODUCER,
-    SHARE_CONSUMER,
     find_possible_types,
     infer_client_types,
     make_client_type_keys,
     name_client_types,
 )
+from udfs.configs.key_lists import ADMIN, CONSUMER, PRODUCER, SHARE_CONSUMER
 
 DEFAULT_KEYS = {
     PRODUCER: default_config_keys.PRODUCER_KEYS,
