@@ -3,8 +3,8 @@
 A driver of Spark reads and checks some twenty thousand classes, which is most of what a
 short command takes. Java can keep those that one driver had (class data sharing).
 
-`python -m pipelines.command_line.spark_classes JAVA` writes the file where it is missing,
-as the set-up does; without the file everything works, and begins later.
+`python -m pipelines.command_line.spark_classes JAVA` writes it where it is missing, as
+the set-up does; without the file everything works, and begins later.
 """
 
 import shlex
