@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -28,7 +27,7 @@ from pipelines.errors import (
     PipelineError,
 )
 
-from .positions import NO_RIGHTS
+from .refusals import explain_refusal, iter_java_causes
 
 _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 _PROTOCOL = (
@@ -43,8 +42,6 @@ _PROTOCOL = (
 _LOST = ("KafkaIllegalStateException", "Some data may have been lost")
 _KAFKA = re.compile(r"\borg\.apache\.kafka\.common\.errors\.(\w+)")
 _NO_TOPIC = "UnknownTopicOrPartitionException"
-_OF_GROUP = "GroupAuthorizationException"
-_NO_LOGIN = re.compile(r"Authentication|Sasl|Ssl")
 _GONE = re.compile(r"(table \w+ at .+? is gone: it was deleted below the running job)")
 _MISSING = (
     "DELTA_MISSING_DELTA_TABLE",
@@ -58,8 +55,6 @@ _TABLE_PATH = re.compile(r"(?:file:)?(/[^\s'\"`]*?)/_delta_log")
 _LITTLE_BYTES = 16 << 20
 """What is left of a disk that is as good as full."""
 _MOST_CAUSES = 20
-_GROUP = "spark-kafka-source-"
-"""Beginning of the names of Spark's consumer groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,36 +113,18 @@ def _explain_kafka(told: str, places: JobPlaces) -> PipelineError | None:
             f"partitions; {places.last_commit}. The same command says what is gone, "
             f"and goes on where nothing is"
         )
-    return _refusal(kafka, places) or MissingService(
-        f"Kafka at {places.servers} has not answered the job ({kafka[-1]}); "
-        f"{places.last_commit}. Nothing is lost: the same command goes on from "
-        f"there once Kafka answers, as long as its retention keeps the records"
-    )
-
-
-def _refusal(kafka: list[str], places: JobPlaces) -> MissingService | None:
-    """Return what to tell where Kafka has answered, and said no."""
-    for name in reversed(kafka):
-        if name.endswith(NO_RIGHTS):
-            lacks = (
-                f"READ on groups that begin with {_GROUP}"
-                if name == _OF_GROUP
-                else f"READ and DESCRIBE on topic {places.topic}"
-            )
-            why = f"refuses the job ({name}): its principal needs {lacks}"
-        elif _NO_LOGIN.search(name):
-            why = (
-                f"does not let the job log in ({name}): check "
-                f"kafka.security_protocol and the sasl_ and ssl_ keys of [kafka]"
-            )
-        else:
-            continue
+    why = explain_refusal(kafka, places.topic)
+    if why:
         return MissingService(
             f"Kafka at {places.servers} {why}; {places.last_commit}. Nothing is lost: "
             f"the same command goes on from there once Kafka lets it, as long as its "
             f"retention keeps the records"
         )
-    return None
+    return MissingService(
+        f"Kafka at {places.servers} has not answered the job ({kafka[-1]}); "
+        f"{places.last_commit}. Nothing is lost: the same command goes on from "
+        f"there once Kafka answers, as long as its retention keeps the records"
+    )
 
 
 def tell_gone(sentence: str, places: JobPlaces) -> MissingTable:
@@ -244,14 +221,8 @@ def _iter_texts(error: BaseException) -> Iterator[str]:
 
 
 def _iter_java(error: BaseException) -> Iterator[str]:
-    java: Any = getattr(error, "_origin", None) or getattr(
-        error, "java_exception", None
-    )
     try:
-        for _ in range(_MOST_CAUSES):
-            if java is None:
-                return
+        for java in iter_java_causes(error):
             yield f"{java.getClass().getName()}: {java.getMessage()}"
-            java = java.getCause()
     except Py4JError:
         return  # the JVM is gone

@@ -11,13 +11,13 @@ from pyspark.sql import SparkSession
 
 from pipelines.errors import MissingService
 
+from .refusals import explain_refusal, iter_java_causes
+
 _PREFIX = "kafka."
 _PACKAGES = ("org.apache.kafka", "kafkashaded.org.apache.kafka")
 """Of the Java client in Spark's Kafka source; Databricks has moved it to the second."""
 _OWN_CONFIG = "DYNAMIC_TOPIC_CONFIG"
 _ANSWER_TIMEOUT_MS = 20_000
-NO_RIGHTS = "AuthorizationException"
-"""How the names of Kafka's classes end that say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +53,10 @@ def read_topic_bounds(
     try:
         bounds = _ask(spark, options, topic)
     except Py4JJavaError as error:
-        # A Java message may quote the connection's configuration: name the class only.
-        name = error.java_exception.getClass().getSimpleName()
-        why = (
-            f"refuses the job ({name}): its principal needs READ and DESCRIBE on topic "
-            f"{topic}"
-            if name.endswith(NO_RIGHTS)
-            else f"does not answer ({name}): check kafka.bootstrap_servers and the "
+        # A Java message may quote the connection's configuration: name classes only.
+        names = [one.getClass().getSimpleName() for one in iter_java_causes(error)]
+        why = explain_refusal(names, topic) or (
+            f"does not answer ({names[-1]}): check kafka.bootstrap_servers and the "
             f"security keys of [kafka]"
         )
         raise MissingService(
