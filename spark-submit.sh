@@ -265,7 +265,7 @@ keep_classes() {
   mkdir -p "$CLASSES"
   run_step "keeping Spark's classes, so that commands start sooner (half a minute)" \
     env PYTHONPATH="$ROOT" \
-    "$VENV/bin/python" -P -m pipelines.command_line.spark_classes "$java"
+    "$VENV/bin/python" -P -m pipelines.commands.submit.spark_classes "$java"
   case "$(tail -n 1 "$LOG")" in
     kept*) ;;
     *) say "set-up: they were not kept, and commands start later (see $LOG)" ;;

@@ -53,7 +53,7 @@ BREAKS = [
     ("what operators see is read", f"{B}.operations.watch", "confluent_kafka"),
     ("frames, what they show", f"{B}.proxy.rules.plan", "asyncio"),
     ("the proxy's sockets take", f"{B}.proxy.relay.pairs", "time"),
-    ("the admin tools speak", "pipelines.admin.command_config", "pyspark"),
+    ("what speaks to a cluster", "pipelines.commands.java.command_config", "pyspark"),
     ("one room of the product", READER, "confluent_kafka"),
     ("the client library is", "pipelines.clients.handshake", "pipelines.errors"),
     ("only demo, push command", READER, "pipelines.clients.pushing"),

@@ -7,7 +7,7 @@ import tokenize
 
 import pytest
 
-from pipelines.command_line.commands import COMMANDS
+from pipelines.commands import COMMANDS
 from pipelines.settings import CONF_PATH, list_environments, load_settings
 from pipelines.settings.loading import load_defaults
 from pipelines.settings.records import Settings
@@ -78,7 +78,7 @@ def test_spark_sessions_are_built_in_one_place_of_the_product():
         for path in (ROOT / room).rglob("*.py")
         if "SparkSession.builder" in path.read_text(encoding="utf-8")
     ]
-    assert builders == ["pipelines/__main__.py"]
+    assert builders == ["pipelines/commands/session.py"]
 
 
 def test_environment_variables_are_read_in_one_place_of_the_product():

@@ -9,6 +9,7 @@ footers included, beside the bytes of all files of the table. It prints and neve
 
 import argparse
 import itertools
+import os
 import statistics
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.__main__ import start_own_session  # noqa: E402 - path
+from pipelines.commands.session import start_own_session  # noqa: E402 - path
 from pipelines.delta_tables.compaction import read_partition_files  # noqa: E402 - path
 from pipelines.delta_tables.locations import identify_table  # noqa: E402 - path
 from pipelines.delta_tables.setup import ensure_tables  # noqa: E402 - path
@@ -178,6 +179,7 @@ def main():
                 # A session of ours compiles in haste; this one has minutes of work.
                 *("--driver-java-options", "-XX:TieredStopAtLevel=4"),
             ],
+            os.environ,
         )
         try:
             run(spark, folder, arguments.points, arguments.days)

@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own habit
 
-from pipelines.__main__ import own_session  # noqa: E402 - path
+from pipelines.commands.session import own_session  # noqa: E402 - path
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
 from pipelines.tables.contract import CLIENT_PUSHES  # noqa: E402 - path
@@ -109,7 +109,7 @@ def main():
     with (
         tempfile.TemporaryDirectory(prefix="push-to-queryable-") as folder,
         running_bridge(f"subscriptions=[{SUBSCRIPTION}]") as bridge,
-        own_session("bench", SPARK_WORDS) as spark,
+        own_session("bench", SPARK_WORDS, os.environ, is_verbose=True) as spark,
     ):
         settings = make_settings(
             bridge.bootstrap_servers,

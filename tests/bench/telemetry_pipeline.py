@@ -29,7 +29,7 @@ import pyarrow as pa
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.__main__ import own_session  # noqa: E402 - path
+from pipelines.commands.session import own_session  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.settings.kafka import spark_source_options  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
@@ -189,7 +189,7 @@ def main():
         )
         cold, sizes = {}, {}
         warm = {name: [] for name in arguments.paths}
-        with own_session("bench", words) as spark:
+        with own_session("bench", words, os.environ, is_verbose=True) as spark:
             # The first round is for the compilers of Java and of Python.
             for number in range(1 + arguments.rounds):
                 for name in arguments.paths:

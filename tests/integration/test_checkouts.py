@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.command_line.commands import COMMANDS
-from pipelines.command_line.submit import QUIET_ARCHIVE
+from pipelines.commands import COMMANDS
+from pipelines.commands.submit.arguments import QUIET_ARCHIVE
 from tests.client_jars import find_java
 from tests.integration.test_set_up import ROOT, fails_with_one_sentence, make_environ
 

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipelines.command_line.asking import Printing, print_query
-from pipelines.command_line.client_config_command import (
+from pipelines.commands import parse_words
+from pipelines.commands.asking import Printing, print_query
+from pipelines.commands.configs.answers import (
     AmbiguousClient,
     ConfigCommand,
     UnknownClient,
 )
-from pipelines.command_line.client_config_questions import read_question
-from pipelines.command_line.commands import parse_words
+from pipelines.commands.configs.questions import read_question
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import MissingTable
 from pipelines.settings import CONF_PATH, load_settings

@@ -7,7 +7,7 @@ import sys
 import threading
 import uuid
 
-from pipelines.command_line import push_config_command
+from pipelines.commands.java import pushed_files
 from pipelines.settings import CONF_PATH
 from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
@@ -33,7 +33,7 @@ def push(folder, servers, **properties):
     lines = {"bootstrap.servers": servers} | properties
     path.write_text("".join(f"{k.replace('_', '.')}={v}\n" for k, v in lines.items()))
     said = []
-    push_config_command.run(
+    pushed_files.run(
         properties_path=str(path),
         client_type="producer",
         connection_path=None,

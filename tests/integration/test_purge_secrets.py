@@ -6,8 +6,7 @@ import shlex
 import subprocess
 import sys
 
-from pipelines.__main__ import run_purge
-from pipelines.command_line.commands import parse_words
+from pipelines.commands import purge_secrets
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.settings import CONF_PATH, load_settings
 from pipelines.tables.configs import (
@@ -15,6 +14,7 @@ from pipelines.tables.configs import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
+from tests.integration.given_calls import GivenCall
 from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
 from tests.spark.config_rows import JAVA, append, entry, held, instance
 
@@ -65,7 +65,7 @@ def test_the_commands_say_what_they_find_and_leave_no_byte_of_it(
     append(spark, settings, CLIENT_CONFIGS, instance("one", configs))
     dry_run, purge = (c for c in list_commands() if " purge-secrets" in c)
     # As the command does it, without a Spark of its own.
-    run_purge(spark, settings, parse_words(shlex.split(dry_run)[1:]))
+    purge_secrets.run(GivenCall(spark, settings, shlex.split(dry_run)[1:]))
     printed = capsys.readouterr().out
     assert CANARY not in printed
     assert "client_configs: 1 entries in 1 rows would be taken out" in printed

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.clients.catalogs import load_java_catalog
 from pipelines.clients.key_lists import CLIENT_TYPES
-from pipelines.command_line.java_configs_in_force import derive
+from pipelines.commands.java.configs_in_force import derive
 from tests.integration.config_support import (
     DEADLINE_S,
     ROOT,

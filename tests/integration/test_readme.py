@@ -13,8 +13,8 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from pipelines.__main__ import INTERPRETED
-from pipelines.command_line.submit import SHORT_JAVA_OPTIONS
+from pipelines.commands.session import INTERPRETED
+from pipelines.commands.submit.arguments import SHORT_JAVA_OPTIONS
 from pipelines.jobs.telemetry.job import JOB_NAME
 from pipelines.settings import CONF_PATH
 from tests.spark.class_archive import driver_words
@@ -61,7 +61,7 @@ def list_commands():
 
 COMMANDS = list_commands()
 RUN_ELSEWHERE |= {
-    command: "tests/unit/command_line/test_rule_explanations.py"
+    command: "tests/unit/commands/test_explain_rule.py"
     for command in COMMANDS
     if " explain-rule " in command
 }

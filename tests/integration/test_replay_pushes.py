@@ -12,8 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.__main__ import run_replay
-from pipelines.command_line.commands import parse_words
+from pipelines.commands.replay_pushes import run as run_replay
 from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import MissingTable, NothingToDo
@@ -28,6 +27,7 @@ from pipelines.tables.contract import (
 )
 from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
+from tests.integration.given_calls import GivenCall
 from tests.integration.job_support import make_settings, read_rows
 from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
 
@@ -78,7 +78,7 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     metrics = identify_table(spark, settings.tables, CLIENT_METRICS)
     asked = [c for c in list_commands() if " replay_pushes " in c]
     # As the command does it, without a Spark of its own.
-    run_replay(spark, settings, parse_words(shlex.split(asked[0])[1:]))
+    run_replay(GivenCall(spark, settings, shlex.split(asked[0])[1:]))
     said = capsys.readouterr().out
     assert "client_metrics: would replace 0 rows of 1 push by 3 decoded anew" in said
     assert "nothing was written, for this was a dry run" in said

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from pipelines.class_archives import archive_key
-from pipelines.command_line.submit import find_spark_home
+from pipelines.commands.submit.arguments import find_spark_home
 from pipelines.settings import CONF_PATH
 
 # Resolved: several checkouts may share it.

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from pipelines.__main__ import INTERPRETED, start_own_session
+from pipelines.commands.session import INTERPRETED, start_own_session
 from tests.spark.class_archive import driver_words
 
 
@@ -21,6 +21,7 @@ def start_session(warehouse, *words):
             *INTERPRETED,
             *words,
         ],
+        os.environ,
     )
 
 

@@ -6,10 +6,11 @@ import json
 import pytest
 from pyspark.errors import PySparkException
 
-from pipelines.command_line import asking, notebook_page
-from pipelines.command_line.asking import Printing, print_query
-from pipelines.command_line.notebook_cells import Cell, InvalidNotebook
-from pipelines.command_line.refused_queries import InvalidQuery
+from pipelines.commands import asking
+from pipelines.commands.asking import Printing, print_query
+from pipelines.commands.notebook import page
+from pipelines.commands.notebook.cells import Cell, InvalidNotebook
+from pipelines.commands.refused_queries import InvalidQuery
 from pipelines.reading import views
 from pipelines.settings import load_settings
 from pipelines.tables.contract import CONTRACTS
@@ -162,9 +163,9 @@ def test_the_shell_says_the_same_sentence(spark, settings, capsys):
 def test_a_notebook_says_it_with_the_place(spark, settings, tmp_path, language, text):
     path = tmp_path / "a.py"
     cell = Cell(language=language, text=text, first_line=7)
-    widgets = notebook_page.parse_widgets({}, [])
+    widgets = page.parse_widgets({}, [])
     with pytest.raises(InvalidNotebook) as refused:
-        notebook_page.run_cells(spark, settings, path, [cell], widgets)
+        page.run_cells(spark, settings, path, [cell], widgets)
     sentence = views.explain_missing("client_configs", settings)
     assert str(refused.value) == f"{path}, cell at line 7: {sentence}"
     assert isinstance(refused.value.__cause__, PySparkException)

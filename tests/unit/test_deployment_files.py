@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.command_line import commands
+from pipelines.commands import build_parser
 from pipelines.settings import CONF_PATH, load_settings
 
 ROOT = CONF_PATH.parent
@@ -19,7 +19,7 @@ CONTAINER_FILE = ROOT / "docs" / "Containerfile"
 INSTALLED_AT = "/opt/kafka-clientele"
 MODULES = """
 import json, sys
-import pipelines.__main__, pipelines.bridge.server, pipelines.bridge.operations.logs
+import pipelines.__main__, pipelines.commands.bridge, pipelines.bridge.server, pipelines.bridge.operations.logs
 tops = {name.partition(".")[0] for name in sys.modules}
 from importlib.metadata import packages_distributions
 print(json.dumps(sorted({d for t, ds in packages_distributions().items() if t in tops for d in ds})))
@@ -57,7 +57,7 @@ def read_container_file():
 def parse_start(words):
     """Return the arguments that the program itself reads out of these words."""
     assert words[:2] == ["-m", "pipelines"]
-    return commands.build_parser().parse_args(words[2:])
+    return build_parser().parse_args(words[2:])
 
 
 def normal(name):

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from pipelines.command_line.commands import COMMANDS_BY_NAME, parse_words
+from pipelines.commands import COMMANDS_BY_NAME, parse_words
 from pipelines.time_ranges import Held, TimeRange, cut_by_count, parse_moment
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from pipelines.clients.key_lists import (
     SHARE_CONSUMER,
 )
 from pipelines.clients.own_configs import OWN_CONFIGS
-from pipelines.command_line.commands import CLIENT_TYPES as COMMANDS_CLIENT_TYPES
+from pipelines.commands.push_config import CLIENT_TYPES as COMMANDS_CLIENT_TYPES
 
 MISSING = {(SHARE_CONSUMER, "share.acquire.mode")}
 """librdkafka has no such property."""

@@ -1,1 +1,0 @@
-"""Command-line tools in the syntax of Apache Kafka's own, without Java."""

@@ -1,1 +1,0 @@
-"""The commands: their arguments, what they ask and what they print."""

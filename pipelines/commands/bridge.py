@@ -1,0 +1,106 @@
+"""bridge: the endpoint that clients push to, and the proxy."""
+
+import gc
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+
+from pipelines.errors import PipelineError
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+
+from .call import Call
+from .options import ENV, SET, Command
+
+_BESIDE_PROXY = " (only for pushes: to produce or consume, use bootstrap.servers above)"
+RARE_COLLECTIONS = (50_000, 100, 1_000)
+"""Thresholds of Python's garbage collector, by generation."""
+EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
+
+
+def run(call: Call) -> int:
+    """Serve clients until SIGINT or SIGTERM; the second one does not wait for them."""
+    from pipelines.bridge.operations.logs import make_handler
+    from pipelines.bridge.proxy.rules.plan import plan_proxy
+    from pipelines.bridge.workers import run_workers
+
+    settings, secrets = call.read_settings(), call.make_secret_reader()
+    handler = make_handler(settings.bridge.log_format, sys.stderr)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+    def say_bootstrap(servers: str) -> None:
+        print(f"bootstrap.servers={servers}", flush=True)
+
+    def say_endpoint(host: str, port: int) -> None:
+        use = _BESIDE_PROXY if settings.proxy.enabled else ""
+        print(f"bridge: {host}:{port}{use}", flush=True)
+
+    def say_both(host: str, port: int) -> None:
+        if settings.proxy.enabled:
+            plan = plan_proxy(settings)
+            say_bootstrap(plan.bootstrap_servers(plan.base_port))
+        say_endpoint(host, port)
+
+    if settings.bridge.workers > 1:
+        return run_workers(settings, partial(_run_worker, secrets), say_both)
+    return _run_one(secrets, settings, say_endpoint, say_bootstrap)
+
+
+def _run_worker(
+    secrets: SecretReader, settings: Settings, on_ready: Callable[[str, int], None]
+) -> int:
+    """Serve clients from a process that was forked; nobody catches what it raises."""
+    try:
+        return _run_one(secrets, settings, on_ready)
+    except PipelineError as error:
+        print(f"kafka-clientele: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def _run_one(
+    secrets: SecretReader,
+    settings: Settings,
+    on_ready: Callable[[str, int], None],
+    on_bootstrap: Callable[[str], None] = lambda _servers: None,
+) -> int:
+    """Serve clients from this process until SIGINT or SIGTERM."""
+    import asyncio
+
+    from pipelines.bridge.server import BridgeServer
+
+    server = BridgeServer(settings, secrets, on_bootstrap=on_bootstrap)
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def end(exit_code: int) -> None:
+            if stop.is_set():
+                os._exit(exit_code)
+            stop.set()
+
+        loop.add_signal_handler(signal.SIGINT, end, EXIT_INTERRUPTED)
+        loop.add_signal_handler(signal.SIGTERM, end, EXIT_TERMINATED)
+        await server.serve(stop, on_ready)
+
+    import uvloop
+
+    # A look through a million client instances would stop the loop for a second, and
+    # requests leave next to nothing behind that only such a look could find.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*RARE_COLLECTIONS)
+    # A connection takes half the memory that asyncio's own loop needs.
+    uvloop.run(serve())
+    return 0
+
+
+COMMAND = Command(
+    name="bridge",
+    help="run the endpoint that clients push their telemetry to",
+    options=(ENV, SET),
+    run=run,
+)

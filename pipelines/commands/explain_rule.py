@@ -1,0 +1,129 @@
+"""explain-rule: what the rules for sensitive entries say of one; never its value."""
+
+import getpass
+import sys
+from typing import TYPE_CHECKING
+
+from udfs.sensitive.config_key_names import NO_NAME
+from udfs.sensitive.sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES, DROP, REDACT
+
+from .call import Call
+from .options import ENV, SET, Command, one_of, option
+
+if TYPE_CHECKING:
+    from udfs.sensitive.sensitive_keys import SensitiveKeyRules
+
+_OUTCOMES = {
+    REDACT: "the key is written, its value is not",
+    DROP: "neither key nor value is written",
+    ALLOW: "written as it is",
+}
+_NEITHER = "neither is written, for the key does not look like one"
+_UNLESS_FOUND = "written, unless a rule for values finds something in its value"
+_VALUE_NOT_GIVEN = "not looked at; --value - reads one"
+_NO_RULE = "none matches"
+_NO_CATALOG = "custom: no catalog of {software} has the key"
+
+
+def run(call: Call) -> int:
+    """Read a value, if there is one, and print what is said."""
+    from pipelines.settings.loading import load_config_catalogs
+    from pipelines.settings.rules import make_sensitive_key_rules
+
+    settings = call.read_settings()
+    rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
+    value = None
+    if call.arguments.value is not None:
+        value = (
+            getpass.getpass("value: ")
+            if sys.stdin.isatty()
+            else sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n")
+        )
+    lines = explain_rule(
+        rules,
+        key=call.arguments.key,
+        value=value,
+        type_name=call.arguments.type,
+        software_name=call.arguments.software,
+    )
+    print(lines)
+    return 0
+
+
+def explain_rule(
+    rules: "SensitiveKeyRules",
+    *,
+    key: str,
+    value: str | None,
+    type_name: str,
+    software_name: str,
+) -> str:
+    """Return lines that say which rule decides an entry, why, and what then happens.
+
+    Args:
+        rules: Those in force.
+        key: As a client would send it.
+        value: The same; None where nobody gave one, and rules for values are not asked.
+        type_name: One of CONFIG_TYPE_NAMES.
+        software_name: client_software_name of the client.
+    """
+    key, value = _without_surrogates(key), value and _without_surrogates(value)
+    explained = rules.explain(key, value or "", type_name, software_name)
+    catalogued = rules.catalogued_types(key, software_name)
+    verdict, shown = explained.verdict, rules.show_key(key)
+    outcome = _OUTCOMES[verdict.action]
+    if verdict.action == REDACT and shown == NO_NAME:
+        outcome = _NEITHER
+    elif verdict.action == ALLOW and value is None:
+        outcome = _UNLESS_FOUND
+    lines = {
+        "key": shown,
+        "type": type_name,
+        "catalog": (
+            _NO_CATALOG.format(software=software_name)
+            if catalogued is None
+            else f"{', '.join(sorted(catalogued))} for {software_name}"
+        ),
+        "value": _VALUE_NOT_GIVEN if value is None else f"{len(value)} characters",
+        "rule": verdict.rule or _NO_RULE,
+        "because": explained.reason or "-",
+        "action": f"{verdict.action}: {outcome}",
+    }
+    return "\n".join(f"{name:<8}  {text}" for name, text in lines.items())
+
+
+def _without_surrogates(text: str) -> str:
+    """Return a text as the bridge reads it: what is no UTF-8 becomes U+FFFD."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")
+
+
+COMMAND = Command(
+    name="explain-rule",
+    help="say which rule decides a configuration entry, why, and what it does",
+    takes_secrets=True,
+    options=(
+        option("--key", "configuration key", required=True, metavar="KEY"),
+        option(
+            "--type",
+            f"its type: {', '.join(CONFIG_TYPE_NAMES)} (default: STRING)",
+            type=one_of(CONFIG_TYPE_NAMES),
+            default="STRING",
+            metavar="TYPE",
+        ),
+        option(
+            "--value",
+            "-: read a value from the standard input; it is never printed",
+            type=one_of(("-",)),
+            metavar="-",
+        ),
+        option(
+            "--software",
+            "client_software_name of the client (default: apache-kafka-java)",
+            default="apache-kafka-java",
+            metavar="NAME",
+        ),
+        ENV,
+        SET,
+    ),
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""What configures Java's clients: properties, key stores, values in force."""

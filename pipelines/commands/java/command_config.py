@@ -1,0 +1,119 @@
+"""Properties of a Java client to those that the bridge's own client takes.
+
+What a Java client would do and this one cannot is an error; what does not concern the
+connection is passed over. No error holds a value of a secret.
+Source: Kafka 4.3, SaslConfigs.java, SslConfigs.java, JaasConfig.java.
+"""
+
+import re
+from collections.abc import Mapping
+
+from pipelines.commands.options import CommandFault
+
+from .key_stores import read_key_store, read_trust_store
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+_JAVA_DEFAULT_MECHANISM = "GSSAPI"
+_UNSUPPORTED = (
+    "sasl.client.callback.handler.class",
+    "sasl.login.callback.handler.class",
+    "sasl.login.class",
+    "ssl.engine.factory.class",
+)
+_JAAS = re.compile(
+    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b"
+    r'(?P<options>(?:[^";]|"(?:[^"\\]|\\.)*")*);\s*',
+    re.DOTALL | re.IGNORECASE,
+)
+_JAAS_OPTION = re.compile(
+    r'\s*(?P<name>[\w.]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s;"]+))\s*',
+    re.DOTALL,
+)
+_JAAS_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+def read_connection(
+    bootstrap_server: str, properties: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the connection in librdkafka's names; the values hold secrets.
+
+    Raises: CommandFault, naming the property.
+    """
+    for name in _UNSUPPORTED:
+        if properties.get(name):
+            raise CommandFault(f"{name}: classes of Java cannot be loaded here")
+    protocol = properties.get("security.protocol", "PLAINTEXT").strip().upper()
+    if protocol not in PROTOCOLS:
+        raise CommandFault(f"security.protocol: must be one of {', '.join(PROTOCOLS)}")
+    connection = {
+        "bootstrap.servers": bootstrap_server,
+        "security.protocol": protocol,
+    }
+    if protocol.startswith("SASL_"):
+        connection |= _read_sasl(properties)
+    if protocol.endswith("SSL"):
+        connection |= _read_ssl(properties)
+    return connection
+
+
+def _read_sasl(properties: Mapping[str, str]) -> dict[str, str]:
+    mechanism = properties.get("sasl.mechanism", _JAVA_DEFAULT_MECHANISM).strip()
+    if mechanism not in _MODULES:
+        raise CommandFault(
+            f"sasl.mechanism: {mechanism} is not supported here; "
+            f"{', '.join(_MODULES)} are"
+        )
+    jaas = _JAAS.fullmatch(properties.get("sasl.jaas.config", ""))
+    if jaas is None:
+        raise CommandFault(
+            "sasl.jaas.config: must be one login module with its options and a "
+            "semicolon"
+        )
+    if jaas["module"] != _MODULES[mechanism]:
+        raise CommandFault(f"sasl.jaas.config: {mechanism} needs {_MODULES[mechanism]}")
+    options = _read_options(jaas["options"])
+    if options.get("tokenauth", "false").lower() == "true":
+        raise CommandFault("sasl.jaas.config: delegation tokens are not supported here")
+    if "username" not in options or "password" not in options:
+        raise CommandFault("sasl.jaas.config: needs username and password")
+    return {
+        "sasl.mechanism": mechanism,
+        "sasl.username": options["username"],
+        "sasl.password": options["password"],
+    }
+
+
+def _read_options(text: str) -> dict[str, str]:
+    options, position = {}, 0
+    rest = text.strip()
+    while position < len(rest):
+        found = _JAAS_OPTION.match(rest, position)
+        if found is None:
+            raise CommandFault('sasl.jaas.config: options are name="value"')
+        plain = found["plain"]
+        options[found["name"]] = _unquote(found["quoted"]) if plain is None else plain
+        position = found.end()
+    return options
+
+
+def _unquote(text: str) -> str:
+    return re.sub(
+        r"\\(.)",
+        lambda found: _JAAS_ESCAPES.get(found[1], found[1]),
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def _read_ssl(properties: Mapping[str, str]) -> dict[str, str]:
+    algorithm = properties.get("ssl.endpoint.identification.algorithm", "https")
+    # Java switches the check off by an empty text.
+    connection = {
+        "ssl.endpoint.identification.algorithm": algorithm.strip().lower() or "none"
+    }
+    return connection | read_trust_store(properties) | read_key_store(properties)

@@ -1,0 +1,261 @@
+"""Run a notebook outside Databricks and write what it shows as one HTML page."""
+
+import base64
+import html
+import io
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markdown_it import MarkdownIt
+from matplotlib.figure import Figure
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.commands.failures import describe
+from pipelines.commands.refused_queries import refuse_query
+from pipelines.counted import counted
+from pipelines.errors import InvalidSetting
+from pipelines.reading import views
+from pipelines.settings.records import Settings
+
+from .cells import Cell, InvalidNotebook, list_widgets
+
+# As many rows as Databricks itself displays.
+_MAX_ROWS = 1000
+_DPI = 110
+_SMALL = 0.001
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto;
+       padding: 0 1rem; color: #1b1b1b; }
+table { border-collapse: collapse; font-size: 13px; display: block; overflow-x: auto;
+        max-height: 30rem; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left;
+         white-space: nowrap; }
+th { position: sticky; top: 0; background: #fff; }
+img { max-width: 100%; }
+.note { color: #666; font-size: 13px; }
+"""
+
+
+@dataclass(slots=True)
+class Widgets:
+    """`dbutils.widgets` of Databricks, with values given on the command line."""
+
+    given: dict[str, str]
+    named: tuple[str, ...] = ()
+    """Those given by their name on the command line."""
+    defaults: dict[str, str] = field(default_factory=dict)
+
+    def text(self, name: str, default: str, label: str = "") -> None:
+        """Declare a widget of free text."""
+        del label  # a page has no place to edit it
+        self.defaults[name] = default
+
+    def dropdown(
+        self, name: str, default: str, choices: Sequence[str], label: str = ""
+    ) -> None:
+        """Declare a widget with one choice."""
+        value = self.given.get(name, default)
+        if value not in choices:
+            known = ", ".join(choices)
+            raise InvalidSetting(f"--widget {name}: must be one of {known}")
+        self.text(name, default, label)
+
+    combobox = dropdown
+
+    def check_names(self, path: Path, cells: Sequence[Cell]) -> None:
+        """Refuse a value for a widget that the notebook does not have.
+
+        Args:
+            path: The notebook, for the message.
+            cells: Its cells, which declare the widgets.
+        Raises: InvalidSetting, naming those that there are.
+        """
+        declared = list_widgets(path, cells)
+        if declared is None:
+            return
+        for name in self.named:
+            if name not in declared:
+                known = ", ".join(declared) or "none"
+                raise InvalidSetting(
+                    f"--widget {name}: {path} has no such widget; it has {known}"
+                )
+
+    def get(self, name: str) -> str:
+        """Return the value given, or the default."""
+        if name not in self.defaults:
+            raise InvalidSetting(f"widget {name}: the notebook does not declare it")
+        return self.given.get(name, self.defaults[name])
+
+
+@dataclass(slots=True)
+class Utilities:
+    """The part of `dbutils` that a portable notebook may use."""
+
+    widgets: Widgets
+
+
+@dataclass(slots=True)
+class Page:
+    """The page as it grows."""
+
+    title: str
+    parts: list[str] = field(default_factory=list)
+
+    def display(self, shown: object) -> None:
+        """Add a table or a picture, as Databricks' `display` does.
+
+        Raises: TypeError for anything that is neither.
+        """
+        if isinstance(shown, DataFrame):
+            frame = shown.limit(_MAX_ROWS).toPandas()
+            self.parts.append(_format_table(frame))
+        elif isinstance(shown, pd.DataFrame):
+            self.parts.append(_format_table(shown.head(_MAX_ROWS)))
+        elif isinstance(shown, Figure):
+            self.parts.append(_format_picture(shown))
+        else:
+            kind = type(shown).__name__
+            raise TypeError(f"display takes a DataFrame or a Figure, not {kind}")
+
+    def add_markdown(self, text: str) -> None:
+        """Add prose."""
+        self.parts.append(MarkdownIt("commonmark", {"html": False}).render(text))
+
+    @staticmethod
+    def try_output(path: Path) -> None:
+        """Make sure that a page can be written, before it takes its time.
+
+        Raises: InvalidSetting.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = not path.exists()
+            with path.open("ab"):
+                pass
+            if is_new:
+                path.unlink()
+        except OSError as error:
+            raise InvalidSetting(
+                f"{path}: the page cannot be written ({error.strerror})"
+            ) from None
+
+    def write(self, path: Path) -> None:
+        """Write the page as a file; its folder is made."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.format(), encoding="utf-8")
+
+    def format(self) -> str:
+        """Return the page as HTML, complete in itself."""
+        body = "\n".join(self.parts)
+        return (
+            f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+            f"<title>{html.escape(self.title)}</title>\n<style>{_STYLE}</style>\n"
+            f"<body>\n{body}\n</body>\n</html>\n"
+        )
+
+
+def parse_widgets(given: Mapping[str, str], texts: Sequence[str]) -> Widgets:
+    """Return widgets with the values of the command line.
+
+    Args:
+        given: Values that the command itself supplies.
+        texts: `name=value` of each --widget; these win.
+    Raises: InvalidSetting.
+    """
+    values, named = dict(given), []
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise InvalidSetting(f"--widget {text}: expects name=value")
+        values[name] = value
+        named.append(name)
+    return Widgets(values, tuple(named))
+
+
+def run_cells(
+    spark: SparkSession,
+    settings: Settings,
+    path: Path,
+    cells: Sequence[Cell],
+    widgets: Widgets,
+) -> Page:
+    """Run every cell in order; return what they displayed.
+
+    Args:
+        spark: Session of the notebook's `spark`.
+        settings: Tables to register for %sql cells.
+        path: The notebook, for progress and errors.
+        cells: From load_cells.
+        widgets: Values of its widgets.
+    Raises: InvalidNotebook, naming file and line of a cell that failed.
+    """
+    page = Page(title=path.stem)
+    names: dict[str, Any] = {
+        "__name__": "__main__",
+        "spark": spark,
+        "sc": spark.sparkContext,
+        "dbutils": Utilities(widgets),
+        "display": page.display,
+    }
+    text = "\n".join(cell.text for cell in cells)
+    # A cell of Python may make up a name; most register everything themselves.
+    named = views.find_names_in(text) if "views.register(" in text else None
+    views.register(spark, settings, named)
+    for number, cell in enumerate(cells, start=1):
+        print(f"{path.name}: cell {number} of {len(cells)}", file=sys.stderr)
+        try:
+            _run_cell(path, cell, page, names, spark)
+        except PySparkException as error:
+            place = f"{path}, cell at line {cell.first_line}"
+            told = refuse_query(error, settings)
+            raise InvalidNotebook(f"{place}: {told}") from error
+    return page
+
+
+def _run_cell(
+    path: Path, cell: Cell, page: Page, names: dict[str, Any], spark: SparkSession
+) -> None:
+    if cell.language == "markdown":
+        page.add_markdown(cell.text)
+        return
+    try:
+        if cell.language == "sql":
+            page.display(spark.sql(cell.text))
+            return
+        # Blank lines in front, so that a traceback names the line of the file.
+        source = "\n" * (cell.first_line - 1) + cell.text
+        exec(compile(source, str(path), "exec"), names)  # noqa: S102 - that is its job
+    except PySparkException:
+        raise
+    except Exception as error:
+        place = f"{path}, cell at line {cell.first_line}"
+        raise InvalidNotebook(f"{place}: {describe(error)}") from error
+
+
+def _format_table(frame: pd.DataFrame) -> str:
+    texts = frame.select_dtypes("object").columns
+    frame = frame.assign(**{str(name): frame[name].fillna("") for name in texts})
+    table = frame.to_html(index=False, border=0, na_rep="", float_format=_show_float)
+    has_times = any(pd.api.types.is_datetime64_any_dtype(kind) for kind in frame.dtypes)
+    zone = ", times in UTC" if has_times else ""
+    count = counted(len(frame), "row")
+    return f'{table}\n<p class="note">{count}{zone}</p>'
+
+
+def _show_float(value: float) -> str:
+    # A small number is no zero.
+    is_small = 0 < abs(value) < _SMALL
+    return f"{value:.3g}" if is_small else f"{value:.3f}"
+
+
+def _format_picture(figure: Figure) -> str:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=_DPI)
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    title = html.escape(figure.axes[0].get_title(loc="left")) if figure.axes else ""
+    return f'<img alt="{title}" src="data:image/png;base64,{data}">'

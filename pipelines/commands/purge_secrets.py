@@ -1,0 +1,25 @@
+"""purge-secrets: what rules hide now leaves the tables."""
+
+from .call import Call
+from .options import ENV, SET, Command, flag
+
+
+def run(call: Call) -> int:
+    """Purge, and print what was found and what cannot be reached."""
+    from pipelines.jobs.purge import job
+
+    settings = call.read_settings()
+    with call.session("purge-secrets") as spark:
+        job.run(spark, settings, is_dry_run=call.arguments.dry_run, say=print)
+    return 0
+
+
+COMMAND = Command(
+    name="purge-secrets",
+    help="job: take out of the tables of client configurations what the rules for "
+    "sensitive entries hide now; stop client_configs_to_delta before",
+    options=(flag("--dry-run", "say what is found, and change nothing"), ENV, SET),
+    takes_spark_options=True,
+    is_job=True,
+    run=run,
+)

@@ -1,0 +1,208 @@
+"""Sessions of Spark: one that this process starts and owns, one that it was given."""
+
+import logging
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from pipelines.settings.loading import CONF_PATH
+
+from .call import JAVA_VARIABLE, Call
+from .failures import told_in_a_sentence
+from .options import Command
+from .submit.arguments import (
+    WORKER_PYTHON,
+    Installation,
+    build_arguments,
+    find_conf,
+    find_spark_home,
+    is_local,
+)
+from .trace_files import DETAILS_VARIABLE, name_trace_file, remove_old_files
+
+EXIT_INTERRUPTED = 130
+LOOPBACK = "127.0.0.1"
+# A few rows a plan: compiling each plan would take most of the time.
+INTERPRETED = (
+    *("--conf", "spark.sql.codegen.wholeStage=false"),
+    *("--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN"),
+)
+LAUNCHER_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_ROOT = CONF_PATH.parent
+_MAIN = Path(__file__).parents[1] / "__main__.py"
+
+Environ = MutableMapping[str, str]
+
+
+def hand_over(call: Call, command: Command, mark: str) -> int:
+    """Hand a job to Spark's spark-submit, which replaces this process.
+
+    Args:
+        call: The user's.
+        command: The job.
+        mark: The word before the job's own, by which the driver is known.
+    """
+    call.read_settings()  # a wrong key fails now, not after Spark has started
+    home = find_spark_home()
+    program = str(home / "bin" / "spark-submit")
+    own = [mark, command.name, *command.words_of(call.arguments)]
+    line = [program, *spark_arguments(call.spark_words, call.environ), str(_MAIN), *own]
+    call.environ["SPARK_HOME"] = str(home)
+    sys.stdout.flush()
+    os.execv(program, line)  # noqa: S606 - built above, no shell reads it
+
+
+def spark_arguments(
+    spark_words: Sequence[str], environ: Environ, *, is_short: bool = False
+) -> list[str]:
+    """Return spark-submit's options: the product's own, then the user's."""
+    if is_local(spark_words):
+        # Otherwise Spark takes the address that the host's name resolves to.
+        environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    _prepare_details(environ)
+    # Of the JVM that writes the line which starts the other one.
+    environ.setdefault("SPARK_LAUNCHER_OPTS", " ".join(LAUNCHER_OPTIONS))
+    java = environ.get(JAVA_VARIABLE, "")
+    installation = Installation(root=_ROOT, python=sys.executable, java=java)
+    return build_arguments(installation, spark_words, is_short=is_short)
+
+
+def _prepare_details(environ: Environ) -> None:
+    """Name the file that the JVM writes its traces to, if it has any.
+
+    See conf/log4j2.properties.
+    """
+    folder = _ROOT / ".cache" / "details"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        remove_old_files(folder)
+    except OSError:
+        return  # A checkout that cannot be written to, or a full disk, keeps none.
+    environ.setdefault(DETAILS_VARIABLE, str(folder / name_trace_file()))
+
+
+def start_session(name: str) -> SparkSession:
+    """Start Spark with the configuration that spark-submit was given."""
+    spark = SparkSession.builder.appName(name).getOrCreate()
+    # Spark's own asks the JVM something, in the middle of whatever was asked before.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return spark
+
+
+def start_own_session(
+    name: str, spark_words: Sequence[str], environ: Environ
+) -> SparkSession:
+    """Start Spark from this process, which then owns it and ends it."""
+    words = spark_arguments(spark_words, environ, is_short=True)
+    environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words, "pyspark-shell"])
+    # A session started from Python takes its workers' Python from here alone.
+    environ["PYSPARK_PYTHON"] = find_conf(words, WORKER_PYTHON) or sys.executable
+    environ["SPARK_HOME"] = str(find_spark_home())
+    return start_session(name)
+
+
+@contextmanager
+def own_session(
+    name: str, spark_words: Sequence[str], environ: Environ, *, is_verbose: bool
+) -> Iterator[SparkSession]:
+    """Start Spark from this process, and end it with the block.
+
+    A block that fails ends the JVM at once: a call to it that was cut off leaves an
+    answer behind, which the next call would take for its own.
+    """
+    with TemporaryDirectory(
+        prefix="kafka-clientele-", ignore_cleanup_errors=True
+    ) as scratch:
+        # Whatever the JVM leaves behind, it leaves there.
+        environ["SPARK_LOCAL_DIRS"] = scratch
+        # Spark parts the options at blanks as a shell does.
+        environ["SPARK_SUBMIT_OPTS"] = shlex.quote(f"-Djava.io.tmpdir={scratch}")
+        try:
+            with told_in_a_sentence(is_verbose=is_verbose):
+                with held_signals():
+                    spark = start_own_session(name, spark_words, environ)
+                if not is_verbose:
+                    # What fails is raised; Spark would tell of it as well, at length.
+                    spark.sparkContext.setLogLevel("OFF")
+                yield spark
+        except BaseException:
+            # py4j tells of every object whose JVM is gone.
+            logging.disable()
+            end_own_jvm()
+            raise
+        spark.stop()
+
+
+@contextmanager
+def submitted_session(name: str, *, is_verbose: bool) -> Iterator[SparkSession]:
+    """Take the session of spark-submit, and end it with the block."""
+    spark = start_session(name)
+    leave_interrupts_to_python(spark)
+    try:
+        with told_in_a_sentence(is_verbose=is_verbose):
+            yield spark
+    except KeyboardInterrupt:
+        stop_in_order(spark)
+        raise
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Let SIGINT and SIGTERM wait for the end of the block.
+
+    Of a JVM that is on its way nobody knows yet: it would stay behind for good.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    came: list[int] = []
+    usual = {
+        number: signal.signal(number, lambda one, _: came.append(one))
+        for number in numbers
+    }
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, usual[number])
+        if came:
+            signal.raise_signal(came[0])
+
+
+def end_own_jvm() -> None:
+    """End the JVM that this process has started, if it has one, without its help."""
+    context = SparkContext._active_spark_context  # noqa: SLF001 - pyspark offers no other way
+    if context is not None:
+        # It would print a stack for the connection that ends with the JVM.
+        server: Any = context._accumulatorServer  # noqa: SLF001 - the same
+        server.shutdown()
+    gateway = SparkContext._gateway  # noqa: SLF001 - the same
+    if gateway is not None:
+        jvm: Any = gateway.proc
+        jvm.kill()
+        jvm.wait()
+
+
+def leave_interrupts_to_python(spark: SparkSession) -> None:
+    """Let Ctrl-C, which reaches all processes of a terminal, end no JVM by itself."""
+    signals: Any = spark.sparkContext._jvm.sun.misc  # type: ignore[union-attr] # noqa: SLF001 - pyspark has no other door to Java
+    signals.Signal.handle(signals.Signal("INT"), signals.SignalHandler.SIG_IGN)
+
+
+def stop_in_order(spark: SparkSession) -> None:
+    """End the queries of a session; a second Ctrl-C does not wait for them."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
+    # It would tell of each piece of work that is cut off.
+    spark.sparkContext.setLogLevel("OFF")
+    logging.disable()
+    for query in spark.streams.active:
+        query.stop()

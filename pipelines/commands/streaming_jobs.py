@@ -1,0 +1,63 @@
+"""What the commands of streaming jobs share: their options, and how they run."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pipelines.errors import InvalidSetting
+
+from .call import Call
+from .options import ENV, SET, flag
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from pipelines.streaming.start_records import Ledger
+
+OPTIONS = (
+    ENV,
+    SET,
+    flag("--once", "take what is there now, then stop"),
+    flag("--continuous", "go on until stopped (the default)"),
+    flag(
+        "--accept-data-loss",
+        "go on behind records that Kafka no longer has; quarantine says which they "
+        "were",
+    ),
+)
+
+
+def check(call: Call) -> None:
+    """Refuse two words that exclude each other.
+
+    Raises: InvalidSetting.
+    """
+    if call.arguments.once and call.arguments.continuous:
+        raise InvalidSetting("--once and --continuous exclude each other")
+
+
+def run_stream(
+    call: Call, ledger: "Ledger", start: "Callable[..., StreamingQuery]"
+) -> int:
+    """Run a job until it is stopped, or, with --once, until all is read.
+
+    Args:
+        call: Of its command.
+        ledger: That says how far it is.
+        start: The job's own, with all arguments that it has alone.
+    """
+    from pipelines.streaming.job_runs import run_to_end
+
+    settings = call.read_settings()
+    with call.session(call.arguments.command) as spark:
+        secrets = call.make_secret_reader(spark)
+        run_to_end(
+            spark,
+            settings,
+            secrets,
+            ledger,
+            lambda job_run: start(
+                spark, settings, secrets, job_run=job_run, is_once=call.arguments.once
+            ),
+            accepts_data_loss=call.arguments.accept_data_loss,
+        )
+    return 0

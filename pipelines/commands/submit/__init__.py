@@ -1,0 +1,1 @@
+"""The line that spark-submit is called with, and what it sends."""

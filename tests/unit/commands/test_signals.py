@@ -1,0 +1,35 @@
+"""A signal that comes while a JVM starts waits until the JVM can be ended."""
+
+import signal
+
+import pytest
+
+from pipelines.commands.session import held_signals
+
+
+@pytest.fixture
+def usual():
+    """Python's own answer to Ctrl-C, whatever this process was started with."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_signal_waits_for_the_end_of_the_block(usual):
+    done = []
+
+    def start_jvm():
+        with held_signals():
+            signal.raise_signal(signal.SIGINT)
+            done.append("the rest of the block")
+
+    with pytest.raises(KeyboardInterrupt):
+        start_jvm()
+    assert done == ["the rest of the block"]
+    assert signal.getsignal(signal.SIGINT) is usual
+
+
+def test_what_the_block_raises_and_the_usual_handlers_stay(usual):
+    with pytest.raises(OSError, match="no JVM"), held_signals():
+        raise OSError("no JVM")
+    assert signal.getsignal(signal.SIGINT) is usual
