@@ -40,7 +40,8 @@ python_version() {
 }
 
 find_python() {
-  local candidate version found=""
+  # Whoever has activated .venv has its interpreter first, which a set-up removes.
+  local candidate version found="" PATH=${PATH//"$VENV/bin:"/}
   if [ -n "${PYTHON:-}" ]; then
     set -- "$PYTHON"
   else
@@ -65,7 +66,8 @@ starts_jvm() {
   local word
   case "${1:-}" in
     demo | kafka | client_telemetry_to_delta | client_configs_to_delta) ;;
-    client_wire_configs_to_delta | replay_pushes | compact_tables | purge-secrets) ;;
+    client_wire_configs_to_delta | replay_pushes | compact_tables | purge_secrets) ;;
+    purge-secrets) ;; # as it was called
     sql | configs | shell | notebook) ;;
     *) return 1 ;;
   esac
@@ -127,6 +129,8 @@ venv_is_complete() {
 STEP_PID=""
 SCRATCH=""
 VENV_IS_PARTIAL=""
+# The option of `setup`.
+WANTED=""
 
 clean_up() {
   if [ -n "$STEP_PID" ]; then kill -TERM -- "-$STEP_PID" 2>/dev/null || true; fi
@@ -208,24 +212,43 @@ platform_name() {
   "$1" -c 'import sys, sysconfig; print("py%d%d-%s" % (*sys.version_info[:2], sysconfig.get_platform()))'
 }
 
-install_packages() {
-  local python=$1 wheels
-  wheels="$CACHE/wheels/$(checksum "$ROOT/conf/requirements.txt")-$(platform_name "$python")"
-  VENV_IS_PARTIAL=yes
-  rm -rf "$VENV"
-  run_step "creating .venv" "$python" -m venv "$VENV"
+# Packages of one list, as wheels that a second set-up finds again.
+install_set() {
+  local python=$1 list=$2 what=$3 wheels
+  wheels="$CACHE/wheels/$(checksum "$list")-$(platform_name "$python")"
   if [ ! -d "$wheels" ]; then
     mkdir -p "$CACHE/wheels"
-    run_step "downloading Python packages (0.7 GB, minutes)" \
+    rm -rf "$SCRATCH/wheels"
+    run_step "downloading $what" \
       "$VENV/bin/python" -m pip wheel --disable-pip-version-check --no-deps \
-      --wheel-dir "$SCRATCH/wheels" --requirement "$ROOT/conf/requirements.txt"
+      --wheel-dir "$SCRATCH/wheels" --requirement "$list"
     mv "$SCRATCH/wheels" "$wheels"
   fi
-  run_step "installing Python packages" \
+  run_step "installing $what" \
     "$VENV/bin/python" -m pip install --disable-pip-version-check --no-deps \
-    --no-index --find-links "$wheels" --requirement "$ROOT/conf/requirements.txt"
+    --no-index --find-links "$wheels" --requirement "$list"
+}
+
+install_packages() {
+  local python=$1
+  VENV_IS_PARTIAL=yes
+  rm -rf "$VENV" "$CLASSES"
+  run_step "creating .venv" "$python" -m venv "$VENV"
+  install_set "$python" "$ROOT/conf/requirements.txt" "Python packages (0.6 GB, minutes)"
   venv_stamp "$(python_version "$python")" >"$VENV/.complete"
   VENV_IS_PARTIAL=""
+}
+
+# Linters and test runners: in the same .venv, for those who ask for them.
+tests_stamp() { checksum "$ROOT/tests/requirements.txt"; }
+
+tests_are_missing() {
+  [ "$WANTED" = --with-tests ] && ! holds "$VENV/.tests-complete" "$(tests_stamp)"
+}
+
+install_tests() {
+  install_set "$1" "$ROOT/tests/requirements.txt" "packages of the tests"
+  tests_stamp >"$VENV/.tests-complete"
 }
 
 ivy() {
@@ -245,7 +268,7 @@ install_jars() {
   ivy "$1" spark
   ivy "$1" kafka
   jars_stamp >"$SCRATCH/jars/.complete"
-  rm -rf "$JARS"
+  rm -rf "$JARS" "$CLASSES"
   mv "$SCRATCH/jars" "$JARS"
 }
 
@@ -291,6 +314,7 @@ set_up() {
     check_disk
     install_packages "$python"
   fi
+  if tests_are_missing; then install_tests "$python"; fi
   if jars_are_missing "$java"; then
     check_disk
     install_jars "$java"
@@ -308,9 +332,11 @@ set_up() {
 
 main() {
   local python java="" is_set_up=""
-  case "$#:${1:-}:${2:-}" in 1:setup: | 2:setup:--without-java) is_set_up=yes ;; esac
+  case "$#:${1:-}:${2:-}" in
+    1:setup: | 2:setup:--without-java | 2:setup:--with-tests) is_set_up=yes WANTED=${2:-} ;;
+  esac
   check_root
-  if [ "$is_set_up$#" = yes1 ] || starts_jvm "$@"; then
+  if { [ -n "$is_set_up" ] && [ "$WANTED" != --without-java ]; } || starts_jvm "$@"; then
     check_root_for_java "$1"
     java=$(find_java "$1")
   fi
@@ -320,7 +346,7 @@ main() {
     python=$(find_python)
   fi
   if ! venv_is_complete "$(python_version "$python")" || jars_are_missing "$java" ||
-    classes_are_missing "$java"; then
+    classes_are_missing "$java" || tests_are_missing; then
     if [ "$python" = "$VENV/bin/python" ]; then python=$(find_python); fi
     set_up "$python" "$java"
   fi

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 # In full: Spark starts this file as a script.
-from pipelines.commands import COMMANDS_BY_NAME, parse_words
+from pipelines.commands import COMMANDS_BY_NAME, FORMER_NAMES, parse_words
 from pipelines.commands.call import Call
 from pipelines.commands.failures import (
     silence_libraries,
@@ -35,6 +35,10 @@ def main(words: list[str]) -> int:
     """Run one command; return its exit code."""
     is_driver = words[:1] == [RUN]
     words = words[1:] if is_driver else words
+    if words and words[0] in FORMER_NAMES:
+        now = FORMER_NAMES[words[0]]
+        print(f"kafka-clientele: {words[0]} is called {now} now", file=sys.stderr)
+        words = [now, *words[1:]]
     command = COMMANDS_BY_NAME.get(words[0] if words else "")
     spark_words: list[str] = []
     if command and command.takes_spark_options:

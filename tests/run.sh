@@ -5,7 +5,7 @@ set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT"
-./spark-submit.sh setup
+./spark-submit.sh setup --with-tests
 BIN="$ROOT/.venv/bin"
 "$BIN/python" tests/client_jars.py
 

@@ -4,7 +4,10 @@ Importing this imports no Spark, nor what a command alone needs.
 """
 
 import argparse
+import textwrap
 from dataclasses import replace
+
+from pipelines import __version__
 
 from . import (
     bridge,
@@ -12,6 +15,7 @@ from . import (
     client_telemetry_to_delta,
     client_wire_configs_to_delta,
     compact_tables,
+    completion,
     configs,
     demo,
     explain_rule,
@@ -23,44 +27,41 @@ from . import (
     replay_pushes,
     scram_credential,
     settings,
+    setup,
     shell,
     sql,
 )
 from .options import VERBOSE, CommandParser
 
-USAGE_EXAMPLES = """\
-examples:
-  ./spark-submit.sh demo
-  ./spark-submit.sh client_telemetry_to_delta --env cluster --master spark://host:7077
-  ./spark-submit.sh sql "select * from clients"
-  ./spark-submit.sh notebook notebooks/clients_overview.py
-"""
-
-
-COMMANDS = tuple(
-    module.COMMAND
-    for module in (
-        demo,
-        kafka,
-        bridge,
-        scram_credential,
-        explain_rule,
+PROGRAM = "./spark-submit.sh"
+HELP = "help"
+_LINE_WIDTH = 88
+GROUPS = {
+    "Try it": (demo, kafka, setup),
+    "Serve clients": (bridge, kafka_client_metrics, scram_credential, push_config),
+    "Fill and keep tables": (
         client_telemetry_to_delta,
         client_configs_to_delta,
         client_wire_configs_to_delta,
         replay_pushes,
         compact_tables,
-        sql,
-        configs,
         purge_secrets,
-        shell,
-        notebook,
-        kafka_client_metrics,
-        push_config,
-        settings,
-    )
-)
-"""In the order of the help."""
+    ),
+    "Ask": (sql, configs, notebook, shell),
+    "Look up": (settings, explain_rule, completion),
+}
+"""The commands, as the help has them."""
+EXAMPLES = """\
+  ./spark-submit.sh demo
+  ./spark-submit.sh bridge --env cluster
+  ./spark-submit.sh client_telemetry_to_delta --env cluster --master spark://host:7077
+  ./spark-submit.sh sql "select * from clients"
+  ./spark-submit.sh notebook notebooks/clients_overview.py
+"""
+COMMANDS = tuple(one.COMMAND for group in GROUPS.values() for one in group)
+FORMER_NAMES = {
+    command.former_name: command.name for command in COMMANDS if command.former_name
+}
 COMMANDS_BY_NAME = {
     command.name: replace(command, options=(*command.options, VERBOSE))
     for command in COMMANDS
@@ -69,7 +70,7 @@ COMMANDS_BY_NAME = {
 
 def parse_words(words: list[str]) -> argparse.Namespace:
     """Read the words of one command; ends the process where they are wrong."""
-    arguments, unknown = build_parser().parse_known_args(words)
+    arguments, unknown = build_parser().parse_known_args(_ask_for_help(words))
     parser: CommandParser = arguments.parser
     if parser.is_kafka_tool:
         # Kafka's tools pass over words that are no options.
@@ -80,14 +81,19 @@ def parse_words(words: list[str]) -> argparse.Namespace:
     return arguments
 
 
+def _ask_for_help(words: list[str]) -> list[str]:
+    """Return words that ask for help as --help does, where they ask for it."""
+    if not words:
+        return ["--help"]
+    return [*words[1:2], "--help"] if words[0] == HELP else words
+
+
 def build_parser() -> CommandParser:
     """Return the parser of all commands."""
-    parser = CommandParser(
-        prog="./spark-submit.sh",
-        description="kafka-clientele: which clients use this cluster, and how.",
-        epilog=USAGE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    parser = CommandParser(prog=PROGRAM, allow_abbrev=False)
+    parser.overview = _format_overview()
+    parser.add_argument(
+        "--version", action="version", version=f"kafka-clientele {__version__}"
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in COMMANDS_BY_NAME.values():
@@ -109,3 +115,25 @@ def build_parser() -> CommandParser:
         for one in command.options:
             subparser.add_argument(one.name, **one.arguments)
     return parser
+
+
+def _format_overview() -> str:
+    width = max(len(command.name) for command in COMMANDS)
+    lines = [
+        f"usage: {PROGRAM} command [options]",
+        "",
+        "kafka-clientele: which clients use this cluster, and how.",
+    ]
+    for title, group in GROUPS.items():
+        lines += ["", f"{title}:"]
+        for one in group:
+            name, text = one.COMMAND.name, one.COMMAND.help.removeprefix("job: ")
+            lines += textwrap.wrap(
+                f"{name:<{width}}  {text}",
+                initial_indent="  ",
+                subsequent_indent=" " * (width + 4),
+                width=_LINE_WIDTH,
+                break_on_hyphens=False,
+            )
+    more = f"{PROGRAM} help COMMAND says what a command takes; --version which this is."
+    return "\n".join([*lines, "", "Examples:", EXAMPLES, more, ""])

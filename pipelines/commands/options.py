@@ -42,6 +42,8 @@ class Command:
     """Whether it answers a wrong option as Apache Kafka's own tools do."""
     takes_secrets: bool = False
     """Whether a word too many may be a secret: then none is repeated."""
+    former_name: str | None = None
+    """What it was called; taken for one release, with a word on it."""
     is_job: bool = False
     """Whether Spark's own spark-submit starts it, here or on a cluster."""
     check: "Callable[[Call], None]" = lambda _call: None
@@ -176,6 +178,12 @@ class CommandParser(argparse.ArgumentParser):
     is_kafka_tool = False
     takes_secrets = False
     """As its Command says."""
+    overview: str | None = None
+    """The help in place of argparse's own."""
+
+    def format_help(self) -> str:
+        """Return what --help prints."""
+        return self.overview or super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and how it is right, and end the process."""

@@ -1,4 +1,4 @@
-"""purge-secrets: what rules hide now leaves the tables."""
+"""purge_secrets: what rules hide now leaves the tables."""
 
 from .call import Call
 from .options import ENV, SET, Command, flag
@@ -9,13 +9,14 @@ def run(call: Call) -> int:
     from pipelines.jobs.purge import job
 
     settings = call.read_settings()
-    with call.session("purge-secrets") as spark:
+    with call.session("purge_secrets") as spark:
         job.run(spark, settings, is_dry_run=call.arguments.dry_run, say=print)
     return 0
 
 
 COMMAND = Command(
-    name="purge-secrets",
+    name="purge_secrets",
+    former_name="purge-secrets",
     help="job: take out of the tables of client configurations what the rules for "
     "sensitive entries hide now; stop client_configs_to_delta before",
     options=(flag("--dry-run", "say what is found, and change nothing"), ENV, SET),

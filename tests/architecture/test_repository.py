@@ -4,8 +4,11 @@ import itertools
 import re
 import subprocess
 import tokenize
+from importlib.metadata import requires
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from pipelines.commands import COMMANDS
 from pipelines.settings import CONF_PATH, list_environments, load_settings
@@ -51,16 +54,40 @@ def test_every_key_of_base_has_a_comment_above_it():
     assert bare == []
 
 
+PIN = re.compile(r"^\s*([A-Za-z0-9_.-]+)==(\S+)$", re.MULTILINE)
+
+
+def read_pins(text):
+    return {canonicalize_name(name): version for name, version in PIN.findall(text)}
+
+
+def read_lock(room):
+    return read_pins((ROOT / room / "requirements.txt").read_text())
+
+
 def test_every_pin_of_setup_cfg_is_the_one_that_is_installed():
-    pin = re.compile(r"^\s*([A-Za-z0-9_.-]+)==(\S+)$", re.MULTILINE)
-    normal = lambda name: name.lower().replace("_", "-")  # noqa: E731 - used twice below
-    locked = {
-        normal(name): version
-        for name, version in pin.findall((CONF_PATH / "requirements.txt").read_text())
-    }
-    named = pin.findall((ROOT / "setup.cfg").read_text())
-    assert named
-    assert {normal(name): version for name, version in named}.items() <= locked.items()
+    for_users, mark, for_tests = (ROOT / "setup.cfg").read_text().partition("\ntest =")
+    assert mark
+    assert read_pins(for_users).items() <= read_lock("conf").items()
+    assert read_pins(for_tests).items() <= read_lock("tests").items()
+
+
+def test_what_runs_needs_no_package_of_the_tests():
+    locked = read_lock("conf")
+    assert not locked.keys() & read_lock("tests").keys()
+    text, _, _ = (ROOT / "setup.cfg").read_text().partition("\ntest =")
+    found, waiting = set(), [*read_pins(text)]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            needed = map(Requirement, requires(name) or ())
+            waiting += [
+                canonicalize_name(one.name)
+                for one in needed
+                if one.marker is None or one.marker.evaluate({"extra": ""})
+            ]
+    assert found == locked.keys()
 
 
 def test_no_document_names_a_command_that_does_not_exist():

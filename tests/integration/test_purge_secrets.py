@@ -63,7 +63,7 @@ def test_the_commands_say_what_they_find_and_leave_no_byte_of_it(
     append(spark, settings, CLIENT_CONFIG_PUSHES, push)
     configs = {"ssl.key.password": held(CANARY, "STRING"), "acks": held("1")}
     append(spark, settings, CLIENT_CONFIGS, instance("one", configs))
-    dry_run, purge = (c for c in list_commands() if " purge-secrets" in c)
+    dry_run, purge = (c for c in list_commands() if " purge_secrets" in c)
     # As the command does it, without a Spark of its own.
     purge_secrets.run(GivenCall(spark, settings, shlex.split(dry_run)[1:]))
     printed = capsys.readouterr().out

@@ -78,7 +78,7 @@ RUN_ELSEWHERE |= {
 RUN_ELSEWHERE |= {
     command: "test_purge_secrets.py"
     for command in COMMANDS
-    if " purge-secrets" in command
+    if " purge_secrets" in command
 }
 KAFKA, BRIDGE, JOB, *ASKING = [c for c in COMMANDS if c not in RUN_ELSEWHERE]
 SQL = [command for command in ASKING if " sql " in command]

@@ -105,6 +105,19 @@ def test_no_network_is_one_sentence_and_leaves_no_environment(checkout):
     assert list_cache(checkout) == []
 
 
+def test_an_activated_environment_does_not_make_its_own_successor(checkout):
+    programs = checkout / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("python", "python3"):
+        make_program(programs / name, "echo 3.11")
+    done = run_set_up(
+        checkout,
+        PATH=f"{programs}:{os.environ['PATH']}",
+        PIP_INDEX_URL="http://127.0.0.1:1/simple",
+    )
+    assert fails_with_one_sentence(done, "downloading", "cannot be downloaded")
+
+
 def test_a_full_disk_is_one_sentence(checkout):
     tools = checkout / "tools"
     tools.mkdir()

@@ -1,1 +1,1 @@
-"""purge-secrets: what rules hide now leaves the tables."""
+"""purge_secrets: what rules hide now leaves the tables."""

@@ -35,7 +35,7 @@ LEDGER = Ledger(
 )
 CONTRACTS = (QUARANTINE, CLIENT_WIRE_CONFIGS)
 READ_BESIDE = CLIENT_CONFIG_CONTRACTS
-"""What views and purge-secrets need; made where nobody pushes, never written here."""
+"""What views and purge_secrets need; made where nobody pushes, never written here."""
 _INSTANCE_ID = CLIENT[0].name
 
 

@@ -1,8 +1,13 @@
 """What commands refuse before anything starts, and in which words."""
 
+import subprocess
+import sys
+
 import pytest
 
-from pipelines.commands import parse_words
+from pipelines import __version__
+from pipelines.__main__ import main
+from pipelines.commands import COMMANDS, GROUPS, parse_words
 
 
 @pytest.mark.parametrize(
@@ -23,3 +28,74 @@ def test_a_number_that_makes_no_sense_is_refused_with_usage(words, reason, capsy
     assert ended.value.code == 2
     assert said.startswith(f"usage: ./spark-submit.sh {words[0]}")
     assert said.endswith(f"argument {reason}\n")
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["--help"]], ids=str)
+def test_a_bare_call_and_help_show_the_commands_in_groups(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse_words(words)
+    said = capsys.readouterr().out
+    assert ended.value.code == 0
+    for title, group in GROUPS.items():
+        begin = said.index(f"\n{title}:\n")
+        for one in group:
+            assert f"\n  {one.COMMAND.name} " in said[begin:]
+    assert "./spark-submit.sh demo\n" in said
+
+
+def test_help_on_one_command_is_its_own(capsys):
+    with pytest.raises(SystemExit):
+        parse_words(["help", "sql"])
+    assert capsys.readouterr().out.startswith("usage: ./spark-submit.sh sql ")
+
+
+def test_every_file_of_a_command_is_listed_under_its_name():
+    for group in GROUPS.values():
+        for one in group:
+            assert one.__name__.rpartition(".")[2] == one.COMMAND.name.replace("-", "_")
+
+
+def test_a_former_name_is_taken_with_a_word_on_it(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["purge-secrets", "--help"])
+    assert ended.value.code == 0
+    said = capsys.readouterr()
+    assert said.err == "kafka-clientele: purge-secrets is called purge_secrets now\n"
+    assert said.out.startswith("usage: ./spark-submit.sh purge_secrets ")
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"kafka-clientele {__version__}\n"
+
+
+def test_a_shell_completes_commands_and_options(capsys, tmp_path):
+    assert main(["completion", "bash"]) == 0
+    script = tmp_path / "completion"
+    script.write_text(capsys.readouterr().out)
+    asked = """
+        source "$1"
+        COMP_WORDS=(./spark-submit.sh "${@:2}") COMP_CWORD=$(($# - 1))
+        $(complete -p ./spark-submit.sh | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    done = subprocess.run(
+        ["bash", "-c", asked, "bash", script, "sql", "--for"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["--format"]
+
+
+def test_the_list_of_commands_is_light():
+    """A bridge needs no Spark, and --help none of what a command does."""
+    told = "import sys, pipelines.__main__; print(*sys.modules)"
+    modules = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = {"pyspark", "numpy", "pyarrow", "confluent_kafka", "asyncio", "kio"}
+    assert not heavy & set(modules)
+    assert len(COMMANDS) > 15

@@ -1,1 +1,1 @@
-"""Steps of purge-secrets: DataFrame to DataFrame."""
+"""Steps of purge_secrets: DataFrame to DataFrame."""
