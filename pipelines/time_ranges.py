@@ -91,7 +91,6 @@ def cut_by_count(
     """Cut a range into parts that hold at most so many things each, and bytes.
 
     Args:
-        whole: The range.
         held: By time; a part begins at such a time only, so that what is above a limit
             by itself is a part of its own.
         limit: Things in a part, at most.

@@ -108,7 +108,6 @@ async def run_bridge(
     """Run until stop is set or the task is cancelled, then drain.
 
     Args:
-        settings: All of conf/.
         secrets: Reads what [kafka] refers to.
         on_ready: Called with host and port of each listener once clients may connect.
         stop: Set it to end in order, for example from a signal handler.
@@ -130,7 +129,6 @@ class BridgeServer:
         """Check the settings; nothing is asked and nothing listens yet.
 
         Args:
-            settings: All of conf/.
             secrets: Reads what [kafka] and [upstream] refer to.
             on_bootstrap: Called with the proxy's bootstrap.servers, before on_ready.
         Raises: InvalidSetting, UnresolvedSecret.

@@ -33,7 +33,6 @@ def run_workers(settings: Settings, run_worker: RunWorker, on_ready: OnReady) ->
     """Run `bridge.workers` processes until SIGTERM or SIGINT; return an exit code.
 
     Args:
-        settings: All of conf/.
         run_worker: Called in each process that is forked; nothing may have started a
             thread before.
         on_ready: Called with host and port of the first listener once every worker

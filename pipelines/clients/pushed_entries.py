@@ -39,7 +39,6 @@ def choose_entries(
     Args:
         keys: The keys asked for; doubles count once.
         find_config: Configs in force by key.
-        rules: For sensitive keys.
         software_name: client_software_name of the client.
         is_default_list: Whether the keys are those of KIP-1324; the client need not
             have all of these.

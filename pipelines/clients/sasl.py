@@ -70,7 +70,6 @@ def log_in_by_scram(
 
     Args:
         mechanism: One of HASHES.
-        username: As it is.
         password: As it is. RFC 5802 asks for SASLprep, which neither librdkafka nor
             Kafka's brokers and clients do.
         nonce: Made here where there is none.

@@ -19,7 +19,6 @@ def open_socket(
     Args:
         address: Host and port; all addresses of the host are tried.
         tls: None for none.
-        deadline: Of this.
     Raises: OSError, DeadlinePassed among them; LoginRefused where TLS finds no trust.
     """
     try:

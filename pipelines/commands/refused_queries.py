@@ -38,7 +38,6 @@ def refuse_query(error: PySparkException, settings: Settings) -> InvalidQuery:
 
     Args:
         error: From the query.
-        settings: Say where the tables are.
     """
     condition = error.getCondition()
     if condition in _MISSING:

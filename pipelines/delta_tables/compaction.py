@@ -84,7 +84,6 @@ def compact_date(
     """Rewrite one date as files of about one size, near rows beside each other.
 
     Args:
-        spark: A session with Delta.
         contract: Whose cluster_by orders the rows; it is partitioned by event_date.
         table: SQL identifier of the table.
         day: The event_date.

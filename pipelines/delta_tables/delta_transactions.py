@@ -27,7 +27,6 @@ def read_table_state(
     """Return the version of a table, and the newest transaction of an application.
 
     Args:
-        spark: Any session of the job.
         location: Folder of the table.
         app_id: Application id of transactions; -1 where the table has none of it.
     """

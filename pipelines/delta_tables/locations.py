@@ -86,7 +86,6 @@ def check_is_there(spark: SparkSession, name: str, location: str) -> None:
     """Refuse a folder that is no table any more; files in it would belong to none.
 
     Args:
-        spark: Any session.
         name: Of the table.
         location: Its folder.
     Raises: MissingTable.

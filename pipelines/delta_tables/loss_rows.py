@@ -26,7 +26,6 @@ def write_loss_rows(
     """Append rows to quarantine, once.
 
     Args:
-        spark: A session with Delta.
         tables: Where they are.
         rows: topic, partition, offset, source_job, reason and detail of each.
         transaction: What names these rows; Delta skips what it has by that name.

@@ -49,7 +49,6 @@ class RowChanges:
         """Take the newest version of a table.
 
         Args:
-            spark: Any session of the job.
             contract: What the table promises; it has deletion vectors.
             location: Folder of the table.
             transaction: The micro-batch; Delta keeps the newest one with the table.

@@ -53,7 +53,6 @@ class Replacement:
         """Take the newest version of a table.
 
         Args:
-            spark: A session with Delta.
             contract: What the table promises; it is partitioned by event_date.
             table: SQL identifier of the table.
         """

@@ -88,7 +88,6 @@ def append_files(
     """Append the files of a micro-batch to a table, unless it has them already.
 
     Args:
-        spark: Any session of the job.
         contract: What the table promises; it is partitioned by event_date.
         location: Folder of the table.
         files: Read once, one at a time.
@@ -175,7 +174,6 @@ def store_file(
     """See that a file is in the table's folder; return the action that adds it.
 
     Args:
-        spark: Any session of the job.
         contract: What the table promises; it is partitioned by event_date.
         location: Folder of the table.
         file: Stored already, or its content.

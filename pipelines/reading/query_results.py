@@ -120,7 +120,6 @@ def format_rows(answer: DataFrame, *, limit: int | None, max_width: int = 0) -> 
     """Return the first rows as a table and say how many there are.
 
     Args:
-        answer: Any DataFrame.
         limit: Most rows to print; all without one.
         max_width: Longest cell before it is cut; 0: none is.
     """

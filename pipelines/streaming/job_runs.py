@@ -37,8 +37,6 @@ def run_to_end(
     """Start a job, and wait until its query ends.
 
     Args:
-        spark: A session with Delta and the Kafka source.
-        settings: Of one environment.
         secrets: Reads the secrets of the Kafka connection.
         ledger: Of the job.
         start: Starts its query, for this run.

@@ -77,7 +77,6 @@ def explain_stop(
     Args:
         spark: The session of the job, if its JVM still lives.
         error: What a query or a call has raised.
-        places: Of the job.
     """
     told = " | ".join(_iter_texts(error))
     gone = _GONE.search(told)

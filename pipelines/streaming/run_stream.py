@@ -101,13 +101,8 @@ def open_records(
     """Bring the tables of a job up to date and open its topic.
 
     Args:
-        spark: A session with Delta and the Kafka source.
-        settings: Of one environment.
         secrets: Reads the secrets of the Kafka connection.
         ledger: Of the job.
-        job: Its settings.
-        topic: Its topic.
-        contracts: Its tables.
         job_run: What was decided for this run; who gives one releases its claim.
     Raises: MissingService, TablesInUse, IncompatibleTable, UnsafeStart, InvalidSetting,
         UnresolvedSecret; nothing has been read then.

@@ -29,7 +29,6 @@ def read_kafka(
     """Return a stream of the Kafka source's own columns, headers included.
 
     Args:
-        spark: The job's session.
         options: Connection options, `kafka.` before each name; they hold secrets.
         topic: Topic to read.
         starting_offsets: JSON of first offsets, for a new checkpoint location only.
@@ -60,7 +59,6 @@ def read_kafka_ranges(
     """Return a part of a topic, with the columns of read_kafka.
 
     Args:
-        spark: The session of the query.
         options: As read_kafka takes them.
         topic: Topic to read.
         ranges: Partition to its first offset, and the offset behind its last one.

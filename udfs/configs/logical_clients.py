@@ -26,7 +26,6 @@ def hash_logical_clients(
     """Hash who clients are.
 
     Args:
-        principals: string.
         client_ids: string, same length.
         client_types: string, same length.
     Returns: 32 hexadecimal digits, by BLAKE2b.
@@ -42,7 +41,6 @@ def name_logical_clients(
     """Say who clients are, by the types that are possible.
 
     Args:
-        principals: string.
         client_ids: string, same length.
         possible: Bits, from config_client_types.find_possible_types; same length.
     Returns: CLIENT_TYPE.

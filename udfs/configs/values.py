@@ -76,7 +76,6 @@ def is_same_value(type_name: str, text: str, other: str) -> bool:
     Args:
         type_name: As in parse_value.
         text: One of them.
-        other: The other.
     Returns: True for equal texts; else whether Java's values are equal, so that NaN is
         NaN and 0.0 is not -0.0. Nothing is the same as a text that is INVALID.
     """
@@ -90,8 +89,6 @@ def is_same_value(type_name: str, text: str, other: str) -> bool:
 def java_trim(text: str) -> str:
     """Return what String.trim does.
 
-    Args:
-        text: Any.
     Returns: The text without characters up to U+0020 at its ends.
     """
     return text.strip(_JAVA_TRIMS)

@@ -33,7 +33,6 @@ def pick_headers(records: pa.RecordBatch, wanted: Sequence[Header]) -> PickedHea
 
     Args:
         records: With headers, as Spark's Kafka source has them.
-        wanted: Which ones.
     Returns: Where all headers of a record are too large, only its short ones.
     Shape: One place a record in each column, same order.
     Nulls: A header that a record has not, or that is left out.

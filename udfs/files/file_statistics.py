@@ -65,7 +65,6 @@ def file_statistics(
     """Return Delta's statistics of a file, as JSON.
 
     Args:
-        metadata: Of the file.
         names: Top-level columns that have statistics.
         numbers: What is known of the floating columns.
     Units: Timestamps are ISO 8601 in UTC; cut to milliseconds, the greatest rounded up.

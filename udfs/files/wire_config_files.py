@@ -109,7 +109,6 @@ def read_bodies(
     """Read the values of many records.
 
     Args:
-        bodies: binary.
         max_bytes: The largest one that is read.
     Returns: Of each a status, OK or what is wrong, and what it says, if it is OK.
     """

@@ -34,7 +34,6 @@ def texts(words: pa.StringArray, numbers: w.Table) -> pa.StringArray:
 
     Args:
         words: All strings.
-        numbers: Their numbers.
     Returns: One string a number.
     Nulls: Number 0.
     """

@@ -214,7 +214,6 @@ def arrow_points(
 
     Args:
         tables: After a walk.
-        words: Their strings.
         point_ends: Where the points of each push end.
     Returns: POINT_SCHEMA.
     Shape: One row a data point, in the order of pushes, then of the document.

@@ -40,7 +40,6 @@ def _client_type_column(
 
     Args:
         tables: After a walk.
-        words: Their strings.
         first: The number of the first push of this walk.
         pushes: How many it walked.
     Returns: "share_consumer", "consumer", "producer", "admin", "streams".
@@ -84,7 +83,6 @@ def arrow_pushes(
 
     Args:
         tables: After a walk.
-        words: Their strings.
         point_ends: Where the points of each push end.
         first: The number of the first push of this walk.
         refusals: Reason code and detail, or None, of each push of this walk.

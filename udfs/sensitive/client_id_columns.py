@@ -25,7 +25,6 @@ def find_client_id_rules(
     """Return the rule that hides each client id.
 
     Args:
-        client_ids: string.
         rules: From sensitive_keys.compile_rules.
     Shape: n rows in, n rows out, same order; each different one is judged once.
     Nulls: Null where it may be written, and for a null.
@@ -46,7 +45,6 @@ def find_stored_client_id_rules(
     """Return the rule that hides each client id of a table.
 
     Args:
-        client_ids: string.
         rules: From sensitive_keys.compile_rules.
     Returns: As find_client_id_rules; TOO_LONG as well for what hide_client_ids leaves
         nothing of but a hash, since such a client id was stored before it did.
@@ -65,7 +63,6 @@ def hide_client_ids(
     """Put stand-ins in the place of client ids that may not be written.
 
     Args:
-        client_ids: string.
         hiding_rules: From find_client_id_rules, same length.
     Shape: n rows in, n rows out, same order.
     """

@@ -31,7 +31,6 @@ class ClusterPart:
         """Read the settings; nothing is asked yet.
 
         Args:
-            settings: All of conf/.
             connection: librdkafka's properties of the clients' cluster; the values
                 hold secrets.
         Raises: InvalidSetting.

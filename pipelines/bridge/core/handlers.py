@@ -127,7 +127,6 @@ class RequestHandlers:
 
         Args:
             served: One per API key; what is here is advertised.
-            api_versions: ApiVersions, in the versions that are served.
             forget: Called with each connection that has closed.
             answers: Where answers are counted by API key and error code.
         """

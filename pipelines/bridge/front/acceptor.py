@@ -55,7 +55,6 @@ class Clients:
         """Start with nobody.
 
         Args:
-            settings: All of conf/.
             security: What clients are checked against.
             counters: Where it is counted who came and why they left.
             open_files: How many files this process may open.

@@ -164,7 +164,6 @@ def advertised_node(
     """Return what the clients of a listener are told to connect to.
 
     Args:
-        bridge: Settings of the bridge.
         listener: The listener that was asked.
         port: The port that it listens on.
     Raises: InvalidSetting when that would be no address of anyone.

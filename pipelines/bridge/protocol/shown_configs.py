@@ -277,7 +277,6 @@ def read_wire_configs(
 
     Args:
         api_key: One of WIRE_REQUESTS.
-        api_version: One of its versions.
         head_rest: The request from its client id on, behind that one's length.
         client_id_bytes: That length; -1 for null.
         seen: Gets the values, each once it is whole.

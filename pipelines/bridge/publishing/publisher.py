@@ -91,7 +91,6 @@ class Publisher:
             topic: Where records without a topic go.
             publish_timeout_ms: A record without an answer is refused then.
             max_unacknowledged_bytes: Of all records that wait.
-            counters: Those of the bridge.
             is_revived: Whether another producer follows one that Kafka has refused for
                 good; otherwise has_failed is set then.
         Raises: InvalidSetting.

@@ -31,7 +31,6 @@ class PushConfigPart:
         """Load the policy where PushConfig is enabled.
 
         Args:
-            settings: All of conf/.
             rules: What may not be written.
             now_s: A clock that never steps back, in seconds.
         Raises: InvalidSetting.

@@ -55,7 +55,6 @@ def judge_configs(
     Args:
         configs: As they were sent; gone through more than once.
         software_name: client_software_name of the connection.
-        rules: For sensitive keys.
         first_config_type_id: What BOOLEAN is on the wire.
     Shape: Entries keep their order. A dropped one is gone; so is a redacted one whose
         key does not look like a key, since the key might be what is secret.

@@ -54,8 +54,6 @@ class ConfigCommand:
         """Register the views.
 
         Args:
-            spark: A session with Delta.
-            settings: Say where the tables are.
             now: The moment that the answers are about where none was named.
             say: Prints.
         Raises: MissingTable where no configuration was ever stored.

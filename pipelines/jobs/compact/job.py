@@ -53,8 +53,6 @@ def run(spark: SparkSession, settings: Settings, span: TimeRange) -> list[Compac
     """Compact the dates of a range that need it, oldest first.
 
     Args:
-        spark: A session with Delta.
-        settings: Of one environment.
         span: Of event_date, by whole dates.
     Raises: MissingTable.
     """

@@ -59,8 +59,6 @@ def run(
     """Start the job.
 
     Args:
-        spark: A session with Delta and the Kafka source.
-        settings: Of one environment.
         secrets: Reads the secrets of the Kafka connection.
         catalogs: From settings.load_config_catalogs.
         client_type_keys: From settings.load_client_type_keys.
@@ -119,7 +117,6 @@ def make_config_tables(
     """Say what becomes of the records of a micro-batch.
 
     Args:
-        settings: Of one environment.
         catalogs: As run takes them.
         client_type_keys: As run takes them.
         floors: What tables hold already, as a JobStart has it.

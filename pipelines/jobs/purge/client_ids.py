@@ -40,7 +40,6 @@ class ClientIdPurge:
         """Take what is there.
 
         Args:
-            spark: A session with Delta.
             tables: SQL identifiers by the names of contracts.
             rules: Those in force.
         """

@@ -86,7 +86,6 @@ def run(
     """Purge all tables of client configurations.
 
     Args:
-        spark: A session with Delta.
         settings: Hold the rules that are in force.
         is_dry_run: Only say what is found.
         say: Prints a line.

@@ -96,8 +96,6 @@ def run(
     """Decode the pushes of a range again and put the tables right.
 
     Args:
-        spark: A session with Delta.
-        settings: Of one environment.
         span: Of received_at.
         is_dry_run: Only say what differs.
         observer: Told how far it is.

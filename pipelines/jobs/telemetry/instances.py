@@ -149,7 +149,6 @@ class InstanceWriter:
         """Compare the pushes of a micro-batch with the table.
 
         Args:
-            spark: The session of the query.
             deciding: As `udfs.envelopes.deciding_pushes.select_deciding` keeps pushes.
             transaction: The micro-batch.
         """

@@ -62,8 +62,6 @@ def run(
     """Start the job.
 
     Args:
-        spark: A session with Delta and the Kafka source.
-        settings: Of one environment.
         secrets: Reads the secrets of the Kafka connection.
         is_once: Read what the topic holds now and end, instead of going on.
         observer: Told each point of each micro-batch, `before` and `after` each table

@@ -53,8 +53,6 @@ def run(
     """Start the job.
 
     Args:
-        spark: A session with Delta and the Kafka source.
-        settings: Of one environment.
         secrets: Reads the secrets of the Kafka connection.
         catalogs: From settings.load_config_catalogs.
         is_once: Read what the topic holds now and end, instead of going on.

@@ -40,7 +40,6 @@ def register_disagreements(
     """Register the view; return its name.
 
     Args:
-        spark: The reader's session.
         entries: The view of entries.
         clients: The view of client instances; without it all of them live.
     """

@@ -146,7 +146,6 @@ def register_client_configs(
     """Register the views whose tables are registered; return their names.
 
     Args:
-        spark: The reader's session.
         settings: Say which keys are sensitive, and which software has which catalog.
         registered: Names of tables and views that there are.
         clients: The view of client instances; without it nobody is known to have ended.

@@ -62,7 +62,6 @@ def register_catalog(spark: SparkSession, settings: Settings) -> list[str]:
     """Register the catalogs as views; return the names that are for people.
 
     Args:
-        spark: The reader's session.
         settings: Name the software of each catalog, and which keys are sensitive.
     """
     for name, rows, schema in (

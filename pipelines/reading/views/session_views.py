@@ -96,8 +96,6 @@ def register(
     """Register what exists; return the names, in order.
 
     Args:
-        spark: The reader's session.
-        settings: Say where the tables are.
         names: Tables that are wanted, and with them the views that they make up, as
             view_names finds them; None: all.
     """

@@ -94,7 +94,6 @@ def explain_missing(name: str, settings: Settings) -> str:
 
     Args:
         name: As the query has it.
-        settings: Say where the tables are.
     """
     made_by = _MAKERS.get(name.lower())
     if made_by:

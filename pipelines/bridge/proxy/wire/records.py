@@ -31,7 +31,6 @@ def judge_wire_configs(
 
     Args:
         configs: Keys of WIRE_KEYS to values.
-        rules: For sensitive keys.
     Returns: The values that may be written, and what may not be.
     Nulls: A redacted value is null; a dropped key is not there.
     """

@@ -55,9 +55,7 @@ class WireConfigs:
 
         Args:
             settings: Say how often is looked, and name topic and bridge.
-            rules: For sensitive keys.
             outlet: Where records go.
-            counters: Those of the bridge.
             note_failure: Takes a fault of the bridge itself.
         """
         self._settings = settings

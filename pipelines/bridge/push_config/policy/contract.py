@@ -94,7 +94,6 @@ def make_policy_context(
     """Say who has pushed.
 
     Args:
-        client_instance_id: Of the client.
         identity: Its connection's, with a client id that may be written.
     """
     return PolicyContext(
