@@ -46,6 +46,7 @@ def run_stream(
         start: The job's own, with all arguments that it has alone.
     """
     from pipelines.streaming.job_runs import run_to_end
+    from pipelines.streaming.run_stream import RunContext
 
     settings = call.read_settings()
     with call.session(call.arguments.command) as spark:
@@ -56,7 +57,11 @@ def run_stream(
             secrets,
             ledger,
             lambda job_run: start(
-                spark, settings, secrets, job_run=job_run, is_once=call.arguments.once
+                spark,
+                settings,
+                RunContext(
+                    secrets=secrets, is_once=call.arguments.once, job_run=job_run
+                ),
             ),
             accepts_data_loss=call.arguments.accept_data_loss,
         )

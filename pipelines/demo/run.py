@@ -29,6 +29,7 @@ from pipelines.settings.loading import (
 )
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.run_stream import RunContext
 
 from .clients import DemoClient, create_topic, plan_clients, running_clients
 from .summary import ROOT, print_summary
@@ -175,16 +176,15 @@ def _make_settings(bootstrap_servers: str, folder: Path) -> Settings:
 
 
 def _start_jobs(spark: SparkSession, settings: Settings) -> list[StreamingQuery]:
-    secrets = SecretReader(environ={})
+    context = RunContext(secrets=SecretReader(environ={}), is_once=False)
     return [
-        client_telemetry_to_delta.run(spark, settings, secrets, is_once=False),
+        client_telemetry_to_delta.run(spark, settings, context),
         client_configs_to_delta.run(
             spark,
             settings,
-            secrets,
+            context,
             catalogs=load_config_catalogs(),
             client_type_keys=load_client_type_keys(),
-            is_once=False,
         ),
     ]
 

@@ -1,15 +1,18 @@
-"""The records that a streaming job reads, from where its tables end."""
+"""A streaming job, from what it states to its query: read where its tables end."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines.delta_tables.locations import check_is_there, locate_table, qualify_path
+from pipelines.delta_tables import transactions
+from pipelines.delta_tables.batch_files import BatchCounts
+from pipelines.delta_tables.batch_tables import BatchTables, find_batch_tables
+from pipelines.delta_tables.locations import check_is_there, qualify_path
 from pipelines.delta_tables.loss_rows import write_loss_rows
 from pipelines.delta_tables.setup import ensure_tables
-from pipelines.delta_tables.transactions import WriteBatch
 from pipelines.errors import LostRecords
 from pipelines.settings.kafka import spark_source_options
 from pipelines.settings.records import Settings
@@ -17,10 +20,11 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
 from pipelines.tables.contract import TableContract
 
-from .batch_slices import ReadRanges
+from .batch_slices import AtOnce, ReadRanges, SlicedBatches
 from .loss_sentences import list_losses
 from .offsets import Offsets
 from .positions import TopicBounds, list_own_configs, read_topic_bounds, read_topic_id
+from .progress import BatchListener, ProgressObserver, log_batch
 from .sources import read_kafka, read_kafka_ranges
 from .start_records import ACCEPT_OPTION, EARLIEST_OFFSET, JobStart, Ledger
 from .starts import decide_start, find_location, has_planned_batches
@@ -44,11 +48,53 @@ class JobRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """How a job is run this time."""
+
+    secrets: SecretReader
+    """Reads the secrets of the Kafka connection."""
+    is_once: bool
+    """Read what the topic holds now and end, instead of going on."""
+    observer: transactions.Observer = transactions.log_progress
+    """Told each point of each micro-batch, `before` and `after` each table and `before
+    commit`, with the number of rows."""
+    on_batch: ProgressObserver = log_batch
+    """Told of each micro-batch that is written, and how far behind it is."""
+    job_run: JobRun | None = None
+    """What was decided for this run; it takes what ends it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchWriting:
+    """What becomes of a micro-batch; the same one may come again, wherever it ended."""
+
+    write_slice: Callable[[DataFrame, transactions.Transaction], BatchCounts]
+    """Writes one, or a part of it whose size is bounded, the ledger last."""
+    write_at_once: AtOnce | None = None
+    """As SlicedBatches takes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec:
+    """What a streaming job reads, and who writes it."""
+
+    ledger: Ledger
+    contracts: Sequence[TableContract]
+    """Tables that are there before anything is read."""
+    rows_name: str
+    """What its log calls the rows that it writes."""
+    max_value_bytes: int
+    """Largest value that is read; of a larger one only its place is kept."""
+    make_writing: "Callable[[JobRecords], BatchWriting]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecords:
     """What a job reads, and where it began."""
 
     records: DataFrame
     """A streaming DataFrame: columns of Spark's Kafka source."""
+    tables: BatchTables
     start: JobStart
     checkpoint_location: str
     """With its file system."""
@@ -56,17 +102,15 @@ class JobRecords:
     """Reads a part of the topic again."""
     options: Mapping[str, str] = field(repr=False)
     """Of the Kafka connection; they hold secrets."""
-    locations: Mapping[str, str]
-    """Contract name to folder."""
     job_run: JobRun
 
-    def guard(self, write_batch: WriteBatch) -> WriteBatch:
+    def guard(self, write_batch: transactions.WriteBatch) -> transactions.WriteBatch:
         """Return a writer that begins no micro-batch upon other tables or topics."""
 
         def write(records: DataFrame, batch_id: int) -> None:
             session = records.sparkSession
             try:
-                for name, location in self.locations.items():
+                for name, location in self.tables.locations.items():
                     check_is_there(session, name, location)
                 self._check_topic(session)
                 write_batch(records, batch_id)
@@ -87,27 +131,48 @@ class JobRecords:
             raise LostRecords(f"topic {self.start.topic} was deleted and made anew")
 
 
-def open_records(
-    spark: SparkSession,
-    settings: Settings,
-    secrets: SecretReader,
-    ledger: Ledger,
-    *,
-    job: StreamJobSettings,
-    topic: str,
-    contracts: Sequence[TableContract],
-    job_run: JobRun | None = None,
-) -> JobRecords:
-    """Bring the tables of a job up to date and open its topic.
+def run_stream(
+    spark: SparkSession, settings: Settings, spec: JobSpec, context: RunContext
+) -> StreamingQuery:
+    """Start a job.
 
     Args:
-        secrets: Reads the secrets of the Kafka connection.
-        ledger: Of the job.
-        job_run: What was decided for this run; who gives one releases its claim.
+        context: Who gives a job_run with it releases its claim.
     Raises: MissingService, TablesInUse, IncompatibleTable, UnsafeStart, InvalidSetting,
         UnresolvedSecret; nothing has been read then.
     """
-    options = spark_source_options(settings.kafka, secrets)
+    name = spec.ledger.job_name
+    opened = _open_records(spark, settings, spec, context)
+    listener = BatchListener(name, context.on_batch, rows_name=spec.rows_name)
+    spark.streams.addListener(listener)
+    writing = spec.make_writing(opened)
+    batches = SlicedBatches(
+        read_ranges=opened.read_ranges,
+        write_slice=writing.write_slice,
+        note_counts=listener.note_counts,
+        observer=context.observer,
+        checkpoint_location=opened.checkpoint_location,
+        max_value_bytes=spec.max_value_bytes,
+        write_at_once=writing.write_at_once,
+    )
+    job: StreamJobSettings = getattr(settings, name)
+    return transactions.start_batches(
+        opened.records,
+        opened.guard(batches.write),
+        query_name=name,
+        checkpoint_location=opened.checkpoint_location,
+        trigger_interval_ms=None if context.is_once else job.trigger_interval_ms,
+    )
+
+
+def _open_records(
+    spark: SparkSession, settings: Settings, spec: JobSpec, context: RunContext
+) -> JobRecords:
+    """Bring the tables of a job up to date and open its topic."""
+    ledger, contracts, job_run = spec.ledger, spec.contracts, context.job_run
+    job: StreamJobSettings = getattr(settings, ledger.job_name)
+    topic = _find_topic(settings, ledger)
+    options = spark_source_options(settings.kafka, context.secrets)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting
     )
@@ -147,13 +212,13 @@ def open_records(
     )
     return JobRecords(
         records=records,
+        tables=find_batch_tables(spark, settings.tables, contracts, context.observer),
         start=start,
         checkpoint_location=location,
         read_ranges=lambda session, ranges: read_kafka_ranges(
             session, options, topic=topic, ranges=ranges
         ),
         options=options,
-        locations={c.name: locate_table(spark, settings.tables, c) for c in contracts},
         job_run=job_run,
     )
 
@@ -176,7 +241,7 @@ def check_records(
     Raises: MissingService, UnsafeStart where it cannot.
     """
     options = spark_source_options(settings.kafka, secrets)
-    topic: str = getattr(settings.topics, ledger.topic_setting.partition(".")[2])
+    topic = _find_topic(settings, ledger)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting
     )
@@ -193,7 +258,7 @@ def _decide(
     accepts_data_loss: bool,
 ) -> JobStart:
     job: StreamJobSettings = getattr(settings, ledger.job_name)
-    topic: str = getattr(settings.topics, ledger.topic_setting.partition(".")[2])
+    topic = _find_topic(settings, ledger)
     return decide_start(
         spark,
         settings.tables,
@@ -205,6 +270,11 @@ def _decide(
         accepts_data_loss=accepts_data_loss,
         tell_topic=lambda: _tell_configs(spark, options, topic),
     )
+
+
+def _find_topic(settings: Settings, ledger: Ledger) -> str:
+    topic: str = getattr(settings.topics, ledger.topic_setting.partition(".")[2])
+    return topic
 
 
 def _tell_losses(

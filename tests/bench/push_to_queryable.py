@@ -30,6 +30,7 @@ from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own h
 from pipelines.commands.session import own_session  # noqa: E402 - path
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
+from pipelines.streaming.run_stream import RunContext  # noqa: E402 - path
 from pipelines.tables.contract import CLIENT_PUSHES  # noqa: E402 - path
 from tests.bench.generated_pushes import java_push  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
@@ -121,9 +122,9 @@ def main():
         query = client_telemetry_to_delta.run(
             spark,
             settings,
-            SecretReader(environ={}),
-            is_once=False,
-            on_batch=told.append,
+            RunContext(
+                secrets=SecretReader(environ={}), is_once=False, on_batch=told.append
+            ),
         )
         uvloop.run(push(bridge.port, arguments.pushes_per_s, arguments.first_seconds))
         query.processAllAvailable()

@@ -14,6 +14,7 @@ from pipelines.settings import (
     load_settings,
 )
 from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.run_stream import RunContext
 from tests.unit.bridge.push_config.raw_client import PUSH_CONFIG, connect
 
 
@@ -36,11 +37,9 @@ def run_once(spark, settings, **observers):
     query = client_configs_to_delta.run(
         spark,
         settings,
-        SecretReader(environ={}),
+        RunContext(secrets=SecretReader(environ={}), is_once=True, **observers),
         catalogs=load_config_catalogs(),
         client_type_keys=load_client_type_keys(),
-        is_once=True,
-        **observers,
     )
     query.awaitTermination()
 

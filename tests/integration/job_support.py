@@ -13,6 +13,7 @@ from pipelines.delta_tables.locations import identify_table
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.run_stream import RunContext
 from tests.bench.generated_pushes import java_push
 from tests.integration.topics import make_topic
 from tests.spark.telemetry_records import make_headers
@@ -46,7 +47,9 @@ def make_settings(bootstrap_servers, topic, folder, *overrides):
 def run_once(spark, settings, observer=lambda *_: None):
     """Run the job over what its topic holds; return the query, ended."""
     query = client_telemetry_to_delta.run(
-        spark, settings, SecretReader(environ={}), is_once=True, observer=observer
+        spark,
+        settings,
+        RunContext(secrets=SecretReader(environ={}), is_once=True, observer=observer),
     )
     query.awaitTermination()
     return query

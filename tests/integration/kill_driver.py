@@ -13,6 +13,7 @@ import sys
 
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.run_stream import RunContext
 from tests.integration.job_support import make_settings
 from tests.spark.local_session import start_quick_session
 
@@ -45,9 +46,9 @@ def main(folder, checkpoint, servers, topic, batch_pushes, point, occurrence):
     query = client_telemetry_to_delta.run(
         spark,
         settings,
-        SecretReader(environ={}),
-        is_once=point == "end",
-        observer=observe,
+        RunContext(
+            secrets=SecretReader(environ={}), is_once=point == "end", observer=observe
+        ),
     )
     query.awaitTermination()
 

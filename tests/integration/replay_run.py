@@ -29,6 +29,7 @@ from pipelines.jobs.replay import job as replay_pushes  # noqa: E402 - path
 from pipelines.jobs.replay import results as replay_results  # noqa: E402 - path
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
+from pipelines.streaming.run_stream import RunContext  # noqa: E402 - path
 from pipelines.time_ranges import TimeRange, parse_moment  # noqa: E402 - path
 from tests.integration.bit_comparison import (  # noqa: E402 - path
     find_bit_differences,
@@ -88,7 +89,9 @@ def run(spark, servers, folder, pushes, *, limit, feed_count, say=print):
     damage(spark, settings)
     commits = Commits()
     query = client_telemetry_to_delta.run(
-        spark, settings, SecretReader(environ={}), is_once=False, observer=commits
+        spark,
+        settings,
+        RunContext(secrets=SecretReader(environ={}), is_once=False, observer=commits),
     )
     feed = Feed(day, count=feed_count, pause_s=FEED_PAUSE_S)
     try:

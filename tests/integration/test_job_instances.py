@@ -6,6 +6,7 @@ from confluent_kafka import Producer
 from pipelines.delta_tables.locations import identify_table
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.run_stream import RunContext
 from pipelines.tables.contract import CLIENT_INSTANCES
 from tests.bench.generated_pushes import java_push
 from tests.integration.job_support import (
@@ -37,9 +38,11 @@ class RunningJob:
         self.query = client_telemetry_to_delta.run(
             self._spark,
             self.settings,
-            SecretReader(environ={}),
-            is_once=False,
-            observer=self._observe,
+            RunContext(
+                secrets=SecretReader(environ={}),
+                is_once=False,
+                observer=self._observe,
+            ),
         )
 
     def close(self):

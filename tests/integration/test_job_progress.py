@@ -8,6 +8,7 @@ from confluent_kafka import Producer
 
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.run_stream import RunContext
 from tests.bench.generated_pushes import java_push
 from tests.integration.job_support import (
     CODECS,
@@ -58,7 +59,9 @@ def test_a_backlog_is_read_in_bounded_batches_and_the_lag_told(
             is_all.set()
 
     query = client_telemetry_to_delta.run(
-        spark, settings, SecretReader(environ={}), is_once=is_once, on_batch=note
+        spark,
+        settings,
+        RunContext(secrets=SecretReader(environ={}), is_once=is_once, on_batch=note),
     )
     said = [record.getMessage() for record in caplog.records]
     assert f"{begins}writes to {settings.tables.root_path}" in said

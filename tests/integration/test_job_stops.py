@@ -21,6 +21,7 @@ from pipelines.jobs.telemetry import job
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming import run_stream
 from pipelines.streaming.job_runs import run_to_end
+from pipelines.streaming.run_stream import RunContext
 from pipelines.tables.contract import CLIENT_PUSHES, QUARANTINE
 from tests.integration.job_support import (
     PushProducer,
@@ -44,13 +45,15 @@ def ignore(_point, _rows):
 
 def run_job(spark, settings, observer=ignore, *, accepts=False, is_once=True):
     """Run the job as its command does, over what its topic holds."""
-    start = partial(job.run, spark, settings, NO_SECRETS)
+    context = partial(
+        RunContext, secrets=NO_SECRETS, is_once=is_once, observer=observer
+    )
     run_to_end(
         spark,
         settings,
         NO_SECRETS,
         job.LEDGER,
-        lambda job_run: start(is_once=is_once, observer=observer, job_run=job_run),
+        lambda job_run: job.run(spark, settings, context(job_run=job_run)),
         accepts_data_loss=accepts,
     )
 

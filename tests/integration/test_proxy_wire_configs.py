@@ -11,6 +11,7 @@ from pipelines.reading import views
 from pipelines.reading.views.client_config_views import ENTRIES
 from pipelines.settings import load_config_catalogs
 from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming.run_stream import RunContext
 from pipelines.tables.contract import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.integration.bridge_support import running_bridge
@@ -240,9 +241,8 @@ def run_job(spark, settings):
     query = client_wire_configs_to_delta.run(
         spark,
         settings,
-        SecretReader(environ={}),
+        RunContext(secrets=SecretReader(environ={}), is_once=True),
         catalogs=load_config_catalogs(),
-        is_once=True,
     )
     query.awaitTermination()
 

@@ -5,20 +5,22 @@ see `transactions` and `starts`.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines.delta_tables import transactions
-from pipelines.delta_tables.batch_tables import find_batch_tables
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.settings.config_catalogs import Catalogs
 from pipelines.settings.records import Settings
 from pipelines.settings.rules import make_sensitive_key_rules
-from pipelines.settings.secret_references import SecretReader
-from pipelines.streaming.batch_slices import SlicedBatches
-from pipelines.streaming.progress import BatchListener, ProgressObserver, log_batch
-from pipelines.streaming.run_stream import JobRun, open_records
+from pipelines.streaming.run_stream import (
+    BatchWriting,
+    JobRecords,
+    JobSpec,
+    RunContext,
+    run_stream,
+)
 from pipelines.streaming.start_records import Ledger
 from pipelines.tables.columns import BODY, SUBSCRIPTION, names
 from pipelines.tables.configs import (
@@ -47,65 +49,43 @@ NO_FLOORS: Mapping[str, Mapping[int, int]] = {
 def run(
     spark: SparkSession,
     settings: Settings,
-    secrets: SecretReader,
+    context: RunContext,
     *,
     catalogs: Catalogs,
     client_type_keys: Mapping[str, frozenset[str]],
-    is_once: bool,
-    observer: transactions.Observer = transactions.log_progress,
-    on_batch: ProgressObserver = log_batch,
-    job_run: JobRun | None = None,
 ) -> StreamingQuery:
     """Start the job.
 
     Args:
-        secrets: Reads the secrets of the Kafka connection.
         catalogs: From settings.load_config_catalogs.
         client_type_keys: From settings.load_client_type_keys.
-        is_once: Read what the topic holds now and end, instead of going on.
-        observer: Told each point of each micro-batch, `before` and `after` each table
-            and `before commit`, with the number of rows.
-        on_batch: Told of each micro-batch that is written, and how far behind it is.
-        job_run: What was decided for this run; it takes what ends it.
-    Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
-        UnresolvedSecret; nothing has been read then.
+    Raises: As run_stream; InvalidSetting for a rule that is none.
     """
     job = settings.client_configs_to_delta
-    opened = open_records(
-        spark,
-        settings,
-        secrets,
-        LEDGER,
-        job=job,
-        topic=settings.topics.configs,
+    layouts = make_config_tables(settings, catalogs, client_type_keys)
+
+    def make_writing(opened: JobRecords) -> BatchWriting:
+        floors = opened.start.floors
+        writer = BatchWriter(
+            settings=settings.tables,
+            tables=opened.tables,
+            layouts=replace(
+                layouts,
+                violations_floors=floors[CONFIG_VIOLATIONS.name],
+                quarantine_floors=floors[QUARANTINE.name],
+            ),
+            has_references=job.store_defaults == "references",
+        )
+        return BatchWriting(write_slice=writer.write)
+
+    spec = JobSpec(
+        ledger=LEDGER,
         contracts=CONTRACTS,
-        job_run=job_run,
-    )
-    listener = BatchListener(JOB_NAME, on_batch, rows_name="configurations")
-    spark.streams.addListener(listener)
-    writer = BatchWriter(
-        settings=settings.tables,
-        tables=find_batch_tables(spark, settings.tables, CONTRACTS, observer),
-        layouts=make_config_tables(
-            settings, catalogs, client_type_keys, floors=opened.start.floors
-        ),
-        has_references=job.store_defaults == "references",
-    )
-    batches = SlicedBatches(
-        read_ranges=opened.read_ranges,
-        write_slice=writer.write,
-        note_counts=listener.note_counts,
-        observer=observer,
-        checkpoint_location=opened.checkpoint_location,
+        rows_name="configurations",
         max_value_bytes=job.max_config_bytes,
+        make_writing=make_writing,
     )
-    return transactions.start_batches(
-        opened.records,
-        opened.guard(batches.write),
-        query_name=JOB_NAME,
-        checkpoint_location=opened.checkpoint_location,
-        trigger_interval_ms=None if is_once else job.trigger_interval_ms,
-    )
+    return run_stream(spark, settings, spec, context)
 
 
 def make_config_tables(

@@ -6,21 +6,25 @@ client_pushes. It may run again from any point: see `transactions` and `starts`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import BatchCounts, BatchFiles, read_batch_files
-from pipelines.delta_tables.batch_tables import BatchTables, find_batch_tables
+from pipelines.delta_tables.batch_tables import BatchTables
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.local_files import LocalFolders
 from pipelines.delta_tables.locations import find_local_path
 from pipelines.settings.records import Settings
-from pipelines.settings.secret_references import SecretReader
-from pipelines.streaming.batch_slices import SlicedBatches
-from pipelines.streaming.progress import BatchListener, ProgressObserver, log_batch
-from pipelines.streaming.run_stream import JobRun, open_records
+from pipelines.streaming.run_stream import (
+    BatchWriting,
+    JobRecords,
+    JobSpec,
+    RunContext,
+    run_stream,
+)
 from pipelines.streaming.start_records import JobStart, Ledger
 from pipelines.tables.columns import EVENT_DATE
 from pipelines.tables.contract import (
@@ -49,45 +53,29 @@ LEDGER = Ledger(
 )
 
 
-def run(
-    spark: SparkSession,
-    settings: Settings,
-    secrets: SecretReader,
-    *,
-    is_once: bool,
-    observer: transactions.Observer = transactions.log_progress,
-    on_batch: ProgressObserver = log_batch,
-    job_run: JobRun | None = None,
-) -> StreamingQuery:
+def run(spark: SparkSession, settings: Settings, context: RunContext) -> StreamingQuery:
     """Start the job.
 
-    Args:
-        secrets: Reads the secrets of the Kafka connection.
-        is_once: Read what the topic holds now and end, instead of going on.
-        observer: Told each point of each micro-batch, `before` and `after` each table
-            and `before commit`, with the number of rows.
-        on_batch: Told of each micro-batch that is written, and how far behind it is.
-        job_run: What was decided for this run; it takes what ends it.
-    Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
-        UnresolvedSecret; nothing has been read then.
+    Raises: As run_stream.
     """
-    job = settings.client_telemetry_to_delta
-    opened = open_records(
-        spark,
-        settings,
-        secrets,
-        LEDGER,
-        job=job,
-        topic=settings.topics.telemetry,
+    max_bytes = settings.client_telemetry_to_delta.max_decompressed_bytes
+    spec = JobSpec(
+        ledger=LEDGER,
         contracts=CONTRACTS,
-        job_run=job_run,
+        rows_name="points",
+        max_value_bytes=max_bytes,
+        make_writing=partial(_make_writing, spark, max_bytes),
     )
-    listener = BatchListener(JOB_NAME, on_batch, rows_name="points")
-    spark.streams.addListener(listener)
-    tables = find_batch_tables(spark, settings.tables, CONTRACTS, observer)
+    return run_stream(spark, settings, spec, context)
+
+
+def _make_writing(
+    spark: SparkSession, max_decompressed_bytes: int, opened: JobRecords
+) -> BatchWriting:
+    tables = opened.tables
     writer = _BatchWriter(
         tables=tables,
-        layouts=_layouts(opened.start, job.max_decompressed_bytes),
+        layouts=_layouts(opened.start, max_decompressed_bytes),
         store=_find_folders(spark, tables.locations),
         instances=InstanceWriter(
             table=tables.names[CLIENT_INSTANCES.name],
@@ -96,22 +84,11 @@ def run(
         ),
         partitions=max(1, len(opened.start.starting_offsets)),
     )
-    batches = SlicedBatches(
-        read_ranges=opened.read_ranges,
+    # Where workers store the files, what they hold is bounded, and little returns.
+    is_bounded = writer.store is not None
+    return BatchWriting(
         write_slice=writer.write_slice,
-        note_counts=listener.note_counts,
-        observer=observer,
-        checkpoint_location=opened.checkpoint_location,
-        max_value_bytes=job.max_decompressed_bytes,
-        # Where workers store the files, what they hold is bounded, and little returns.
-        write_at_once=None if writer.store is None else writer.write_at_once,
-    )
-    return transactions.start_batches(
-        opened.records,
-        opened.guard(batches.write),
-        query_name=JOB_NAME,
-        checkpoint_location=opened.checkpoint_location,
-        trigger_interval_ms=None if is_once else job.trigger_interval_ms,
+        write_at_once=writer.write_at_once if is_bounded else None,
     )
 
 

@@ -7,16 +7,17 @@ point: see `transactions` and `starts`.
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines.delta_tables import transactions
-from pipelines.delta_tables.batch_tables import find_batch_tables
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.settings.config_catalogs import Catalogs
 from pipelines.settings.records import Settings
 from pipelines.settings.rules import make_sensitive_key_rules
-from pipelines.settings.secret_references import SecretReader
-from pipelines.streaming.batch_slices import SlicedBatches
-from pipelines.streaming.progress import BatchListener, ProgressObserver, log_batch
-from pipelines.streaming.run_stream import JobRun, open_records
+from pipelines.streaming.run_stream import (
+    BatchWriting,
+    JobRecords,
+    JobSpec,
+    RunContext,
+    run_stream,
+)
 from pipelines.streaming.start_records import Ledger
 from pipelines.tables.columns import BODY, CLIENT, SUBSCRIPTION, names
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
@@ -40,64 +41,34 @@ _INSTANCE_ID = CLIENT[0].name
 
 
 def run(
-    spark: SparkSession,
-    settings: Settings,
-    secrets: SecretReader,
-    *,
-    catalogs: Catalogs,
-    is_once: bool,
-    observer: transactions.Observer = transactions.log_progress,
-    on_batch: ProgressObserver = log_batch,
-    job_run: JobRun | None = None,
+    spark: SparkSession, settings: Settings, context: RunContext, *, catalogs: Catalogs
 ) -> StreamingQuery:
     """Start the job.
 
     Args:
-        secrets: Reads the secrets of the Kafka connection.
         catalogs: From settings.load_config_catalogs.
-        is_once: Read what the topic holds now and end, instead of going on.
-        observer: As client_configs_to_delta has it.
-        on_batch: As there.
-        job_run: What was decided for this run; it takes what ends it.
-    Raises: MissingService, IncompatibleTable, UnsafeStart, InvalidSetting,
-        UnresolvedSecret; nothing has been read then.
+    Raises: As run_stream; InvalidSetting for a rule that is none.
     """
-    job = settings.client_wire_configs_to_delta
-    opened = open_records(
-        spark,
-        settings,
-        secrets,
-        LEDGER,
-        job=job,
-        topic=settings.topics.wire_configs,
-        contracts=(*READ_BESIDE, *CONTRACTS),
-        job_run=job_run,
-    )
-    listener = BatchListener(JOB_NAME, on_batch, rows_name="values")
-    spark.streams.addListener(listener)
+    max_bytes = settings.client_wire_configs_to_delta.max_config_bytes
+    rules = make_sensitive_key_rules(settings.sensitive_keys, catalogs)
     not_here = {BODY.name, _INSTANCE_ID, *names(SUBSCRIPTION)}
-    writer = WireBatchWriter(
-        tables=find_batch_tables(spark, settings.tables, CONTRACTS, observer),
-        layouts=WireTables(
+
+    def make_writing(opened: JobRecords) -> BatchWriting:
+        layouts = WireTables(
             quarantine=layout_of(QUARANTINE, without=not_here),
             quarantine_floors=opened.start.floors[QUARANTINE.name],
             source_job=JOB_NAME,
-            max_config_bytes=job.max_config_bytes,
-            rules=make_sensitive_key_rules(settings.sensitive_keys, catalogs),
-        ),
+            max_config_bytes=max_bytes,
+            rules=rules,
+        )
+        writer = WireBatchWriter(tables=opened.tables, layouts=layouts)
+        return BatchWriting(write_slice=writer.write)
+
+    spec = JobSpec(
+        ledger=LEDGER,
+        contracts=(*READ_BESIDE, *CONTRACTS),
+        rows_name="values",
+        max_value_bytes=max_bytes,
+        make_writing=make_writing,
     )
-    batches = SlicedBatches(
-        read_ranges=opened.read_ranges,
-        write_slice=writer.write,
-        note_counts=listener.note_counts,
-        observer=observer,
-        checkpoint_location=opened.checkpoint_location,
-        max_value_bytes=job.max_config_bytes,
-    )
-    return transactions.start_batches(
-        opened.records,
-        opened.guard(batches.write),
-        query_name=JOB_NAME,
-        checkpoint_location=opened.checkpoint_location,
-        trigger_interval_ms=None if is_once else job.trigger_interval_ms,
-    )
+    return run_stream(spark, settings, spec, context)
