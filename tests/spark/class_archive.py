@@ -1,9 +1,8 @@
 """Spark's classes as a JVM keeps them, in a file that the tests' JVMs map.
 
-A driver of Spark reads and checks some thirty thousand classes, which takes longer than
-most of what a test asks of it. Java maps classes of the class path only, so the jars
-that spark-submit would add later stand on it, too. `tests/record_classes.py` writes the
-file; where it is missing the tests are as good, and slower.
+As `pipelines.commands.submit.spark_classes`, but of all that tests do: jobs over Kafka,
+merges, queries. `tests/record_classes.py` writes the file; where it is missing the tests
+are as good, and slower.
 """
 
 import os
@@ -21,11 +20,6 @@ CACHE_PATH = (CONF_PATH.parent / ".cache").resolve()
 LEAN = ("-XX:+UseSerialGC", "-Xlog:disable")
 
 
-def list_jars():
-    """Return the jars that stand on the class path before Spark's own."""
-    return sorted((CACHE_PATH / "jars" / "spark").glob("*.jar"))
-
-
 def find_java():
     """Return the program that Spark's own scripts start."""
     home = os.environ.get("JAVA_HOME", "")
@@ -36,7 +30,10 @@ def find_java():
 
 def archive_path():
     """Return where the file stands: another place for another Java or other jars."""
-    jars = [*list_jars(), *sorted((find_spark_home() / "jars").glob("*.jar"))]
+    jars = [
+        *sorted((CACHE_PATH / "jars" / "spark").glob("*.jar")),
+        *sorted((find_spark_home() / "jars").glob("*.jar")),
+    ]
     return CACHE_PATH / "test_classes" / f"{archive_key(find_java(), jars)}.jsa"
 
 
@@ -54,7 +51,4 @@ def driver_words(*java_options):
 def words_with(*java_options):
     """Return the options of a driver that reads or writes such a file."""
     options = " ".join([*LEAN, *java_options])
-    return [
-        *("--driver-class-path", ":".join(map(str, list_jars()))),
-        *("--conf", f"spark.driver.extraJavaOptions={options}"),
-    ]
+    return ["--conf", f"spark.driver.extraJavaOptions={options}"]
