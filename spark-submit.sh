@@ -8,7 +8,7 @@
 #
 # Variables it reads, all optional:
 #   PYTHON                       the Python 3.11, 3.12 or 3.13 to build .venv with
-#   JAVA_HOME                    the Java 17 or 21 to use; otherwise `java` on the PATH
+#   JAVA_HOME                    the Java 17, 21 or 25 to use; otherwise `java` on the PATH
 #   KAFKA_CLIENTELE_UMASK        who may read what is made: 077 (the default) its owner,
 #                                027 the group, too
 #   DEFAULT_ARTIFACT_REPOSITORY  a mirror of Maven's central repository
@@ -102,11 +102,11 @@ find_java() {
     place="at JAVA_HOME=$JAVA_HOME"
   fi
   command -v "$java" >/dev/null 2>&1 ||
-    fail "$1 needs Java 17 or 21 and found none $place; install one, or point JAVA_HOME at it"
+    fail "$1 needs Java 17, 21 or 25 and found none $place; install one, or point JAVA_HOME at it"
   version=$("$java" -version 2>&1 | sed -n 's/^.* version "\([0-9]*\).*$/\1/p' | head -n 1)
   case "$version" in
-    17 | 21) command -v "$java" ;;
-    *) fail "$1 needs Java 17 or 21, and $java is ${version:-of an unknown version}; point JAVA_HOME at the right one" ;;
+    17 | 21 | 25) command -v "$java" ;;
+    *) fail "$1 needs Java 17, 21 or 25, and $java is ${version:-of an unknown version}; point JAVA_HOME at the right one" ;;
   esac
 }
 

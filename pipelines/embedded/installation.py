@@ -41,7 +41,7 @@ def find_installation(java: str, jars_path: Path, cache_path: Path) -> Installat
     found = shutil.which(java)
     if found is None:
         raise EmbeddedKafkaError(
-            f"embedded Kafka: there is no program {java}; install Java 17 or 21 or set "
+            f"embedded Kafka: there is no program {java}; install Java 17, 21 or 25 or set "
             "JAVA_HOME"
         )
     jars = list_jars(jars_path)

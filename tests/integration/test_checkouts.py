@@ -93,7 +93,7 @@ def test_what_starts_no_jvm_works_without_java(complete, words):
 def test_who_needs_java_says_so(complete):
     done = run_command(complete, "sql", "select 1", JAVA_HOME="/nowhere")
     assert fails_with_one_sentence(
-        done, "sql needs Java 17 or 21 and found none at JAVA_HOME=/nowhere"
+        done, "sql needs Java 17, 21 or 25 and found none at JAVA_HOME=/nowhere"
     )
 
 

@@ -72,7 +72,7 @@ def test_a_set_up_that_is_complete_is_left_as_it_is():
 
 def test_a_missing_java_is_named(checkout):
     done = run_set_up(checkout, JAVA_HOME="/nowhere")
-    assert fails_with_one_sentence(done, "needs Java 17 or 21 and found none")
+    assert fails_with_one_sentence(done, "needs Java 17, 21 or 25 and found none")
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2", "24.0.1"])
