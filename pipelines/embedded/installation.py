@@ -41,8 +41,8 @@ def find_installation(java: str, jars_path: Path, cache_path: Path) -> Installat
     found = shutil.which(java)
     if found is None:
         raise EmbeddedKafkaError(
-            f"embedded Kafka: there is no program {java}; install Java 17, 21 or 25 or set "
-            "JAVA_HOME"
+            f"embedded Kafka: there is no program {java}; install Java 17, 21 or 25 "
+            "or set JAVA_HOME"
         )
     jars = list_jars(jars_path)
     cache = EmbeddedCache(cache_path, archive_key(found, jars))
