@@ -23,7 +23,7 @@ CACHE="$ROOT/.cache"
 JARS="$CACHE/jars"
 CLASSES="$CACHE/classes"
 LOG="$CACHE/setup.log"
-# kB: .venv 1.4 GB, .cache 1.0 GB, and room for their temporary copies.
+# kB: .venv 1.3 GB, .cache 0.9 GB, and room for their temporary copies.
 NEEDED_KB=3000000
 
 fail() {
@@ -41,7 +41,8 @@ python_version() {
 
 find_python() {
   # Whoever has activated .venv has its interpreter first, which a set-up removes.
-  local candidate version found="" PATH=${PATH//"$VENV/bin:"/}
+  local candidate version found="" own="$VENV/bin:"
+  local PATH=${PATH//"$own"/}
   if [ -n "${PYTHON:-}" ]; then
     set -- "$PYTHON"
   else
@@ -95,17 +96,22 @@ check_root_for_java() {
   esac
 }
 
+# Prints its path and, in a second line, a sum of what it says of itself.
 find_java() {
-  local java=java version place="on the PATH"
+  local java=java version told place="on the PATH"
   if [ -n "${JAVA_HOME:-}" ]; then
     java="$JAVA_HOME/bin/java"
     place="at JAVA_HOME=$JAVA_HOME"
   fi
   command -v "$java" >/dev/null 2>&1 ||
     fail "$1 needs Java 17, 21 or 25 and found none $place; install one, or point JAVA_HOME at it"
-  version=$("$java" -version 2>&1 | sed -n 's/^.* version "\([0-9]*\).*$/\1/p' | head -n 1)
+  told=$("$java" -version 2>&1) || true
+  version=$(printf '%s\n' "$told" | sed -n 's/^.* version "\([0-9]*\).*$/\1/p' | head -n 1)
   case "$version" in
-    17 | 21 | 25) command -v "$java" ;;
+    17 | 21 | 25)
+      command -v "$java"
+      printf '%s' "$told" | cksum | tr -d ' \n'
+      ;;
     *) fail "$1 needs Java 17, 21 or 25, and $java is ${version:-of an unknown version}; point JAVA_HOME at the right one" ;;
   esac
 }
@@ -129,8 +135,10 @@ venv_is_complete() {
 STEP_PID=""
 SCRATCH=""
 VENV_IS_PARTIAL=""
-# The option of `setup`.
-WANTED=""
+# Options of `setup`.
+WITH_TESTS="" WITHOUT_JAVA=""
+# Of the Java that was found.
+JAVA_SUM=""
 
 clean_up() {
   if [ -n "$STEP_PID" ]; then kill -TERM -- "-$STEP_PID" 2>/dev/null || true; fi
@@ -243,7 +251,7 @@ install_packages() {
 tests_stamp() { checksum "$ROOT/tests/requirements.txt"; }
 
 tests_are_missing() {
-  [ "$WANTED" = --with-tests ] && ! holds "$VENV/.tests-complete" "$(tests_stamp)"
+  [ -n "$WITH_TESTS" ] && ! holds "$VENV/.tests-complete" "$(tests_stamp)"
 }
 
 install_tests() {
@@ -274,26 +282,33 @@ install_jars() {
 
 jars_are_missing() { [ -n "$1" ] && ! holds "$JARS/.complete" "$(jars_stamp)"; }
 
-# A file for each Java and its jars; what is installed anew has other times.
-classes_mark() { printf '%s/%s.complete' "$CLASSES" "$(printf '%s' "$1" | cksum | tr -d ' \n')"; }
+# Another file for another Java, other packages or jars; .venv's mark has its path.
+classes_path() {
+  printf '%s/%s-%s.jsa' "$CLASSES" "$JAVA_SUM" \
+    "$(cat "$VENV/.complete" "$JARS/.complete" 2>/dev/null | cksum | tr -d ' \n')"
+}
 
-classes_stamp() { cat "$VENV/.complete" "$JARS/.complete" && ls -lL "$1"; }
-
+# Nobody waits for them where they cannot be kept.
 classes_are_missing() {
-  [ -n "$1" ] && ! holds "$(classes_mark "$1")" "$(classes_stamp "$1" 2>/dev/null)"
+  local path
+  [ -n "$1" ] || return 1
+  path=$(classes_path)
+  [ ! -e "$path" ] && [ ! -e "$path.none" ] && [ -w "$CACHE" ] &&
+    { [ ! -e "$CACHE/setup.lock" ] || [ -w "$CACHE/setup.lock" ]; }
 }
 
 keep_classes() {
-  local java=$1
+  local path
+  path=$(classes_path)
   mkdir -p "$CLASSES"
+  rm -f "$CLASSES/$JAVA_SUM"-*
   run_step "keeping Spark's classes, so that commands start sooner (half a minute)" \
     env PYTHONPATH="$ROOT" \
-    "$VENV/bin/python" -P -m pipelines.commands.submit.spark_classes "$java"
-  case "$(tail -n 1 "$LOG")" in
-    kept*) ;;
-    *) say "set-up: they were not kept, and commands start later (see $LOG)" ;;
-  esac
-  classes_stamp "$java" >"$(classes_mark "$java")"
+    "$VENV/bin/python" -P -m pipelines.commands.submit.spark_classes "$path"
+  if [ ! -e "$path" ]; then
+    cp "$LOG" "$path.none"
+    say "set-up: they were not kept, and commands start later (why: $path.none; without that file it is tried again)"
+  fi
 }
 
 # Jars are for those who have named a Java to run them.
@@ -319,7 +334,7 @@ set_up() {
     check_disk
     install_jars "$java"
   fi
-  if classes_are_missing "$java"; then keep_classes "$java"; fi
+  if classes_are_missing "$java"; then keep_classes; fi
   rm -rf "$SCRATCH"
   SCRATCH=""
   unset TMPDIR
@@ -330,15 +345,28 @@ set_up() {
 
 # ---------------------------------------------------------------- the command
 
+# Any other word is for the command's own usage.
+reads_setup_words() {
+  local word
+  shift
+  for word in "$@"; do
+    case "$word" in
+      --without-java) WITHOUT_JAVA=yes ;;
+      --with-tests) WITH_TESTS=yes ;;
+      *) return 1 ;;
+    esac
+  done
+}
+
 main() {
-  local python java="" is_set_up=""
-  case "$#:${1:-}:${2:-}" in
-    1:setup: | 2:setup:--without-java | 2:setup:--with-tests) is_set_up=yes WANTED=${2:-} ;;
-  esac
+  local python java="" found is_set_up=""
+  if [ "${1:-}" = setup ] && reads_setup_words "$@"; then is_set_up=yes; fi
   check_root
-  if { [ -n "$is_set_up" ] && [ "$WANTED" != --without-java ]; } || starts_jvm "$@"; then
+  if { [ -n "$is_set_up" ] && [ -z "$WITHOUT_JAVA" ]; } || starts_jvm "$@"; then
     check_root_for_java "$1"
-    java=$(find_java "$1")
+    found=$(find_java "$1")
+    java=${found%%$'\n'*}
+    JAVA_SUM=${found##*$'\n'}
   fi
   if [ -z "${PYTHON:-}" ] && [ -x "$VENV/bin/python" ] && [ -f "$VENV/.complete" ]; then
     python="$VENV/bin/python"
@@ -347,12 +375,19 @@ main() {
   fi
   if ! venv_is_complete "$(python_version "$python")" || jars_are_missing "$java" ||
     classes_are_missing "$java" || tests_are_missing; then
-    if [ "$python" = "$VENV/bin/python" ]; then python=$(find_python); fi
+    # Its own successor it cannot make.
+    if [ "$python" = "$VENV/bin/python" ] && ! venv_is_complete "$(python_version "$python")"; then
+      python=$(find_python)
+    fi
     set_up "$python" "$java"
   fi
   if [ -n "$is_set_up" ]; then
     say "set-up: complete"
     return
+  fi
+  if [ -n "$java" ] && [ -r "$(classes_path)" ]; then
+    KAFKA_CLIENTELE_CLASSES=$(classes_path)
+    export KAFKA_CLIENTELE_CLASSES
   fi
   export KAFKA_CLIENTELE_JAVA="$java"
   export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"

@@ -85,7 +85,9 @@ def _ask_for_help(words: list[str]) -> list[str]:
     """Return words that ask for help as --help does, where they ask for it."""
     if not words:
         return ["--help"]
-    return [*words[1:2], "--help"] if words[0] == HELP else words
+    if words[0] != HELP:
+        return words
+    return [*(FORMER_NAMES.get(name, name) for name in words[1:2]), "--help"]
 
 
 def build_parser() -> CommandParser:

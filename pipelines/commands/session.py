@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.settings.loading import CONF_PATH
 
-from .call import JAVA_VARIABLE, Call
+from .call import Call
 from .failures import told_in_a_sentence
 from .options import Command
 from .submit.arguments import (
@@ -36,7 +36,10 @@ INTERPRETED = (
     *("--conf", "spark.sql.codegen.wholeStage=false"),
     *("--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN"),
 )
-LAUNCHER_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1"
+CLASSES_VARIABLE = "KAFKA_CLIENTELE_CLASSES"
+"""Names the file of Spark's classes, where the set-up has kept them."""
+JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _ROOT = CONF_PATH.parent
 _MAIN = Path(__file__).parents[1] / "__main__.py"
 
@@ -70,10 +73,16 @@ def spark_arguments(
         environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     _prepare_details(environ)
     # Of the JVM that writes the line which starts the other one.
-    environ.setdefault("SPARK_LAUNCHER_OPTS", " ".join(LAUNCHER_OPTIONS))
-    java = environ.get(JAVA_VARIABLE, "")
-    installation = Installation(root=_ROOT, python=sys.executable, java=java)
-    return build_arguments(installation, spark_words, is_short=is_short)
+    environ.setdefault("SPARK_LAUNCHER_OPTS", LAUNCHER_OPTIONS)
+    installation = Installation(
+        root=_ROOT, python=sys.executable, archive=environ.get(CLASSES_VARIABLE, "")
+    )
+    return build_arguments(
+        installation,
+        spark_words,
+        is_short=is_short,
+        java_words=" ".join(environ.get(name, "") for name in JAVA_VARIABLES),
+    )
 
 
 def _prepare_details(environ: Environ) -> None:

@@ -1,12 +1,17 @@
 """setup: everything that the other commands need, once."""
 
+from pipelines.errors import InvalidSetting
+
 from .call import Call
 from .options import Command, flag
 
 
 def run(_call: Call) -> int:
-    """Do nothing: spark-submit.sh has set up before it starts any command."""
-    return 0
+    """Refuse what spark-submit.sh has not done itself.
+
+    Raises: InvalidSetting.
+    """
+    raise InvalidSetting("setup is done by spark-submit.sh, and takes no other words")
 
 
 COMMAND = Command(

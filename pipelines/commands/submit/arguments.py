@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.class_archives import archive_key
-
 from .packing import pack_code, pack_environment
 from .spark_values import check_values
 
@@ -50,6 +48,7 @@ _OPTION_CONFS = {
     "--total-executor-cores": "spark.cores.max",
     "--deploy-mode": "spark.submit.deployMode",
 }
+_DEFAULT_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _JAVA_OPTIONS_OPTION = "--driver-java-options"
 _CLASS_PATH = "spark.driver.extraClassPath"
 _CLASS_PATH_OPTION = "--driver-class-path"
@@ -77,8 +76,8 @@ class Installation:
     """Folder that holds conf/, pipelines/ and udfs/."""
     python: str
     """The interpreter of this process, with all packages."""
-    java: str = ""
-    """The program that Spark will start; empty where that is not known."""
+    archive: str = ""
+    """File of Spark's classes that fits Java and jars; empty where there is none."""
 
     @property
     def cache(self) -> Path:
@@ -89,12 +88,6 @@ class Installation:
     def jars(self) -> list[Path]:
         """Return the jars that Spark needs beside its own."""
         return sorted((self.cache / "jars" / "spark").glob("*.jar"))
-
-    @property
-    def archive(self) -> Path:
-        """Return the file of Spark's classes: another for other jars, another Java."""
-        jars = [*self.jars, *sorted((find_spark_home() / "jars").glob("*.jar"))]
-        return self.cache / "classes" / f"{archive_key(self.java, jars)}.jsa"
 
 
 def split_arguments(
@@ -128,7 +121,11 @@ def split_arguments(
 
 
 def build_arguments(
-    installation: Installation, spark_words: Sequence[str], *, is_short: bool = False
+    installation: Installation,
+    spark_words: Sequence[str],
+    *,
+    is_short: bool = False,
+    java_words: str = "",
 ) -> list[str]:
     """Return the options that go before the program on a spark-submit line.
 
@@ -136,6 +133,7 @@ def build_arguments(
         installation: Where this copy of the product stands.
         spark_words: The user's own options.
         is_short: Whether the driver lives for minutes; it then compiles in haste.
+        java_words: Options that Java reads from the environment.
     Raises: InvalidSetting for a value that Spark could not start with.
     """
     user_conf, lists, rest = _read_spark_words(spark_words)
@@ -175,7 +173,9 @@ def build_arguments(
         lists["--jars"] = [*jars, *lists["--jars"]]
     if is_short:
         java_options += SHORT_JAVA_OPTIONS
-        if not _NAMES_COLLECTOR.search(" ".join(users)):
+        usual = (named | conf).get(_DEFAULT_JAVA_OPTIONS, "")
+        # Java ends where two are named.
+        if not _NAMES_COLLECTOR.search(" ".join([*users, usual, java_words])):
             java_options.append(_SERIAL_COLLECTOR)
     # Behind ours: of two that mean the same, Java takes the later one.
     conf[_DRIVER_JAVA_OPTIONS] = " ".join([*java_options, *filter(None, users)])
@@ -218,7 +218,7 @@ def _own_java_options(installation: Installation) -> list[str]:
 
 
 def _archive_options(installation: Installation) -> list[str]:
-    if not installation.java or not installation.archive.exists():
+    if not installation.archive:
         return []
     # Spark parts the options as a shell does.
     mapped = shlex.quote(f"-XX:SharedArchiveFile={installation.archive}")

@@ -50,7 +50,6 @@ from udfs.spark_configs import REDACTED_ID, with_purge_verdicts
 from .client_ids import ClientIdPurge
 from .steps import entries as steps
 
-JOB_NAME = "purge-secrets"
 UNREACHED = """\
 out of reach:
   records of topic {topic}, until its retention deletes them

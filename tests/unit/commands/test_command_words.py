@@ -43,10 +43,13 @@ def test_a_bare_call_and_help_show_the_commands_in_groups(words, capsys):
     assert "./spark-submit.sh demo\n" in said
 
 
-def test_help_on_one_command_is_its_own(capsys):
+@pytest.mark.parametrize(
+    ("asked", "name"), [("sql", "sql"), ("purge-secrets", "purge_secrets")]
+)
+def test_help_on_one_command_is_its_own(asked, name, capsys):
     with pytest.raises(SystemExit):
-        parse_words(["help", "sql"])
-    assert capsys.readouterr().out.startswith("usage: ./spark-submit.sh sql ")
+        parse_words(["help", asked])
+    assert capsys.readouterr().out.startswith(f"usage: ./spark-submit.sh {name} ")
 
 
 def test_every_file_of_a_command_is_listed_under_its_name():

@@ -157,6 +157,7 @@ NEEDED = {
     "explain-rule": ["--key", "acks"],
     "replay_pushes": ["--from", "2026-03-01", "--to", "2026-03-02"],
     "sql": ["select 1"],
+    "completion": ["bash"],
     "configs": ["describe"],
     "notebook": ["a.py"],
     "push-config": ["--properties", "a", "--client-type", "producer"],

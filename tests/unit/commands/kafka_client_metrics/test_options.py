@@ -74,7 +74,7 @@ def test_help_names_the_selectors_of_the_bridge():
 @pytest.mark.parametrize(
     ("words", "code"),
     [(["kafka-client-metrics", "--nonsense"], 1), (["settings", "--nonsense"], 2),
-     (["settings", "extra"], 2), (["nonsense"], 2), ([], 2)],
+     (["settings", "extra"], 2), (["nonsense"], 2), (["help", "nonsense"], 2)],
 )  # fmt: skip
 def test_only_kafkas_own_tools_end_with_their_exit_code(words, code, capsys):
     with pytest.raises(SystemExit) as caught:

@@ -193,10 +193,7 @@ def installation(tmp_path):
     (root / ".cache" / "jars" / "spark").mkdir(parents=True)
     (root / ".cache" / "jars" / "spark" / "delta.jar").touch()
     (root / "conf").symlink_to(CONF_PATH)
-    made = Installation(root=root, python="/python", java=shutil.which("java"))
-    made.archive.parent.mkdir()
-    made.archive.touch()
-    return made
+    return Installation(root=root, python="/python", archive=str(root / "classes.jsa"))
 
 
 def test_a_run_in_one_process_maps_the_classes_that_were_kept(installation):
@@ -239,24 +236,27 @@ def test_executors_of_their_own_are_sent_the_jars(installation, master, monkeypa
     assert "SharedArchiveFile" not in conf["spark.driver.extraJavaOptions"]
 
 
-def test_without_kept_classes_nothing_is_said_of_them(installation):
-    installation.archive.unlink()
-    conf = read_conf(build_arguments(installation, []))
+def test_without_kept_classes_nothing_is_said_of_them():
+    conf = read_conf(build_arguments(HERE, []))
     assert "Share" not in conf["spark.driver.extraJavaOptions"]
 
 
-def test_a_short_command_has_the_collector_of_the_user():
-    mine = ["--driver-java-options", "-XX:+UseParallelGC"]
-    collectors = [
-        re.findall(
-            r"Use\w+GC",
-            read_conf(build_arguments(HERE, words, is_short=is_short))[
-                "spark.driver.extraJavaOptions"
-            ],
-        )
-        for words, is_short in (([], True), (mine, True), ([], False))
-    ]
-    assert collectors == [["UseSerialGC"], ["UseParallelGC"], []]
+@pytest.mark.parametrize(
+    ("words", "java_words", "is_short", "collectors"),
+    [
+        ([], "", True, ["UseSerialGC"]),
+        ([], "", False, []),
+        (["--driver-java-options", "-XX:+UseParallelGC"], "", True, ["UseParallelGC"]),
+        (["--conf", "spark.driver.defaultJavaOptions=-XX:+UseG1GC"], "", True, []),
+        ([], "-Xmx1g -XX:+UseZGC", True, []),
+    ],
+)
+def test_a_short_command_has_the_collector_of_the_user(
+    words, java_words, is_short, collectors
+):
+    made = build_arguments(HERE, words, is_short=is_short, java_words=java_words)
+    options = read_conf(made)["spark.driver.extraJavaOptions"]
+    assert re.findall(r"Use\w+GC", options) == collectors
 
 
 @pytest.fixture
