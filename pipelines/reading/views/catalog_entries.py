@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pipelines.clients.catalogs import LIBRDKAFKA_TYPES
-from pipelines.clients.key_lists import COUNTERPARTS
 from pipelines.errors import InvalidSetting
 from pipelines.settings.loading import CATALOG_FOLDER, CONF_PATH
 from udfs.configs.key_lists import (
@@ -102,6 +100,10 @@ def _parse_librdkafka(
     version: str, rows: list[dict[str, str]]
 ) -> Iterator[CatalogEntry]:
     """Return an entry for each property and client type; of two scopes the global."""
+    # All of confluent_kafka, a tenth of a second that few queries need.
+    from pipelines.clients.catalogs import LIBRDKAFKA_TYPES  # noqa: PLC0415 - see above
+    from pipelines.clients.key_lists import COUNTERPARTS  # noqa: PLC0415 - see above
+
     aliases: dict[str, list[str]] = {}
     properties: dict[str, dict[str, str]] = {}
     for row in rows:
