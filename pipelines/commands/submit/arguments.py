@@ -57,7 +57,8 @@ _CLASS_PATH_OPTION = "--driver-class-path"
 _STACK_OPTION = "-Xss8m"
 # In the first minutes the optimising compiler costs more than its code gains.
 SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
-_SERIAL_COLLECTOR = "-XX:+UseSerialGC"
+# A collector without threads of its own, which has nothing to do for a short query.
+_SERIAL_COLLECTOR = ("-XX:+UseSerialGC", "-XX:NewSize=256m")
 _NAMES_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 # A file that does not fit what else is on the class path is no fault of anybody's.
 QUIET_ARCHIVE = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
@@ -176,7 +177,7 @@ def build_arguments(
         usual = (named | conf).get(_DEFAULT_JAVA_OPTIONS, "")
         # Java ends where two are named.
         if not _NAMES_COLLECTOR.search(" ".join([*users, usual, java_words])):
-            java_options.append(_SERIAL_COLLECTOR)
+            java_options += _SERIAL_COLLECTOR
     # Behind ours: of two that mean the same, Java takes the later one.
     conf[_DRIVER_JAVA_OPTIONS] = " ".join([*java_options, *filter(None, users)])
     words = [*rest]
