@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_process import BridgeProcess
 from tests.integration.raw_pushers import make_frame, make_push, pushing
+from tests.integration.stopped_processes import stop_process
 
 CANARY = b"canary-7f3a"
 STRANGERS = 300
@@ -80,7 +81,7 @@ class Stranger:
 def test_frozen_kafka_makes_the_bridge_unready_until_it_goes_on(own_kafka, bridge):
     (pid,) = own_kafka.pids.values()
     bridge.fetch_until("/readyz", 200)
-    os.kill(pid, signal.SIGSTOP)
+    stop_process(pid)
     try:
         bridge.fetch_until("/readyz", 503)
         assert bridge.fetch("/readyz")[1].startswith("Kafka has not answered for")

@@ -14,6 +14,7 @@ import pytest
 from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import CONF_PATH
 from tests.bench.running_bridge import GET, make_push, read_reply
+from tests.integration.stopped_processes import stop_process
 
 PUBLISH_TIMEOUT_S = 29
 PATIENCE_S = 180
@@ -54,7 +55,7 @@ def bridge_process(cluster, log_path, *overrides):
 @contextlib.contextmanager
 def frozen(cluster):
     (pid,) = cluster.pids.values()
-    os.kill(pid, signal.SIGSTOP)
+    stop_process(pid)
     try:
         yield
     finally:

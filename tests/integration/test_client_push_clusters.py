@@ -21,6 +21,7 @@ from pipelines.clients.starting import prepare
 from tests.integration import bridge_support
 from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
 from tests.integration.proxy_support import find_servers, proxy_settings
+from tests.integration.stopped_processes import stop_process
 from tests.integration.test_client_push import KINDS, conf_for
 from tests.unit.bridge.push_config.raw_client import (
     PUSH_CONFIG,
@@ -114,7 +115,7 @@ def test_a_handshake_that_is_not_done_in_time_does_not_block_what_comes_later(
     (pid,) = kafka.pids.values()
     with new_brokers(kafka) as (servers, _):
         conf = {"bootstrap.servers": servers, "logger": logger, "log_level": 0}
-        os.kill(pid, signal.SIGSTOP)
+        stop_process(pid)
         try:
             producer = clients.Producer(conf | {"default.api.timeout.ms": 700})
         finally:

@@ -22,6 +22,7 @@ from pipelines.clients.security import make_access
 from pipelines.clients.starting import prepare
 from pipelines.clients.wire import ConfigEntry
 from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
+from tests.integration.stopped_processes import stop_process
 
 
 def make_plan(host, port, timeout_ms=DEADLINE_S * 1_000, **more):
@@ -74,7 +75,7 @@ def test_a_kafka_that_comes_back_is_waited_for_as_the_bridge_says(
             time.sleep(seconds)
 
         handshake = Handshake(make_plan(host, port), wait=wait)
-        os.kill(pid, signal.SIGSTOP)
+        stop_process(pid)
         try:
             handshake.run()
         finally:
@@ -110,7 +111,7 @@ def test_the_backoff_doubles_up_to_its_longest_and_is_jittered(
                 os.kill(pid, signal.SIGCONT)
 
         handshake = Handshake(make_plan(host, port), wait=wait)
-        os.kill(pid, signal.SIGSTOP)
+        stop_process(pid)
         try:
             handshake.run()
         finally:
@@ -161,7 +162,7 @@ def test_an_outage_blocks_no_longer_than_was_said(
         port,
     ):
         conf = {"bootstrap.servers": f"{host}:{port}", "logger": logger}
-        os.kill(pid, signal.SIGSTOP)
+        stop_process(pid)
         try:
             prepared = prepare(PRODUCER, conf, **{"default.api.timeout.ms": 1_500})
         finally:

@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 
 from pipelines.bridge.core.client_identity import uuid_text
 from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
+from tests.integration.stopped_processes import stop_process
 from tests.integration.topics import find_partitions
 from tests.unit.bridge.push_config.raw_client import (
     PushReply,
@@ -168,7 +169,7 @@ def test_a_kafka_that_does_not_answer_refuses_the_push_as_throttled(
         while await client.push(ACKS) != OK:
             pass
         (pid,) = kafka.pids.values()
-        os.kill(pid, signal.SIGSTOP)
+        stop_process(pid)
         try:
             assert await client.push(ACKS) == PushReply(0, 89, None)
         finally:
