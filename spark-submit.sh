@@ -359,7 +359,7 @@ reads_setup_words() {
 }
 
 main() {
-  local python java="" found is_set_up=""
+  local python java="" found classes is_set_up=""
   if [ "${1:-}" = setup ] && reads_setup_words "$@"; then is_set_up=yes; fi
   check_root
   if { [ -n "$is_set_up" ] && [ -z "$WITHOUT_JAVA" ]; } || starts_jvm "$@"; then
@@ -385,9 +385,9 @@ main() {
     say "set-up: complete"
     return
   fi
-  if [ -n "$java" ] && [ -r "$(classes_path)" ]; then
-    KAFKA_CLIENTELE_CLASSES=$(classes_path)
-    export KAFKA_CLIENTELE_CLASSES
+  if [ -n "$java" ]; then
+    classes=$(classes_path)
+    if [ -r "$classes" ]; then export KAFKA_CLIENTELE_CLASSES="$classes"; fi
   fi
   export KAFKA_CLIENTELE_JAVA="$java"
   export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"

@@ -14,6 +14,8 @@ from pathlib import Path
 from pipelines.commands import COMMANDS_BY_NAME, FORMER_NAMES, parse_words
 from pipelines.commands.call import Call
 from pipelines.commands.failures import (
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
     silence_libraries,
     tell_failure,
     told_in_a_sentence,
@@ -27,8 +29,6 @@ RUN = "run"
 """The word before a job's own words, where spark-submit has started this process."""
 UMASK_VARIABLE = "KAFKA_CLIENTELE_UMASK"
 OWNER_ONLY = "077"
-EXIT_INTERRUPTED = 130
-EXIT_TERMINATED = 143
 
 
 def main(words: list[str]) -> int:

@@ -13,12 +13,12 @@ from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 
 from .call import Call
+from .failures import EXIT_INTERRUPTED, EXIT_TERMINATED
 from .options import ENV, SET, Command
 
 _BESIDE_PROXY = " (only for pushes: to produce or consume, use bootstrap.servers above)"
 RARE_COLLECTIONS = (50_000, 100, 1_000)
 """Thresholds of Python's garbage collector, by generation."""
-EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
 
 def run(call: Call) -> int:

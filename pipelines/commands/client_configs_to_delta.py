@@ -3,8 +3,7 @@
 from functools import partial
 
 from .call import Call
-from .options import Command
-from .streaming_jobs import OPTIONS, check, run_stream
+from .streaming_jobs import run_job, streaming_command
 
 
 def run(call: Call) -> int:
@@ -17,15 +16,11 @@ def run(call: Call) -> int:
         catalogs=load_config_catalogs(),
         client_type_keys=load_client_type_keys(),
     )
-    return run_stream(call, job.LEDGER, start)
+    return run_job(call, job.LEDGER, start)
 
 
-COMMAND = Command(
-    name="client_configs_to_delta",
-    help="job: pushed configurations to Delta tables",
-    options=OPTIONS,
-    takes_spark_options=True,
-    is_job=True,
-    check=check,
-    run=run,
+COMMAND = streaming_command(
+    "client_configs_to_delta",
+    "job: pushed configurations to Delta tables",
+    run,
 )

@@ -3,8 +3,7 @@
 from functools import partial
 
 from .call import Call
-from .options import Command
-from .streaming_jobs import OPTIONS, check, run_stream
+from .streaming_jobs import run_job, streaming_command
 
 
 def run(call: Call) -> int:
@@ -13,15 +12,11 @@ def run(call: Call) -> int:
     from pipelines.settings.loading import load_config_catalogs
 
     start = partial(job.run, catalogs=load_config_catalogs())
-    return run_stream(call, job.LEDGER, start)
+    return run_job(call, job.LEDGER, start)
 
 
-COMMAND = Command(
-    name="client_wire_configs_to_delta",
-    help="job: configurations seen by the proxy to a Delta table",
-    options=OPTIONS,
-    takes_spark_options=True,
-    is_job=True,
-    check=check,
-    run=run,
+COMMAND = streaming_command(
+    "client_wire_configs_to_delta",
+    "job: configurations seen by the proxy to a Delta table",
+    run,
 )

@@ -15,6 +15,8 @@ from pipelines.reading.text_tables import make_printable
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
+EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
+"""As a shell has them: 128, and the number of the signal."""
 _TRACEBACK = "Traceback (most recent call last):"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\[\"'`A-Z])")
 _STACK_LINE = re.compile(r"\s+at |\s*JVM stacktrace:|\s*== ")

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from pipelines.settings.loading import CONF_PATH
 
 from .call import Call
-from .failures import told_in_a_sentence
+from .failures import EXIT_INTERRUPTED, told_in_a_sentence
 from .options import Command
 from .submit.arguments import (
     WORKER_PYTHON,
@@ -29,7 +29,6 @@ from .submit.arguments import (
 )
 from .trace_files import DETAILS_VARIABLE, name_trace_file, remove_old_files
 
-EXIT_INTERRUPTED = 130
 LOOPBACK = "127.0.0.1"
 # A few rows a plan: compiling each plan would take most of the time.
 INTERPRETED = (

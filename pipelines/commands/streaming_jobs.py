@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 from pipelines.errors import InvalidSetting
 
 from .call import Call
-from .options import ENV, SET, flag
+from .options import ENV, SET, Command, flag
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from pipelines.streaming.start_records import Ledger
 
-OPTIONS = (
+_OPTIONS = (
     ENV,
     SET,
     flag("--once", "take what is there now, then stop"),
@@ -26,7 +26,7 @@ OPTIONS = (
 )
 
 
-def check(call: Call) -> None:
+def _check(call: Call) -> None:
     """Refuse two words that exclude each other.
 
     Raises: InvalidSetting.
@@ -35,7 +35,20 @@ def check(call: Call) -> None:
         raise InvalidSetting("--once and --continuous exclude each other")
 
 
-def run_stream(
+def streaming_command(name: str, help_text: str, run: Callable[[Call], int]) -> Command:
+    """Return the command of a streaming job."""
+    return Command(
+        name=name,
+        help=help_text,
+        options=_OPTIONS,
+        takes_spark_options=True,
+        is_job=True,
+        check=_check,
+        run=run,
+    )
+
+
+def run_job(
     call: Call, ledger: "Ledger", start: "Callable[..., StreamingQuery]"
 ) -> int:
     """Run a job until it is stopped, or, with --once, until all is read.

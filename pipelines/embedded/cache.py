@@ -7,8 +7,10 @@ class archive.
 """
 
 import fcntl
+import hashlib
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from .private_files import write_whole
@@ -16,6 +18,18 @@ from .private_files import write_whole
 SIGTERM_EXIT_CODE = 128 + 15
 # Each set-up and each Java makes a new entry of 50 MB; older ones are of no more use.
 _KEPT_ENTRIES = 3
+
+
+def cache_key(java: str, jars: Iterable[Path]) -> str:
+    """Return a name that changes with the JVM and with any jar.
+
+    A JVM refuses an archive whose jars have other paths or times, hence both are in it.
+    """
+    digest = hashlib.sha256()
+    for path in (Path(java).resolve(), *jars):
+        status = path.stat()
+        digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 class EmbeddedCache:

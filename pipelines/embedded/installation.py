@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.class_archives import archive_key
 from pipelines.errors import EmbeddedKafkaError
 from pipelines.settings.loading import CONF_PATH
 
-from .cache import EmbeddedCache
+from .cache import EmbeddedCache, cache_key
 from .java_commands import format_command, list_jars
 from .log_lines import log4j_text
 from .private_files import write_private
@@ -45,7 +44,7 @@ def find_installation(java: str, jars_path: Path, cache_path: Path) -> Installat
             "or set JAVA_HOME"
         )
     jars = list_jars(jars_path)
-    cache = EmbeddedCache(cache_path, archive_key(found, jars))
+    cache = EmbeddedCache(cache_path, cache_key(found, jars))
     return Installation(java=found, jars=jars, cache=cache)
 
 

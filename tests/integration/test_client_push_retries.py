@@ -182,7 +182,7 @@ def test_a_frozen_bridge_blocks_no_longer_than_was_said(
     logger, told = push_log
     with running_bridge(kafka, tmp_path / "log", *push_topics) as (process, host, port):
         conf = {"bootstrap.servers": f"{host}:{port}", "logger": logger}
-        process.send_signal(signal.SIGSTOP)
+        stop_process(process.pid)
         try:
             prepared = prepare(PRODUCER, conf, **{"default.api.timeout.ms": 300})
         finally:

@@ -9,8 +9,8 @@ import os
 import shutil
 from pathlib import Path
 
-from pipelines.class_archives import archive_key
 from pipelines.commands.submit.arguments import find_spark_home
+from pipelines.embedded.cache import cache_key
 from pipelines.settings import CONF_PATH
 
 # Resolved: several checkouts may share it.
@@ -34,7 +34,7 @@ def archive_path():
         *sorted((CACHE_PATH / "jars" / "spark").glob("*.jar")),
         *sorted((find_spark_home() / "jars").glob("*.jar")),
     ]
-    return CACHE_PATH / "test_classes" / f"{archive_key(find_java(), jars)}.jsa"
+    return CACHE_PATH / "test_classes" / f"{cache_key(find_java(), jars)}.jsa"
 
 
 def driver_words(*java_options):

@@ -5,7 +5,6 @@ see `transactions` and `starts`.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -62,17 +61,13 @@ def run(
     Raises: As run_stream; InvalidSetting for a rule that is none.
     """
     job = settings.client_configs_to_delta
-    layouts = make_config_tables(settings, catalogs, client_type_keys)
 
     def make_writing(opened: JobRecords) -> BatchWriting:
-        floors = opened.start.floors
         writer = BatchWriter(
             settings=settings.tables,
             tables=opened.tables,
-            layouts=replace(
-                layouts,
-                violations_floors=floors[CONFIG_VIOLATIONS.name],
-                quarantine_floors=floors[QUARANTINE.name],
+            layouts=make_config_tables(
+                settings, catalogs, client_type_keys, floors=opened.start.floors
             ),
             has_references=job.store_defaults == "references",
         )

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.class_archives import archive_key
-from pipelines.embedded.cache import SIGTERM_EXIT_CODE, EmbeddedCache
+from pipelines.embedded.cache import SIGTERM_EXIT_CODE, EmbeddedCache, cache_key
 
 
 def record(cache, content=b"archive"):
@@ -73,7 +72,7 @@ def test_the_key_changes_with_a_jar(tmp_path):
     java, jar = tmp_path / "java", tmp_path / "kafka_2.13.jar"
     java.write_bytes(b"java")
     jar.write_bytes(b"one")
-    before = archive_key(str(java), [jar])
-    assert archive_key(str(java), [jar]) == before
+    before = cache_key(str(java), [jar])
+    assert cache_key(str(java), [jar]) == before
     jar.write_bytes(b"another")
-    assert archive_key(str(java), [jar]) != before
+    assert cache_key(str(java), [jar]) != before
