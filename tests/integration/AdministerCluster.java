@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -29,6 +30,7 @@ import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.quota.ClientQuotaAlteration;
 import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.quota.ClientQuotaFilter;
@@ -174,14 +176,27 @@ public class AdministerCluster {
             admin.electLeaders(ElectionType.PREFERRED, moves.keySet()).partitions().get();
             boolean isMoved = true;
             for (TopicPartitionInfo one : describe(admin, topic))
-                isMoved &= one.leader() != null && one.leader().id()
+                isMoved &= one.leader().id()
                     == leaders.get(new TopicPartition(topic, one.partition()));
             return isMoved;
         });
     }
 
+    /** The partitions, once whoever answers has heard of the topic and of all its leaders. */
     static List<TopicPartitionInfo> describe(Admin admin, String topic) throws Exception {
-        return admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic).partitions();
+        List<TopicPartitionInfo> partitions = new ArrayList<>();
+        await("leaders of " + topic, () -> {
+            partitions.clear();
+            try {
+                partitions.addAll(admin.describeTopics(List.of(topic)).allTopicNames().get()
+                    .get(topic).partitions());
+            } catch (ExecutionException ended) {
+                if (!(ended.getCause() instanceof UnknownTopicOrPartitionException)) throw ended;
+            }
+            return !partitions.isEmpty()
+                && partitions.stream().allMatch(one -> one.leader() != null);
+        });
+        return partitions;
     }
 
     static void administerGroup(Admin admin, String topic) throws Exception {
