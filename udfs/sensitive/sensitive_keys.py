@@ -15,17 +15,19 @@ Source: KIP-1324, "Sensitive Configuration".
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from .config_key_names import NO_NAME, plain_form, show_key
-from .hiding_searches import make_hiding_searches
+from .hiding_searches import HidingSearch, make_hiding_searches
 from .linear_patterns import InvalidPattern, compile_joined
 from .plain_values import plain_value
 from .sensitive_key_rules import (
     ALLOW,
     CONFIG_TYPE_NAMES,
     ORDINARY,
+    CompiledRule,
     InvalidRule,
     SensitiveKeyRule,
     Verdict,
@@ -45,6 +47,15 @@ class Explanation:
     """The condition of the rule that held, in words; never a value."""
 
 
+class _Compiled(NamedTuple):
+    """What rules need to judge; it never changes."""
+
+    key_rules: tuple[CompiledRule, ...]
+    value_rules: tuple[CompiledRule, ...]
+    hiding_searches: tuple[HidingSearch, ...]
+    hiding: tuple[tuple[Any, tuple[str, ...]], ...]
+
+
 class SensitiveKeyRules:
     """Rules ready to judge entries; made by compile_rules."""
 
@@ -54,20 +65,13 @@ class SensitiveKeyRules:
         self._made_from = (tuple(rules), catalogs)
         self.names = frozenset(rule.name for rule in self._made_from[0])
         """Of the rules."""
-        compiled = [compile_rule(rule) for rule in self._made_from[0]]
-        self._key_rules = tuple(one for one in compiled if one.value_pattern is None)
-        self._value_rules = tuple(
-            one for one in compiled if one.value_pattern is not None
-        )
-        self.hiding_searches = make_hiding_searches(self._made_from[0])
+        compiled = _compile_once(self._made_from[0])
+        self._key_rules = compiled.key_rules
+        self._value_rules = compiled.value_rules
+        self.hiding_searches = compiled.hiding_searches
         """Where none finds anything in a value or in its plain form, no rule hides the
         value."""
-        try:
-            self._hiding = [
-                (compile_joined(one.pattern), one.texts) for one in self.hiding_searches
-            ]
-        except InvalidPattern as error:
-            raise InvalidRule(f"value_patterns of all rules: {error}") from None
+        self._hiding = compiled.hiding
         self._catalogs = catalogs
         # Only what the catalogs know is remembered: clients cannot make it grow.
         self._known: dict[tuple[str, str, str], Verdict] = {}
@@ -236,6 +240,23 @@ class SensitiveKeyRules:
             found = f"its patterns are found {place}"
             reason = f"{reason}; {found}" if reason else found
         return Explanation(verdict, reason)
+
+
+@lru_cache(maxsize=4)
+def _compile_once(rules: tuple[SensitiveKeyRule, ...]) -> _Compiled:
+    """Compile rules; a worker of Spark gets the same ones with each of its tasks."""
+    compiled = [compile_rule(rule) for rule in rules]
+    searches = make_hiding_searches(rules)
+    try:
+        hiding = tuple((compile_joined(one.pattern), one.texts) for one in searches)
+    except InvalidPattern as error:
+        raise InvalidRule(f"value_patterns of all rules: {error}") from None
+    return _Compiled(
+        key_rules=tuple(one for one in compiled if one.value_pattern is None),
+        value_rules=tuple(one for one in compiled if one.value_pattern is not None),
+        hiding_searches=searches,
+        hiding=hiding,
+    )
 
 
 def compile_rules(

@@ -215,6 +215,12 @@ def test_rules_can_be_sent_to_workers():
         assert judge(key, rules=copied) == judge(key)
 
 
+def test_a_worker_compiles_rules_once_for_all_of_its_tasks():
+    sent = pickle.dumps(RULES)
+    first, second = pickle.loads(sent), pickle.loads(sent)  # noqa: S301 - our own bytes
+    assert first.hiding_searches is second.hiding_searches
+
+
 def test_what_is_remembered_does_not_grow_with_what_clients_send():
     rules = make_sensitive_key_rules(
         load_settings("base").sensitive_keys, load_config_catalogs()
