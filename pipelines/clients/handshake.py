@@ -12,13 +12,16 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .connection import Connection
-from .deadlines import Deadline, DeadlinePassed
+from .kafka_client.blocking_link import Connection
+from .kafka_client.deadlines import Deadline, DeadlinePassed
+from .kafka_client.faults import LoginRefused, Refused
+from .kafka_client.messages import PushAnswer
+from .kafka_client.retriable_errors import (
+    RETRIABLE_ERROR_CODES,
+    THROTTLING_QUOTA_EXCEEDED,
+)
 from .node_search import FAULTS, NodeSearch, SearchEnded, describe
 from .push_plan import PushPlan
-from .refusals import LoginRefused, Refused
-from .retriable_errors import RETRIABLE_ERROR_CODES, THROTTLING_QUOTA_EXCEEDED
-from .wire import PushAnswer
 
 _MS = 1_000
 _JITTER = 0.2

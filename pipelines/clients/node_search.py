@@ -12,12 +12,12 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .connection import Connection, open_connection
-from .deadlines import Deadline, DeadlinePassed
+from .kafka_client.blocking_link import Connection, open_connection
+from .kafka_client.deadlines import Deadline, DeadlinePassed
+from .kafka_client.faults import Refused
+from .kafka_client.messages import MalformedAnswer
+from .kafka_client.properties import Address
 from .push_plan import PushPlan
-from .refusals import Refused
-from .security import Address
-from .wire import MalformedAnswer
 
 FAULTS = (OSError, MalformedAnswer)
 """Of the network or of a peer: another attempt may succeed."""

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from .connection import Software
-from .security import Access
-from .wire import ConfigEntry
+from .kafka_client.blocking_link import Software
+from .kafka_client.messages import ConfigEntry
+from .kafka_client.properties import Access
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,10 @@ import confluent_kafka
 
 from .catalogs import load_rules
 from .configs_in_force import LibrdkafkaConfigs
-from .connection import Software
 from .handshake import Handshake
 from .instance_ids import make_instance_id
+from .kafka_client.blocking_link import Software
+from .kafka_client.properties import UnusableConfig, make_access
 from .key_lists import DEFAULT_KEYS
 from .own_configs import (
     OWN_CONFIGS,
@@ -33,7 +34,6 @@ from .own_configs import (
 )
 from .push_plan import PushPlan
 from .pushed_entries import ChosenEntries, choose_entries
-from .security import UnusableConfig, make_access
 from .software_names import DEFAULT_SOFTWARE_NAME, SOFTWARE_VERSION, name_software
 from .trial_handles import is_taken
 

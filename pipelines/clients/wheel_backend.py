@@ -20,7 +20,7 @@ from pathlib import Path
 PACKAGE = "kafka_clientele"
 _HERE = Path(__file__).resolve().parent
 _LEFT_OUT = {"wheel_backend.py"}
-_DATA = ("sensitive_keys.toml", "config_catalog/*.csv")
+_FILES = ("kafka_client/*.py", "sensitive_keys.toml", "config_catalog/*.csv")
 _VERSION = re.compile(r'^__version__ = "(?P<version>[^"]+)"$', re.MULTILINE)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The same sources give the same bytes."""
@@ -54,7 +54,7 @@ def build_wheel(
 
 def _collect_package() -> dict[str, bytes]:
     paths = [path for path in sorted(_HERE.glob("*.py")) if path.name not in _LEFT_OUT]
-    paths += [path for pattern in _DATA for path in sorted(_HERE.glob(pattern))]
+    paths += [path for pattern in _FILES for path in sorted(_HERE.glob(pattern))]
     files = {
         f"{PACKAGE}/{path.relative_to(_HERE).as_posix()}": path.read_bytes()
         for path in paths

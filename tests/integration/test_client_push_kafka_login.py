@@ -3,13 +3,13 @@
 import pytest
 
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
-from pipelines.clients.connection import Software, open_connection
-from pipelines.clients.deadlines import Deadline
 from pipelines.clients.instance_ids import make_instance_id
+from pipelines.clients.kafka_client.blocking_link import Software, open_connection
+from pipelines.clients.kafka_client.deadlines import Deadline
+from pipelines.clients.kafka_client.faults import LoginRefused
+from pipelines.clients.kafka_client.properties import make_access
 from pipelines.clients.key_lists import PRODUCER
 from pipelines.clients.own_configs import DEFAULT_API_KEY
-from pipelines.clients.refusals import LoginRefused
-from pipelines.clients.security import make_access
 from pipelines.embedded import EmbeddedKafka
 
 PATIENCE_S = 180

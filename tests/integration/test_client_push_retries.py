@@ -11,16 +11,16 @@ import pytest
 
 from pipelines.clients.catalogs import load_rules
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
-from pipelines.clients.connection import Software
 from pipelines.clients.handshake import Handshake
 from pipelines.clients.instance_ids import make_instance_id
+from pipelines.clients.kafka_client.blocking_link import Software
+from pipelines.clients.kafka_client.messages import ConfigEntry
+from pipelines.clients.kafka_client.properties import make_access
 from pipelines.clients.key_lists import DEFAULT_KEYS, PRODUCER
 from pipelines.clients.own_configs import DEFAULT_API_KEY
 from pipelines.clients.push_plan import PushPlan
 from pipelines.clients.pushed_entries import choose_entries
-from pipelines.clients.security import make_access
 from pipelines.clients.starting import prepare
-from pipelines.clients.wire import ConfigEntry
 from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
 from tests.integration.stopped_processes import stop_process
 

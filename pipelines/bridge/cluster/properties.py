@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.errors import InvalidSetting
-from pipelines.memory_files import as_file
+from pipelines.kafka_client.memory_files import as_file
 
 from .login import Credentials
 

@@ -9,9 +9,15 @@ from pathlib import Path
 
 from pipelines.clients.catalogs import JAVA_VERSION, load_java_catalog, load_rules
 from pipelines.clients.configs_in_force import ConfigInForce, LibrdkafkaConfigs
-from pipelines.clients.connection import Software
 from pipelines.clients.handshake import Handshake
 from pipelines.clients.instance_ids import instance_id_text, make_instance_id
+from pipelines.clients.kafka_client.blocking_link import Software
+from pipelines.clients.kafka_client.messages import ConfigEntry
+from pipelines.clients.kafka_client.properties import (
+    Access,
+    UnusableConfig,
+    make_access,
+)
 from pipelines.clients.key_lists import ADMIN, DEFAULT_KEYS
 from pipelines.clients.own_configs import (
     ENABLE,
@@ -22,8 +28,6 @@ from pipelines.clients.own_configs import (
 )
 from pipelines.clients.push_plan import PushPlan
 from pipelines.clients.pushed_entries import choose_entries
-from pipelines.clients.security import Access, UnusableConfig, make_access
-from pipelines.clients.wire import ConfigEntry
 from pipelines.commands.options import CommandFault
 from pipelines.errors import InvalidSetting, PushNotTaken
 from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES

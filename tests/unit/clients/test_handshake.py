@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from pipelines.clients.connection import Software
 from pipelines.clients.handshake import Handshake
 from pipelines.clients.instance_ids import make_instance_id
+from pipelines.clients.kafka_client.blocking_link import Software
+from pipelines.clients.kafka_client.messages import ConfigEntry
+from pipelines.clients.kafka_client.properties import Access, parse_servers
 from pipelines.clients.push_plan import PushPlan
-from pipelines.clients.security import Access, parse_servers
-from pipelines.clients.wire import ConfigEntry
 from tests.unit.clients.scripted_node import (
     API_VERSIONS,
     HANG_UP,

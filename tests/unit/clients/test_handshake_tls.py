@@ -4,8 +4,8 @@ import ssl
 
 import pytest
 
-from pipelines.clients.refusals import LoginRefused
-from pipelines.clients.sockets import fault_of_tls
+from pipelines.clients.kafka_client.faults import LoginRefused
+from pipelines.clients.kafka_client.sockets import fault_of_tls
 from tests.certificates import Authority
 from tests.unit.clients.scripted_node import (
     METADATA,

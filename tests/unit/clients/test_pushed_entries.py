@@ -2,6 +2,7 @@ import pytest
 
 from pipelines.clients.catalogs import load_rules
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
+from pipelines.clients.kafka_client.messages import ConfigEntry
 from pipelines.clients.key_lists import DEFAULT_KEYS, PRODUCER
 from pipelines.clients.own_configs import (
     OWN_CONFIGS,
@@ -10,7 +11,6 @@ from pipelines.clients.own_configs import (
     read_own_configs,
 )
 from pipelines.clients.pushed_entries import choose_entries
-from pipelines.clients.wire import ConfigEntry
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 

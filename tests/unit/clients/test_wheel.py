@@ -107,6 +107,8 @@ def test_a_wheel_holds_files_and_no_links(wheel):
     for name, content in kernel.items():
         [path] = (ROOT / "udfs").rglob(name)
         assert content == path.read_bytes()
+    client = {path.name for path in (ROOT / "pipelines" / "kafka_client").glob("*.py")}
+    assert {f"kafka_clientele/kafka_client/{name}" for name in client} <= names
     catalogs = {path.name for path in (CONF_PATH / "config_catalog").glob("*.csv")}
     assert {f"kafka_clientele/config_catalog/{name}" for name in catalogs} <= names
     assert "kafka_clientele/wheel_backend.py" not in names

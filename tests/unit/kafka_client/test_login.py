@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.bridge.security.sasl.credentials import Credentials, make_credential
 from pipelines.bridge.security.sasl.mechanisms import ScramServer
-from pipelines.clients.sasl import (
+from pipelines.clients.kafka_client.login import (
     HASHES,
     LoginRefused,
     log_in_by_oauth,

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from .refusals import LoginRefused
+from .faults import LoginRefused
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")

@@ -4,8 +4,8 @@ import socket
 import ssl
 
 from .deadlines import Deadline
-from .refusals import LoginRefused
-from .security import Address
+from .faults import LoginRefused
+from .properties import Address
 
 _PASSING_ALERTS = ("_ALERT_INTERNAL_ERROR", "_ALERT_USER_CANCELLED")
 """Of a peer that may do better the next time."""

@@ -11,12 +11,9 @@ import uuid
 from dataclasses import dataclass
 
 from .deadlines import Deadline
-from .refusals import LoginRefused, Refused
-from .retriable_errors import RETRIABLE_ERROR_CODES
-from .sasl import Frames
-from .security import Access, Address
-from .sockets import fault_of_tls, open_socket
-from .wire import (
+from .faults import LoginRefused, Refused
+from .login import Frames
+from .messages import (
     API_VERSIONS,
     API_VERSIONS_VERSION,
     METADATA,
@@ -45,6 +42,9 @@ from .wire import (
     write_sasl_authenticate,
     write_sasl_handshake,
 )
+from .properties import Access, Address
+from .retriable_errors import RETRIABLE_ERROR_CODES
+from .sockets import fault_of_tls, open_socket
 
 MAX_ANSWER_BYTES = 1 << 20
 INSTANCE_ID_SEPARATOR = "-cid-"

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .memory_files import as_file
-from .sasl import (
+from .login import (
     HASHES,
     MECHANISMS,
     Frames,
@@ -23,6 +22,7 @@ from .sasl import (
     log_in_by_plain,
     log_in_by_scram,
 )
+from .memory_files import as_file
 
 DEFAULT_PORT = 9092
 MAX_PORT = 65_535

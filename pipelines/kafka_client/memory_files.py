@@ -1,7 +1,4 @@
-"""Texts for those who take files only, such as OpenSSL its own key and certificate.
-
-The client library has this file by a link, and it needs the standard library only.
-"""
+"""Texts for those who take files only, such as OpenSSL its own key and certificate."""
 
 import os
 import tempfile

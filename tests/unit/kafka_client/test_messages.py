@@ -13,9 +13,14 @@ from pipelines.bridge.protocol.push_config import (
     read_push_config as read_at_bridge,
 )
 from pipelines.bridge.protocol.push_config import write_push_config_response
-from pipelines.clients import wire
-from pipelines.clients.retriable_errors import RETRIABLE_ERROR_CODES
-from pipelines.clients.wire import ConfigEntry, MalformedAnswer, Node, PushAnswer
+from pipelines.clients.kafka_client import messages as wire
+from pipelines.clients.kafka_client.messages import (
+    ConfigEntry,
+    MalformedAnswer,
+    Node,
+    PushAnswer,
+)
+from pipelines.clients.kafka_client.retriable_errors import RETRIABLE_ERROR_CODES
 from tests.unit.bridge.push_config.raw_client import versions_body
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from pipelines.clients.deadlines import Deadline
-from pipelines.clients.sockets import open_socket
+from pipelines.clients.kafka_client.deadlines import Deadline
+from pipelines.clients.kafka_client.sockets import open_socket
 from tests.unit.clients.scripted_node import METADATA, ScriptedNode, metadata
 from tests.unit.clients.test_handshake import push
 

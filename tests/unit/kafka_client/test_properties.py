@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.clients import memory_files
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
+from pipelines.clients.kafka_client import memory_files
+from pipelines.clients.kafka_client.faults import LoginRefused
+from pipelines.clients.kafka_client.properties import (
+    UnusableConfig,
+    make_access,
+    parse_servers,
+)
 from pipelines.clients.key_lists import PRODUCER
-from pipelines.clients.refusals import LoginRefused
-from pipelines.clients.security import UnusableConfig, make_access, parse_servers
 from tests.certificates import Authority
 
 SERVERS = [

@@ -1,1 +1,0 @@
-../memory_files.py
