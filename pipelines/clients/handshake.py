@@ -12,15 +12,18 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .kafka_client.blocking_link import Connection
-from .kafka_client.deadlines import Deadline, DeadlinePassed
-from .kafka_client.faults import LoginRefused, Refused
-from .kafka_client.messages import PushAnswer
-from .kafka_client.retriable_errors import (
+from .kafka_client.blocking_link import BlockingLink, Deadline, DeadlinePassed
+from .kafka_client.faults import (
     RETRIABLE_ERROR_CODES,
     THROTTLING_QUOTA_EXCEEDED,
+    LoginRefused,
+    Refused,
+    describe,
 )
-from .node_search import FAULTS, NodeSearch, SearchEnded, describe
+from .kafka_client.messages import Served
+from .kafka_client.session import log_in
+from .node_search import FAULTS, NodeSearch, SearchEnded, describe_refusal
+from .push_messages import PushAnswer, name_instance, push_config
 from .push_plan import PushPlan
 
 _MS = 1_000
@@ -70,9 +73,9 @@ class Handshake:
                 self._back_off(attempt, 0, deadline)
                 attempt += 1
         except LoginRefused as error:
-            self.fault = f"authentication failed: {str(error)[:_MAX_MESSAGE_LENGTH]}"
+            self.fault = f"authentication failed: {describe_refusal(error)}"
         except Refused as error:
-            self.fault = str(error)
+            self.fault = describe_refusal(error)
         except SearchEnded as error:
             self.fault = self._sum_up(str(error))
         except DeadlinePassed:
@@ -92,29 +95,31 @@ class Handshake:
         if found is None:
             return
         self.is_advertised = True
-        chosen = found
+        link, served = found
+        chosen = link
         try:
-            self._prove(found, deadline)
-            chosen = self._search.choose_node(found, self._prove, deadline)
+            self._prove(link, served, deadline)
+            chosen = self._search.choose_node(link, self._prove, deadline)
             self._push(chosen, deadline)
         finally:
-            found.close()
+            link.close()
             chosen.close()
 
-    def _prove(self, connection: Connection, deadline: Deadline) -> None:
+    def _prove(self, link: BlockingLink, served: Served, deadline: Deadline) -> None:
         """Log in, and say which client instance this is.
 
         In this order: before a login, a broker takes one ApiVersions and no more.
         """
-        access = self.plan.access
-        if access.mechanism and access.start_login:
-            connection.log_in(access.mechanism, access.start_login(), deadline)
-        connection.name_instance(deadline)
+        if self.plan.access.login is not None:
+            link.hold(log_in(self.plan.access.login), deadline)
+        link.hold(name_instance(self.plan.software, served), deadline)
 
-    def _push(self, connection: Connection, deadline: Deadline) -> None:
+    def _push(self, link: BlockingLink, deadline: Deadline) -> None:
         attempt = 0
         while True:
-            answer = connection.push(self.plan.api_key, self.plan.entries, deadline)
+            answer = link.hold(
+                push_config(self.plan.api_key, self.plan.entries), deadline
+            )
             if not answer.error_code:
                 self.is_pushed, self.fault = True, ""
                 self.message = (answer.error_message or "")[:_MAX_MESSAGE_LENGTH]

@@ -12,11 +12,16 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .kafka_client.blocking_link import Connection, open_connection
-from .kafka_client.deadlines import Deadline, DeadlinePassed
-from .kafka_client.faults import Refused
-from .kafka_client.messages import MalformedAnswer
+from .kafka_client.blocking_link import (
+    BlockingLink,
+    Deadline,
+    DeadlinePassed,
+    open_link,
+)
+from .kafka_client.faults import MalformedAnswer, Refused, describe
+from .kafka_client.messages import Served
 from .kafka_client.properties import Address
+from .kafka_client.session import ask_versions, list_nodes
 from .push_plan import PushPlan
 
 FAULTS = (OSError, MalformedAnswer)
@@ -28,6 +33,10 @@ _SHORT_SHARE_S = 1.0
 """For one of several servers to answer, until all have been asked once, and beside one
 that has answered without PushConfig."""
 _MAX_REFUSAL_LENGTH = 500
+
+
+Found = tuple[BlockingLink, Served]
+"""A connection to a node, and what the node serves."""
 
 
 class SearchEnded(Exception):
@@ -49,7 +58,7 @@ class NodeSearch:
     _incomplete: int = 0
     """Searches in which some server said that it does not, and another one nothing."""
 
-    def find_server(self, deadline: Deadline) -> Connection | None:
+    def find_server(self, deadline: Deadline) -> Found | None:
         """Return a connection to a server that serves PushConfig; None: none does.
 
         Raises: one of FAULTS where another search may find one; Refused where it will
@@ -62,7 +71,7 @@ class NodeSearch:
         for place, server in enumerate(servers):
             within = self._take_share(deadline, len(servers) - place)
             try:
-                connection = self._open_serving(server, deadline, within)
+                found = self._open_serving(server, deadline, within)
             except DeadlinePassed:
                 raise
             except FAULTS as error:
@@ -70,9 +79,9 @@ class NodeSearch:
             except Refused as error:
                 self._refused[server] = error
             else:
-                if connection is not None:
+                if found is not None:
                     self._has_found = True
-                    return connection
+                    return found
                 self._without.add(server)
         self._searches += 1
         if faults:
@@ -84,15 +93,15 @@ class NodeSearch:
     def describe_refusal(self) -> str:
         """Return what one server has refused; empty where none has."""
         for (host, port), refusal in self._refused.items():
-            return f"{host}:{port} refuses: {str(refusal)[:_MAX_REFUSAL_LENGTH]}"
+            return f"{host}:{port} refuses: {describe_refusal(refusal)}"
         return ""
 
     def choose_node(
         self,
-        known: Connection,
-        prove: Callable[[Connection, Deadline], None],
+        known: BlockingLink,
+        prove: Callable[[BlockingLink, Served, Deadline], None],
         deadline: Deadline,
-    ) -> Connection:
+    ) -> BlockingLink:
         """Return a proven connection to a random node that serves PushConfig.
 
         Args:
@@ -100,7 +109,7 @@ class NodeSearch:
             prove: Logs in, and says who the client is.
             deadline: Of everything.
         """
-        nodes = known.list_nodes(deadline)
+        nodes = known.hold(list_nodes(), deadline)
         self.pick.shuffle(nodes)
         addresses = [(node.host, node.port) for node in nodes]
         open_ones = [one for one in addresses if one not in self._refused]
@@ -113,9 +122,10 @@ class NodeSearch:
             other = None
             is_proven = False
             try:
-                other = self._open_serving(address, deadline, within)
-                if other is not None:
-                    prove(other, within)
+                found = self._open_serving(address, deadline, within)
+                if found is not None:
+                    other, served = found
+                    prove(other, served, within)
                     is_proven = True
                     return other
             except FAULTS:
@@ -130,21 +140,23 @@ class NodeSearch:
 
     def _open_serving(
         self, address: Address, deadline: Deadline, within: Deadline
-    ) -> Connection | None:
+    ) -> Found | None:
         """Return a connection to a node; None where it does not serve PushConfig."""
-        plan, connection = self.plan, None
-        is_serving = False
+        plan, link, served = self.plan, None, None
         try:
-            connection = open_connection(address, plan.access, plan.software, within)
-            is_serving = connection.serves(plan.api_key, within)
+            tls, client_id = plan.access.tls, plan.software.client_id
+            link = open_link(address, tls, client_id, within)
+            # A node that is too old for this serves no PushConfig either.
+            served = link.hold(ask_versions(plan.software), within)
         except TimeoutError:
             # Its share is over, which need not be all the time there is.
             deadline.remaining_s()
             raise TimeoutError(f"{address[0]}:{address[1]} does not answer") from None
         finally:
-            if connection is not None and not is_serving:
-                connection.close()
-        return connection if is_serving else None
+            is_serving = served is not None and plan.api_key in served
+            if link is not None and not is_serving:
+                link.close()
+        return (link, served) if served is not None and is_serving else None
 
     def _take_share(self, deadline: Deadline, places: int) -> Deadline:
         """Return what one server may take where so many are still to be asked."""
@@ -174,9 +186,7 @@ class NodeSearch:
         )
 
 
-def describe(error: Exception) -> str:
-    """Return a fault in words."""
-    if isinstance(error, MalformedAnswer):
-        return str(error)
-    strerror = getattr(error, "strerror", None)
-    return strerror or str(error) or type(error).__name__
+def describe_refusal(refusal: Refused) -> str:
+    """Return a refusal, and the peer's words about it."""
+    text = f"{refusal}: {refusal.said}" if refusal.said else str(refusal)
+    return text[:_MAX_REFUSAL_LENGTH]

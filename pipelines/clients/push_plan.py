@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from .kafka_client.blocking_link import Software
-from .kafka_client.messages import ConfigEntry
 from .kafka_client.properties import Access
+from .push_messages import ConfigEntry, NamedSoftware
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +11,7 @@ class PushPlan:
     """What is pushed, as whom, to where, and for how long that is tried."""
 
     access: Access
-    software: Software
+    software: NamedSoftware
     entries: list[ConfigEntry]
     api_key: int
     timeout_ms: int

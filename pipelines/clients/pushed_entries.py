@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from .config_key_names import show_key
 from .configs_in_force import ConfigInForce
-from .kafka_client.messages import ConfigEntry
 from .key_lists import RENAMED_KEYS
+from .push_messages import ConfigEntry
 from .sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES
 from .sensitive_keys import SensitiveKeyRules
 

@@ -22,7 +22,6 @@ from .catalogs import load_rules
 from .configs_in_force import LibrdkafkaConfigs
 from .handshake import Handshake
 from .instance_ids import make_instance_id
-from .kafka_client.blocking_link import Software
 from .kafka_client.properties import UnusableConfig, make_access
 from .key_lists import DEFAULT_KEYS
 from .own_configs import (
@@ -32,6 +31,7 @@ from .own_configs import (
     leave_out_own_configs,
     read_own_configs,
 )
+from .push_messages import NamedSoftware
 from .push_plan import PushPlan
 from .pushed_entries import ChosenEntries, choose_entries
 from .software_names import DEFAULT_SOFTWARE_NAME, SOFTWARE_VERSION, name_software
@@ -121,7 +121,7 @@ def _push(
     conf: dict[str, Any],
     serdes: tuple[str, ...],
     log: Log,
-) -> Software | None:
+) -> NamedSoftware | None:
     """Push; return who the client is where a node serves PushConfig."""
     configs = LibrdkafkaConfigs(client_type, conf, OWN_CONFIGS)
     software = _name_software(configs, conf)
@@ -140,7 +140,7 @@ def _push(
         retry_backoff_max_ms=_read_int(configs, "retry.backoff.max.ms"),
     )
     if not is_taken(client_type, leave_out_own_configs(conf), serdes):
-        raise UnusableConfig("confluent_kafka does not take the configuration")
+        raise UnusableConfig("confluent_kafka", "does not take the configuration")
     handshake = run_bounded(plan, own.timeout_ms)
     _report(handshake, log)
     return software if handshake.is_advertised else None
@@ -172,9 +172,11 @@ def _read_own(conf: Mapping[str, Any]) -> OwnConfigs:
         raise confluent_kafka.KafkaException(fault) from None
 
 
-def _name_software(configs: LibrdkafkaConfigs, conf: Mapping[str, Any]) -> Software:
+def _name_software(
+    configs: LibrdkafkaConfigs, conf: Mapping[str, Any]
+) -> NamedSoftware:
     name, version = name_software(conf)
-    return Software(
+    return NamedSoftware(
         client_id=configs.find("client.id"),
         name=name,
         version=version,
@@ -201,7 +203,7 @@ def _read_int(configs: LibrdkafkaConfigs, name: str) -> int:
     text = configs.find(name)
     if not (text.isascii() and text.isdecimal()):
         # The handle itself will say so, in librdkafka's words.
-        raise UnusableConfig(f"{name} is no number")
+        raise UnusableConfig(name, "is no number")
     return int(text)
 
 

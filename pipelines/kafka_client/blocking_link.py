@@ -1,185 +1,83 @@
-"""One connection to one node: blocking socket, TLS, login, requests in turn.
+"""A connection by blocking sockets: each address of a host, TLS, requests in turn.
 
 Strategy: everything on it shares one deadline; each wait is bounded by what is left.
 """
 
-import itertools
 import socket
 import ssl
-import struct
-import uuid
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
 
-from .deadlines import Deadline
-from .faults import LoginRefused, Refused
-from .login import Frames
-from .messages import (
-    API_VERSIONS,
-    API_VERSIONS_VERSION,
-    METADATA,
-    METADATA_VERSION,
-    NAMING_API_VERSIONS_VERSION,
-    PUSH_CONFIG_VERSION,
-    SASL_AUTHENTICATE,
-    SASL_AUTHENTICATE_VERSION,
-    SASL_HANDSHAKE,
-    SASL_HANDSHAKE_VERSION,
-    ConfigEntry,
-    MalformedAnswer,
-    Node,
-    PushAnswer,
-    read_api_versions,
-    read_metadata,
-    read_push_config,
-    read_sasl_authenticate,
-    read_sasl_handshake,
-    strip_flexible_header,
-    write_api_versions,
-    write_metadata,
-    write_naming_api_versions,
-    write_push_config,
-    write_request,
-    write_sasl_authenticate,
-    write_sasl_handshake,
-)
-from .properties import Access, Address
-from .retriable_errors import RETRIABLE_ERROR_CODES
-from .sockets import fault_of_tls, open_socket
+from .faults import LoginRefused
+from .messages import Request
+from .properties import Address, fault_of_tls
+from .session import Answer, Conversation, Session
 
 MAX_ANSWER_BYTES = 1 << 20
-INSTANCE_ID_SEPARATOR = "-cid-"
-"""Between a software version and the client instance id that it carries."""
-_UNSUPPORTED_VERSION = 35
+_READ_BYTES = 65_536
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Software:
-    """What a client says about itself."""
-
-    client_id: str
-    name: str
-    version: str
-    client_instance_id: uuid.UUID
-
-    @property
-    def naming_version(self) -> str:
-        """The version with the client instance id in it."""
-        return f"{self.version}{INSTANCE_ID_SEPARATOR}{self.client_instance_id.hex}"
+class DeadlinePassed(TimeoutError):
+    """Raised when the time for everything is over."""
 
 
-class Connection:
+class Deadline:
+    """An end that many waits share."""
+
+    def __init__(
+        self, timeout_s: float, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._now_s = now_s
+        self._end_s = now_s() + timeout_s
+
+    def remaining_s(self) -> float:
+        """Return the seconds left.
+
+        Raises: DeadlinePassed when there are none.
+        """
+        remaining = self._end_s - self._now_s()
+        if remaining <= 0:
+            raise DeadlinePassed("the time for it is over")
+        return remaining
+
+
+class BlockingLink:
     """An open connection; close it."""
 
     def __init__(
-        self, address: Address, connected: socket.socket, software: Software
+        self, address: Address, connected: socket.socket, client_id: str
     ) -> None:
         self.address = address
         self._socket = connected
-        self._software = software
-        self._correlation_ids = itertools.count(1)
-        self._served: dict[int, tuple[int, int]] = {}
+        self._session = Session(client_id, max_answer_bytes=MAX_ANSWER_BYTES)
 
     def close(self) -> None:
         """Close it."""
         self._socket.close()
 
-    def serves(self, api_key: int, deadline: Deadline) -> bool:
-        """Ask what the node serves; one round trip.
+    def hold(self, conversation: Conversation[Answer], deadline: Deadline) -> Answer:
+        """Return what a conversation comes to.
 
-        Raises: Refused where the node does not take the question. A node that is too
-            old for its version serves no PushConfig either.
+        Raises: OSError, DeadlinePassed among them; LoginRefused where TLS finds no
+            trust; MalformedAnswer; what the conversation raises.
         """
-        body = write_api_versions(self._software.name, self._software.version)
-        answer = self._ask(API_VERSIONS, API_VERSIONS_VERSION, body, deadline)
-        error_code, self._served = read_api_versions(answer)
-        if error_code != _UNSUPPORTED_VERSION:
-            _check_versions(error_code)
-        return api_key in self._served
+        try:
+            request = next(conversation)
+            while True:
+                request = conversation.send(self._ask(request, deadline))
+        except StopIteration as ended:
+            answer: Answer = ended.value
+            return answer
 
-    def name_instance(self, deadline: Deadline) -> None:
-        """Tell a node that serves PushConfig which client instance this is."""
-        software, api_version = self._software, API_VERSIONS_VERSION
-        body = write_api_versions(software.name, software.naming_version)
-        # The field's version is a setting of the bridge; the text is always understood.
-        if self._served.get(API_VERSIONS, (0, 0))[1] == NAMING_API_VERSIONS_VERSION:
-            api_version = NAMING_API_VERSIONS_VERSION
-            body = write_naming_api_versions(
-                software.name, software.version, software.client_instance_id
-            )
-        error_code, _ = read_api_versions(
-            self._ask(API_VERSIONS, api_version, body, deadline)
-        )
-        _check_versions(error_code)
-
-    def log_in(self, mechanism: str, frames: Frames, deadline: Deadline) -> None:
-        """Authenticate.
-
-        Raises: LoginRefused, with the server's words about it.
-        """
-        answer = self._ask(
-            SASL_HANDSHAKE,
-            SASL_HANDSHAKE_VERSION,
-            write_sasl_handshake(mechanism),
-            deadline,
-        )
-        error_code, mechanisms = read_sasl_handshake(answer)
-        if error_code:
-            offered = ", ".join(mechanisms)
-            raise LoginRefused(f"{mechanism} is not among {offered}")
-        frame = next(frames)
-        while True:
-            answer = self._ask(
-                SASL_AUTHENTICATE,
-                SASL_AUTHENTICATE_VERSION,
-                write_sasl_authenticate(frame),
-                deadline,
-            )
-            error_code, message, reply = read_sasl_authenticate(answer)
-            if error_code:
-                raise LoginRefused(f"{message} (error {error_code})")
-            try:
-                frame = frames.send(reply)
-            except StopIteration:
-                return
-
-    def list_nodes(self, deadline: Deadline) -> list[Node]:
-        """Ask which nodes there are."""
-        return read_metadata(
-            self._ask(METADATA, METADATA_VERSION, write_metadata(), deadline)
-        )
-
-    def push(
-        self, api_key: int, entries: list[ConfigEntry], deadline: Deadline
-    ) -> PushAnswer:
-        """Push a configuration."""
-        body = write_push_config(entries)
-        answer = self._ask(api_key, PUSH_CONFIG_VERSION, body, deadline)
-        return read_push_config(strip_flexible_header(answer))
-
-    def _ask(
-        self, api_key: int, api_version: int, body: bytes, deadline: Deadline
-    ) -> bytes:
-        """Return what stands behind the correlation id of the answer."""
-        correlation_id = next(self._correlation_ids)
-        # Of what is sent here, the old APIs alone have headers without tagged fields.
-        is_flexible = api_key not in {METADATA, SASL_HANDSHAKE, SASL_AUTHENTICATE}
-        frame = write_request(
-            api_key,
-            api_version,
-            correlation_id,
-            self._software.client_id,
-            body,
-            is_flexible=is_flexible,
-        )
-        self._send(frame, deadline)
-        (size,) = struct.unpack(">i", self._read(4, deadline))
-        if not 4 <= size <= MAX_ANSWER_BYTES:  # noqa: PLR2004 - bytes of correlation_id
-            raise MalformedAnswer(f"answer of {size} bytes")
-        content = self._read(size, deadline)
-        (answered_id,) = struct.unpack_from(">i", content)
-        if answered_id != correlation_id:
-            raise MalformedAnswer("answer to a request that was not sent")
-        return content[4:]
+    def _ask(self, request: Request, deadline: Deadline) -> bytes:
+        self._send(self._session.send(request), deadline)
+        body = None
+        while body is None:
+            data = self._receive(_READ_BYTES, deadline)
+            if not data:
+                raise ConnectionResetError("the connection was closed")
+            body = self._session.receive(data)
+        return body
 
     def _send(self, frame: bytes, deadline: Deadline) -> None:
         self._socket.settimeout(deadline.remaining_s())
@@ -198,32 +96,57 @@ class Connection:
         except ssl.SSLError as error:
             raise fault_of_tls(error) from None
 
-    def _read(self, size: int, deadline: Deadline) -> bytes:
-        parts, missing = [], size
-        while missing:
-            part = self._receive(missing, deadline)
-            if not part:
-                raise ConnectionResetError("the connection was closed")
-            parts.append(part)
-            missing -= len(part)
-        return b"".join(parts)
 
+def open_link(
+    address: Address, tls: ssl.SSLContext | None, client_id: str, deadline: Deadline
+) -> BlockingLink:
+    """Connect and, where there is TLS, encrypt.
 
-def _check_versions(error_code: int) -> None:
-    if not error_code:
-        return
-    text = f"ApiVersions is answered with error {error_code}"
-    if error_code in RETRIABLE_ERROR_CODES:
-        raise MalformedAnswer(text)
-    raise Refused(text)
-
-
-def open_connection(
-    address: Address, access: Access, software: Software, deadline: Deadline
-) -> Connection:
-    """Connect and, where the protocol says so, encrypt.
-
-    Raises: as open_socket.
+    Args:
+        address: Host and port; all addresses of the host are tried.
+        tls: None for none.
+        client_id: What brokers know the client by.
+    Raises: OSError, DeadlinePassed among them; LoginRefused where TLS finds no trust.
     """
-    connected = open_socket(address, access.tls, deadline)
-    return Connection(address, connected, software)
+    try:
+        connected = _open_any(address, tls, deadline)
+    except ValueError:
+        # Of Python's own checks: an empty label in a name, or one that is too long.
+        raise ConnectionError(f"{address[0]}:{address[1]} can be no server") from None
+    return BlockingLink(address, connected, client_id)
+
+
+def _open_any(
+    address: Address, tls: ssl.SSLContext | None, deadline: Deadline
+) -> socket.socket:
+    found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+    fault: OSError | LoginRefused = ConnectionError(f"{address[0]} has no address")
+    for place, (family, kind, protocol, _, sockaddr) in enumerate(found):
+        connecting = connected = None
+        try:
+            # A kernel without IPv6 does not make a socket for such an address.
+            connecting = socket.socket(family, kind, protocol)
+            connecting.settimeout(deadline.remaining_s() / (len(found) - place))
+            connecting.connect(sockaddr)
+            connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connecting.settimeout(deadline.remaining_s())
+            connected = _encrypt(connecting, address[0], tls)
+        except (OSError, LoginRefused) as error:
+            fault = error
+            continue
+        finally:
+            if connected is None and connecting is not None:
+                connecting.close()
+        return connected
+    raise fault
+
+
+def _encrypt(
+    connected: socket.socket, host: str, tls: ssl.SSLContext | None
+) -> socket.socket:
+    if tls is None:
+        return connected
+    try:
+        return tls.wrap_socket(connected, server_hostname=host)
+    except ssl.SSLError as error:
+        raise fault_of_tls(error) from None

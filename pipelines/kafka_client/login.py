@@ -10,8 +10,8 @@ import base64
 import binascii
 import hashlib
 import hmac
-import secrets
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from .faults import LoginRefused
@@ -20,7 +20,6 @@ HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
 MAX_ITERATIONS = 1_000_000
 """A server that asks for more would only hold the application up."""
-_NONCE_BYTES = 24
 _NO_CHANNEL_BINDING = "n,,"
 _FIRST_CLIENT_FRAME_DONE = b"\x01"
 
@@ -29,6 +28,15 @@ Frames = Generator[bytes, bytes, None]
 OauthCallback = Callable[[str | None], Any]
 """confluent-kafka's oauth_cb: config, None for none, to (token, ends at, principal,
 extensions)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """Who a client is to a cluster."""
+
+    mechanism: str
+    start: Callable[[], Frames] = field(repr=False)
+    """Makes the client's side of one login."""
 
 
 def log_in_by_plain(username: str, password: str) -> Frames:
@@ -64,7 +72,7 @@ def _ask_for_token(
 
 
 def log_in_by_scram(
-    mechanism: str, username: str, password: str, *, nonce: str | None = None
+    mechanism: str, username: str, password: str, *, nonce: str
 ) -> Frames:
     """Yield the two frames of SCRAM.
 
@@ -72,16 +80,15 @@ def log_in_by_scram(
         mechanism: One of HASHES.
         password: As it is. RFC 5802 asks for SASLprep, which neither librdkafka nor
             Kafka's brokers and clients do.
-        nonce: Made here where there is none.
+        nonce: Random printable ASCII without a comma, new for each login.
     Raises: LoginRefused when the server is not one that knows the password.
     """
     hash_name = HASHES[mechanism]
-    own_nonce = nonce or secrets.token_urlsafe(_NONCE_BYTES)
     name = username.replace("=", "=3D").replace(",", "=2C")
-    first_bare = f"n={name},r={own_nonce}"
+    first_bare = f"n={name},r={nonce}"
     answer = yield (_NO_CHANNEL_BINDING + first_bare).encode()
     server_first = answer.decode(errors="replace")
-    server_nonce, salt, iterations = _read_challenge(mechanism, own_nonce, server_first)
+    server_nonce, salt, iterations = _read_challenge(mechanism, nonce, server_first)
     salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
     channel = base64.b64encode(_NO_CHANNEL_BINDING.encode()).decode()
     without_proof = f"c={channel},r={server_nonce}"
@@ -99,7 +106,7 @@ def log_in_by_scram(
 
 
 def _read_challenge(
-    mechanism: str, own_nonce: str, server_first: str
+    mechanism: str, nonce: str, server_first: str
 ) -> tuple[str, bytes, int]:
     """Return nonce, salt and iterations. Raises: LoginRefused."""
     fields = _parse(server_first)
@@ -108,7 +115,7 @@ def _read_challenge(
         iterations = int(fields["i"])
     except (KeyError, ValueError, binascii.Error):
         raise LoginRefused(f"{mechanism}: the server's answer is malformed") from None
-    if not server_nonce.startswith(own_nonce) or server_nonce == own_nonce:
+    if not server_nonce.startswith(nonce) or server_nonce == nonce:
         raise LoginRefused(f"{mechanism}: the server's nonce is not ours")
     if not 0 < iterations <= MAX_ITERATIONS:
         raise LoginRefused(f"{mechanism}: the server asks for {iterations} iterations")

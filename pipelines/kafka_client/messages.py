@@ -1,146 +1,110 @@
-"""The few Kafka messages that a configuration push needs, as a client writes them.
+"""The few Kafka messages that every connection needs, as a client writes them.
 
 Strategy: bodies to bytes by hand, and answers back through a reader that checks every
 length against what is there, so that an answer can never claim memory.
 What comes back when bytes are short or bad: MalformedAnswer, and nothing else.
-Source: Kafka 4.3, clients/src/main/resources/common/message/*.json; KIP-1324.
+Source: Kafka 4.3, clients/src/main/resources/common/message/*.json.
 """
 
 import struct
-import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import NamedTuple
+
+from .faults import MalformedAnswer
 
 METADATA, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 3, 17, 18, 36
 API_VERSIONS_VERSION = 3
 """The first version that says which software the client is."""
-NAMING_API_VERSIONS_VERSION = 6
-"""ApiVersions with the client instance id, where a bridge serves PushConfig."""
-METADATA_VERSION, SASL_HANDSHAKE_VERSION, SASL_AUTHENTICATE_VERSION = 1, 1, 0
-PUSH_CONFIG_VERSION = 0
 
 _VARINT_MORE, _VARINT_SHIFT, _MAX_VARINT_SHIFT = 0x80, 7, 28
-_NO_TAGGED_FIELDS = b"\x00"
-_NULL_CLUSTER_AND_NODE = b"\x00" + struct.pack(">i", -1)
+NO_TAGGED_FIELDS = b"\x00"
+
+Served = Mapping[int, range]
+"""Versions of each API that a node serves."""
 
 
-class MalformedAnswer(ValueError):
-    """Raised when the peer's bytes are not what its answer should be."""
+class Request(NamedTuple):
+    """A request; the answer to it is a body, without its header."""
+
+    api_key: int
+    api_version: int
+    body: bytes
+    is_flexible: bool = False
+    """Whether headers have tagged fields; that of an ApiVersions answer never has."""
 
 
-class ConfigEntry(NamedTuple):
-    """One entry of a pushed configuration."""
-
-    config_key: str
-    config_value: str
-    """Never printed."""
-    config_type: int
-    """Ordinal of ConfigDef.Type, or one more where the bridge counts so."""
-    is_default: bool
-
-    def __repr__(self) -> str:
-        return f"ConfigEntry({self.config_key!r}, type {self.config_type})"
-
-
-@dataclass(frozen=True, slots=True)
-class PushAnswer:
-    """What PushConfig was answered."""
-
-    throttle_time_ms: int
-    error_code: int
-    error_message: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A node as Metadata names it."""
 
     host: str
     port: int
 
 
-def write_request(
-    api_key: int,
-    api_version: int,
-    correlation_id: int,
-    client_id: str,
-    body: bytes,
-    *,
-    is_flexible: bool,
-) -> bytes:
-    """Return a whole frame, with the length in front."""
+def write_frame(request: Request, correlation_id: int, client_id: str) -> bytes:
+    """Return a whole request, with the length in front."""
     name = client_id.encode()
-    header = struct.pack(">hhih", api_key, api_version, correlation_id, len(name))
-    tags = _NO_TAGGED_FIELDS if is_flexible else b""
-    content = header + name + tags + body
+    header = struct.pack(
+        ">hhih", request.api_key, request.api_version, correlation_id, len(name)
+    )
+    tags = NO_TAGGED_FIELDS if request.is_flexible else b""
+    content = header + name + tags + request.body
     return struct.pack(">i", len(content)) + content
 
 
-def write_api_versions(name: str, version: str) -> bytes:
-    """Return the body of ApiVersions v3."""
-    return _compact_string(name) + _compact_string(version) + _NO_TAGGED_FIELDS
+def api_versions(name: str, version: str) -> Request:
+    """Return ApiVersions v3."""
+    body = compact_string(name) + compact_string(version) + NO_TAGGED_FIELDS
+    return Request(API_VERSIONS, API_VERSIONS_VERSION, body, is_flexible=True)
 
 
-def write_naming_api_versions(
-    name: str, version: str, client_instance_id: uuid.UUID
-) -> bytes:
-    """Return the body of ApiVersions v6: v5 with the client instance id behind it."""
-    software = _compact_string(name) + _compact_string(version)
-    named = _NULL_CLUSTER_AND_NODE + client_instance_id.bytes
-    return software + named + _NO_TAGGED_FIELDS
+def oldest_api_versions() -> Request:
+    """Return ApiVersions v0, which every node knows."""
+    return Request(API_VERSIONS, 0, b"")
 
 
-def write_metadata() -> bytes:
-    """Return the body of Metadata v1 that asks for no topics."""
-    return struct.pack(">i", 0)
+def metadata() -> Request:
+    """Return Metadata v1 that asks for no topics."""
+    return Request(METADATA, 1, struct.pack(">i", 0))
 
 
-def write_sasl_handshake(mechanism: str) -> bytes:
-    """Return the body of SaslHandshake v1."""
-    return _string(mechanism)
+def sasl_handshake(mechanism: str) -> Request:
+    """Return SaslHandshake v1."""
+    encoded = mechanism.encode()
+    return Request(SASL_HANDSHAKE, 1, struct.pack(">h", len(encoded)) + encoded)
 
 
-def write_sasl_authenticate(frame: bytes) -> bytes:
-    """Return the body of SaslAuthenticate v0."""
-    return struct.pack(">i", len(frame)) + frame
+def sasl_authenticate(frame: bytes) -> Request:
+    """Return SaslAuthenticate v0."""
+    return Request(SASL_AUTHENTICATE, 0, struct.pack(">i", len(frame)) + frame)
 
 
-def write_push_config(entries: Iterable[ConfigEntry]) -> bytes:
-    """Return the body of PushConfig v0."""
-    every = list(entries)
-    parts = [_uvarint(len(every) + 1)]
-    for one in every:
-        parts += (
-            _compact_string(one.config_key),
-            _compact_string(one.config_value),
-            struct.pack(">b?", one.config_type, one.is_default),
-            _NO_TAGGED_FIELDS,
-        )
-    return b"".join([*parts, _NO_TAGGED_FIELDS])
-
-
-def read_api_versions(body: bytes) -> tuple[int, dict[int, tuple[int, int]]]:
-    """Return the error code and what is served: key to lowest and highest version.
+def read_api_versions(body: bytes) -> tuple[int, Served]:
+    """Return the error code and what is served.
 
     An error is in the layout of version 0 where the peer does not know the version;
     then nothing is served.
     """
-    reader = _Reader(body)
+    reader = Reader(body)
     (error_code,) = reader.unpack(">h")
-    if error_code:
-        return error_code, {}
     served = {}
-    for _ in range(reader.read_uvarint() - 1):
-        key, lowest, highest = reader.unpack(">hhh")
+    for _ in range(0 if error_code else reader.read_uvarint() - 1):
+        api_key, lowest, highest = reader.unpack(">hhh")
         reader.skip_tagged_fields()
-        served[key] = (lowest, highest)
+        served[api_key] = range(lowest, highest + 1)
     return error_code, served
+
+
+def read_oldest_api_versions(body: bytes) -> tuple[int, Served]:
+    """Return the same of an answer in version 0."""
+    reader = Reader(body)
+    error_code, count = reader.unpack(">hi")
+    found = (reader.unpack(">hhh") for _ in range(count))
+    return error_code, {key: range(low, high + 1) for key, low, high in found}
 
 
 def read_metadata(body: bytes) -> list[Node]:
     """Return the nodes of a Metadata v1 answer."""
-    reader = _Reader(body)
+    reader = Reader(body)
     nodes = []
     (count,) = reader.unpack(">i")
     for _ in range(count):
@@ -154,43 +118,28 @@ def read_metadata(body: bytes) -> list[Node]:
 
 def read_sasl_handshake(body: bytes) -> tuple[int, list[str]]:
     """Return the error code and the mechanisms that the peer has."""
-    reader = _Reader(body)
+    reader = Reader(body)
     error_code, count = reader.unpack(">hi")
     return error_code, [reader.read_string() for _ in range(count)]
 
 
 def read_sasl_authenticate(body: bytes) -> tuple[int, str, bytes]:
     """Return error code, error message (empty for none) and the peer's frame."""
-    reader = _Reader(body)
+    reader = Reader(body)
     (error_code,) = reader.unpack(">h")
     message = reader.read_string()
     (size,) = reader.unpack(">i")
     return error_code, message, reader.take(max(size, 0))
 
 
-def read_push_config(body: bytes) -> PushAnswer:
-    """Return what a PushConfig v0 answer says."""
-    reader = _Reader(body)
-    throttle_time_ms, error_code = reader.unpack(">ih")
-    size = reader.read_uvarint() - 1
-    message = None if size < 0 else _decode(reader.take(size))
-    return PushAnswer(throttle_time_ms, error_code, message)
-
-
-def strip_flexible_header(content: bytes) -> bytes:
-    """Return the body behind the tagged fields of a flexible answer's header."""
-    reader = _Reader(content)
-    reader.skip_tagged_fields()
-    return reader.rest()
-
-
-class _Reader:
+class Reader:
     """Reads in order; every length is checked against what is there."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     def take(self, size: int) -> bytes:
+        """Return so many bytes. Raises: MalformedAnswer, as all of these do."""
         end = self._at + size
         if size < 0 or end > len(self._data):
             raise MalformedAnswer(f"answer ends at byte {len(self._data)}")
@@ -198,12 +147,15 @@ class _Reader:
         return taken
 
     def rest(self) -> bytes:
+        """Return what has not been read."""
         return self._data[self._at :]
 
     def unpack(self, form: str) -> tuple[int, ...]:
+        """Return what a format of struct says."""
         return struct.unpack(form, self.take(struct.calcsize(form)))
 
     def read_uvarint(self) -> int:
+        """Return an unsigned number of variable length."""
         value = 0
         for shift in range(0, _MAX_VARINT_SHIFT + 1, _VARINT_SHIFT):
             byte = self.take(1)[0]
@@ -215,29 +167,28 @@ class _Reader:
     def read_string(self) -> str:
         """Return a classic string; null as an empty one."""
         (size,) = self.unpack(">h")
-        return _decode(self.take(max(size, 0)))
+        return self.take(max(size, 0)).decode(errors="replace")
+
+    def read_compact_string(self) -> str | None:
+        """Return a compact string."""
+        size = self.read_uvarint() - 1
+        return None if size < 0 else self.take(size).decode(errors="replace")
 
     def skip_tagged_fields(self) -> None:
+        """Pass over them."""
         for _ in range(self.read_uvarint()):
             self.read_uvarint()
             self.take(self.read_uvarint())
 
 
-def _decode(text: bytes) -> str:
-    return text.decode(errors="replace")
-
-
-def _string(text: str) -> bytes:
+def compact_string(text: str) -> bytes:
+    """Write a compact string."""
     encoded = text.encode()
-    return struct.pack(">h", len(encoded)) + encoded
+    return uvarint(len(encoded) + 1) + encoded
 
 
-def _compact_string(text: str) -> bytes:
-    encoded = text.encode()
-    return _uvarint(len(encoded) + 1) + encoded
-
-
-def _uvarint(value: int) -> bytes:
+def uvarint(value: int) -> bytes:
+    """Write an unsigned number of variable length."""
     written = bytearray()
     while value >= _VARINT_MORE:
         written.append(value & (_VARINT_MORE - 1) | _VARINT_MORE)

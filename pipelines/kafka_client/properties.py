@@ -1,12 +1,13 @@
 """How a client reaches its cluster, from librdkafka's properties.
 
-What librdkafka can do and this cannot is a fault that names the property; then nothing
-is pushed, since a connection must never be less checked than the client's own. No text
-holds a secret.
+What librdkafka can do and this cannot is a fault that names the property, since a
+connection must never be less checked than librdkafka's own. No text holds a secret.
 Source: librdkafka 2.16, CONFIGURATION.md.
 """
 
+import dataclasses
 import re
+import secrets
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,10 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .faults import LoginRefused
 from .login import (
     HASHES,
     MECHANISMS,
-    Frames,
+    Login,
     log_in_by_oauth,
     log_in_by_plain,
     log_in_by_scram,
@@ -41,47 +43,69 @@ _UNSECURE_TOKENS = "enable.sasl.oauthbearer.unsecure.jwt"
 _SERVER = re.compile(
     r"(?:[A-Za-z_]+://)?(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?"
 )
+_NONCE_BYTES = 24
+_PASSING_ALERTS = ("_ALERT_INTERNAL_ERROR", "_ALERT_USER_CANCELLED")
+"""Of a peer that may do better the next time."""
 
 Address = tuple[str, int]
-FindValue = Callable[[str], str]
-"""Value in force of one of librdkafka's properties; empty where it has none."""
+FindValue = Callable[[str], str | None]
+"""Value in force of one of librdkafka's properties; empty or None where it has none."""
 
 
 class UnusableConfig(ValueError):
-    """Raised when a push cannot go the client's way; the text names the property."""
+    """Raised when a cluster cannot be reached as the properties say."""
+
+    def __init__(self, name: str, why: str, *, what: str = "") -> None:
+        """Say it without the value.
+
+        Args:
+            name: The property.
+            why: Goes on after the name, or after the value for those who may show it.
+            what: The value; empty for a secret, and where there is none.
+        """
+        super().__init__(f"{name} {why}")
+        self.name, self.why, self.what = name, why, what
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """How the cluster is reached."""
+    """How a cluster is reached."""
 
     servers: tuple[Address, ...]
     tls: ssl.SSLContext | None = field(repr=False)
-    mechanism: str | None
-    start_login: Callable[[], Frames] | None = field(repr=False)
-    """Makes the client's side of one login."""
+    login: Login | None
+
+    @property
+    def place(self) -> str:
+        """The servers as text."""
+        return ",".join(
+            f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            for host, port in self.servers
+        )
+
+    def at(self, address: Address) -> "Access":
+        """Return the access to one node, whatever the bootstrap servers are."""
+        return dataclasses.replace(self, servers=(address,))
 
 
-def make_access(find: FindValue, given: Mapping[str, Any]) -> Access:
+def make_access(find: FindValue, given: Mapping[str, Any] | None = None) -> Access:
     """Read the connection's properties.
 
     Args:
         find: Values in force.
-        given: What the application gave: callbacks, and properties that take objects.
+        given: Callbacks, and properties that take objects.
     Raises: UnusableConfig.
     """
-    protocol = find("security.protocol").lower()
+    given = given or {}
+    protocol = (find("security.protocol") or "").lower()
     if protocol not in PROTOCOLS:
-        raise UnusableConfig(f"security.protocol must be one of {', '.join(PROTOCOLS)}")
-    mechanism, start_login = None, None
-    if protocol.startswith("sasl_"):
-        mechanism = find("sasl.mechanisms").upper()
-        start_login = _make_login(mechanism, find, given)
+        raise UnusableConfig(
+            "security.protocol", f"must be one of {', '.join(PROTOCOLS)}"
+        )
     return Access(
-        servers=parse_servers(find("bootstrap.servers")),
+        servers=parse_servers(find("bootstrap.servers") or ""),
         tls=_make_context(find, given) if protocol.endswith("ssl") else None,
-        mechanism=mechanism,
-        start_login=start_login,
+        login=_make_login(find, given) if protocol.startswith("sasl_") else None,
     )
 
 
@@ -90,58 +114,88 @@ def parse_servers(text: str) -> tuple[Address, ...]:
 
     Raises: UnusableConfig.
     """
-    servers = []
+    name, servers = "bootstrap.servers", []
     for item in filter(None, (part.strip() for part in text.split(","))):
         found = _SERVER.fullmatch(item)
         port = int(found["port"] or DEFAULT_PORT) if found else 0
         if found is None or not 0 < port <= MAX_PORT:
-            raise UnusableConfig("bootstrap.servers holds what is not host:port")
+            raise UnusableConfig(name, "is not host:port", what=repr(item))
         servers.append((found["ipv6"] or found["host"], port))
     if not servers:
-        raise UnusableConfig("bootstrap.servers names no server")
+        raise UnusableConfig(name, "names no server")
     return tuple(servers)
 
 
-def _make_login(
-    mechanism: str, find: FindValue, given: Mapping[str, Any]
-) -> Callable[[], Frames]:
+def fault_of_tls(error: ssl.SSLError) -> OSError | LoginRefused:
+    """Return what a fault of TLS means for a connection.
+
+    As the Java client has it, a certificate that is not trusted, an alert of the peer
+    and what is no TLS at all are refusals; unlike there, two alerts are not. A
+    connection that ends in the middle, as that of a server that restarts or of a load
+    balancer without one, is a fault of the network.
+    """
+    reason = error.reason or "the connection was closed"
+    is_closed = isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)
+    if is_closed or not error.reason or reason.endswith(_PASSING_ALERTS):
+        return ConnectionError(f"TLS: {reason}")
+    if isinstance(error, ssl.SSLCertVerificationError):
+        reason = f"{reason}, {error.verify_message}"
+    return LoginRefused(f"TLS: {reason}")
+
+
+def _make_login(find: FindValue, given: Mapping[str, Any]) -> Login:
+    mechanism = (find("sasl.mechanism") or "").upper()
     if mechanism not in MECHANISMS:
         raise UnusableConfig(
-            f"sasl.mechanism {mechanism} is not supported; {', '.join(MECHANISMS)} are"
+            "sasl.mechanism",
+            f"{mechanism} is not supported; {', '.join(MECHANISMS)} are",
         )
     if mechanism == "OAUTHBEARER":
-        callback, config = (
-            given.get("oauth_cb"),
-            find("sasl.oauthbearer.config") or None,
+        return _make_oauth_login(find, given)
+    for name in ("sasl.username", "sasl.password"):
+        if not find(name):
+            # As librdkafka has it, with whom there will be no client.
+            raise UnusableConfig(name, "must be set")
+    username, password = find("sasl.username") or "", find("sasl.password") or ""
+    if mechanism not in HASHES:
+        return Login(
+            mechanism=mechanism, start=lambda: log_in_by_plain(username, password)
         )
-        if not callable(callback):
-            raise UnusableConfig("OAUTHBEARER is supported with oauth_cb only")
-        if find(_UNSECURE_TOKENS) == "true":
-            raise UnusableConfig(f"{_UNSECURE_TOKENS} is not supported")
-        return lambda: log_in_by_oauth(callback, config)
-    username, password = find("sasl.username"), find("sasl.password")
-    if not username or not password:
-        # As librdkafka has it, with whom there will be no client.
-        raise UnusableConfig("sasl.username and sasl.password must be set")
-    if mechanism in HASHES:
-        return lambda: log_in_by_scram(mechanism, username, password)
-    return lambda: log_in_by_plain(username, password)
+    return Login(
+        mechanism=mechanism,
+        start=lambda: log_in_by_scram(
+            mechanism, username, password, nonce=secrets.token_urlsafe(_NONCE_BYTES)
+        ),
+    )
+
+
+def _make_oauth_login(find: FindValue, given: Mapping[str, Any]) -> Login:
+    callback, config = given.get("oauth_cb"), find("sasl.oauthbearer.config") or None
+    if not callable(callback):
+        why = "OAUTHBEARER is supported with oauth_cb only"
+        raise UnusableConfig("sasl.mechanism", why)
+    if find(_UNSECURE_TOKENS) == "true":
+        raise UnusableConfig(_UNSECURE_TOKENS, "is not supported")
+    return Login(
+        mechanism="OAUTHBEARER", start=lambda: log_in_by_oauth(callback, config)
+    )
 
 
 def _make_context(find: FindValue, given: Mapping[str, Any]) -> ssl.SSLContext:
     for name in _UNSUPPORTED:
         if given.get(name):
-            raise UnusableConfig(f"{name} is not supported")
+            raise UnusableConfig(name, "is not supported")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    is_verified = find("enable.ssl.certificate.verification") == "true"
-    algorithm = find("ssl.endpoint.identification.algorithm").lower()
+    # What is not said is checked.
+    is_verified = find("enable.ssl.certificate.verification") != "false"
+    algorithm = (find("ssl.endpoint.identification.algorithm") or "").lower()
     context.check_hostname = is_verified and algorithm != "none"
     if not is_verified:
-        # The application's own words: enable.ssl.certificate.verification=false.
+        # The user's own words: enable.ssl.certificate.verification=false.
         context.verify_mode = ssl.CERT_NONE
     if ciphers := find("ssl.cipher.suites"):
-        _use("ssl.cipher.suites", lambda: context.set_ciphers(ciphers))
+        _use("ssl.cipher.suites", ciphers, lambda: context.set_ciphers(ciphers))
     _trust(context, find)
     _identify(context, find)
     return context
@@ -149,17 +203,16 @@ def _make_context(find: FindValue, given: Mapping[str, Any]) -> ssl.SSLContext:
 
 def _trust(context: ssl.SSLContext, find: FindValue) -> None:
     location, pem = find("ssl.ca.location"), find("ssl.ca.pem")
-    if pem:
-        _use("ssl.ca.pem", lambda: context.load_verify_locations(cadata=pem))
-    elif location and location != "probe":
+    if location and location != "probe":
         kind = "capath" if Path(location).is_dir() else "cafile"
-        _use(
-            "ssl.ca.location", lambda: context.load_verify_locations(**{kind: location})
-        )
-    else:
+        load = context.load_verify_locations
+        _use("ssl.ca.location", location, lambda: load(**{kind: location}))
+    if pem:
+        _use("ssl.ca.pem", "", lambda: context.load_verify_locations(cadata=pem))
+    if not pem and location in {None, "", "probe"}:
         context.load_default_certs()
     if crl := find("ssl.crl.location"):
-        _use("ssl.crl.location", lambda: context.load_verify_locations(crl))
+        _use("ssl.crl.location", crl, lambda: context.load_verify_locations(crl))
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
@@ -168,15 +221,18 @@ def _identify(context: ssl.SSLContext, find: FindValue) -> None:
         _as_file(find, "ssl.certificate") as chain,
         _as_file(find, "ssl.key") as key,
     ):
-        if not chain:
+        if not chain and not key:
             return
+        if not chain or not key:
+            missing = "ssl.key.location" if chain else "ssl.certificate.location"
+            raise UnusableConfig(missing, "is missing beside the other")
         # Without a password, OpenSSL would ask for one on the terminal.
-        password = find("ssl.key.password")
+        password = find("ssl.key.password") or ""
         _use(
-            "ssl.certificate.location or ssl.key.location",
-            lambda: context.load_cert_chain(
-                chain, key or None, password=lambda: password
-            ),
+            "ssl.key.location",
+            find("ssl.key.location") or "",
+            lambda: context.load_cert_chain(chain, key, password=lambda: password),
+            beside=" with its certificate",
         )
 
 
@@ -185,19 +241,23 @@ def _as_file(find: FindValue, name: str) -> Iterator[str]:
     """Give the place of a file, made for a moment where only its text is known."""
     pem = find(f"{name}.pem")
     if not pem:
-        yield find(f"{name}.location")
+        yield find(f"{name}.location") or ""
         return
     # OpenSSL takes our own key from files only.
     try:
         with as_file(pem) as place:
             yield place
     except OSError as error:
-        raise UnusableConfig(f"{name}.pem has no place ({error.strerror})") from None
+        raise UnusableConfig(
+            f"{name}.pem", f"has no place ({error.strerror})"
+        ) from None
 
 
-def _use(name: str, load: Callable[[], object]) -> None:
+def _use(name: str, what: str, load: Callable[[], object], *, beside: str = "") -> None:
     try:
         load()
     except (OSError, ValueError) as error:
+        # OpenSSL's reasons are names; a file's fault is the system's own sentence.
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
-        raise UnusableConfig(f"{name} cannot be used ({reason or 'no PEM'})") from None
+        why = f"cannot be used{beside} ({reason or 'no PEM'})"
+        raise UnusableConfig(name, why, what=what) from None

@@ -19,6 +19,7 @@ KINDS = {
     "protected": ProtectedContract,
 }
 B = "pipelines.bridge"
+K = "pipelines.kafka_client"
 # Beginning of the contract's name, who imports, and what may not be imported there.
 READER = "pipelines.reading.views.session_views"
 BREAKS = [
@@ -28,6 +29,11 @@ BREAKS = [
     ("every room of kernels", "udfs.text_codes", "udfs.configs.values"),
     ("every room stands", "pipelines.delta_tables.erase", "pipelines.jobs.purge.job"),
     ("every room stands", "pipelines.tables.contract", f"{B}.server"),
+    ("the client of Kafka needs", f"{K}.session", "kio"),
+    ("both links to Kafka", f"{K}.async_link", f"{K}.blocking_link"),
+    ("both links to Kafka", f"{K}.login", f"{K}.session"),
+    ("what is said to Kafka", f"{K}.session", "time"),
+    ("what is said to Kafka", f"{K}.login", "secrets"),
     ("only jobs use the Spark wrappers", READER, "udfs.spark"),
     ("only the room of tables knows", READER, "delta"),
     ("settings need the standard", "pipelines.settings.loading", "pyspark"),
@@ -56,6 +62,7 @@ BREAKS = [
     ("what speaks to a cluster", "pipelines.commands.java.command_config", "pyspark"),
     ("one room of the product", READER, "confluent_kafka"),
     ("the client library is", "pipelines.clients.handshake", "pipelines.errors"),
+    ("the client library is", "pipelines.clients.handshake", f"{K}.faults"),
     ("only demo, push command", READER, "pipelines.clients.pushing"),
     ("the embedded Kafka stands alone", "pipelines.embedded.ports", "kio"),
     (

@@ -4,12 +4,13 @@ import pytest
 
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
 from pipelines.clients.instance_ids import make_instance_id
-from pipelines.clients.kafka_client.blocking_link import Software, open_connection
-from pipelines.clients.kafka_client.deadlines import Deadline
+from pipelines.clients.kafka_client.blocking_link import Deadline, open_link
 from pipelines.clients.kafka_client.faults import LoginRefused
 from pipelines.clients.kafka_client.properties import make_access
+from pipelines.clients.kafka_client.session import ask_versions, list_nodes, log_in
 from pipelines.clients.key_lists import PRODUCER
 from pipelines.clients.own_configs import DEFAULT_API_KEY
+from pipelines.clients.push_messages import NamedSoftware, name_instance
 from pipelines.embedded import EmbeddedKafka
 
 PATIENCE_S = 180
@@ -28,7 +29,7 @@ def secured(java):
 
 @pytest.fixture
 def connect():
-    """Connect and log in; returns the open connection and its deadline."""
+    """Connect and log in; return what holds conversations, what is served and who asks."""
     opened = []
 
     def make(cluster, **more):
@@ -39,15 +40,16 @@ def connect():
             "ssl.ca.location": str(cluster.ca_path),
         } | {name.replace("_", "."): value for name, value in more.items()}
         access = make_access(LibrdkafkaConfigs(PRODUCER, conf, {}).find, conf)
-        software = Software(
+        software = NamedSoftware(
             client_id="a", name="n", version="1", client_instance_id=make_instance_id()
         )
         deadline = Deadline(PATIENCE_S)
-        one = open_connection(access.servers[0], access, software, deadline)
+        one = open_link(access.servers[0], access.tls, "a", deadline)
         opened.append(one)
-        assert not one.serves(DEFAULT_API_KEY, deadline)
-        one.log_in(access.mechanism, access.start_login(), deadline)
-        return one, deadline
+        served = one.hold(ask_versions(software), deadline)
+        assert DEFAULT_API_KEY not in served
+        one.hold(log_in(access.login), deadline)
+        return lambda conversation: one.hold(conversation, deadline), served, software
 
     yield make
     for one in opened:
@@ -56,21 +58,26 @@ def connect():
 
 @pytest.mark.parametrize("name", USERS)
 def test_a_user_logs_in_and_is_told_the_nodes(secured, connect, name):
-    one, deadline = connect(secured, sasl_username=name, sasl_password=USERS[name])
-    one.name_instance(deadline)
-    (node,) = one.list_nodes(deadline)
+    hold, served, software = connect(
+        secured, sasl_username=name, sasl_password=USERS[name]
+    )
+    hold(name_instance(software, served))
+    (node,) = hold(list_nodes())
     assert f"{node.host}:{node.port}" == secured.bootstrap_servers
 
 
 def test_a_wrong_password_is_refused_with_the_brokers_words(secured, connect):
-    told = r"^Authentication failed during authentication due to invalid credentials"
-    with pytest.raises(LoginRefused, match=told):
+    told = "SaslAuthenticate is answered with sasl_authentication_failed"
+    with pytest.raises(LoginRefused, match=f"^{told}$") as caught:
         connect(secured, sasl_username="alice", sasl_password="wrong")
+    words = "Authentication failed during authentication due to invalid credentials"
+    assert caught.value.said.startswith(words)
 
 
 def test_a_mechanism_that_the_broker_lacks_is_named(secured, connect):
-    with pytest.raises(LoginRefused, match="PLAIN is not among SCRAM-SHA-512"):
+    with pytest.raises(LoginRefused, match="does not take PLAIN") as caught:
         connect(secured, sasl_mechanism="PLAIN", sasl_username="a", sasl_password="b")
+    assert caught.value.said.startswith("it has SCRAM-SHA-512")
 
 
 def test_a_broker_that_is_not_trusted_hears_no_password(secured, connect, tmp_path):

@@ -10,8 +10,8 @@ import pytest
 
 from pipelines import clients
 from pipelines.clients import node_search
-from pipelines.clients.kafka_client.messages import ConfigEntry, write_push_config
 from pipelines.clients.key_lists import PRODUCER
+from pipelines.clients.push_messages import ConfigEntry, write_push_config
 from pipelines.clients.starting import prepare
 from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
 

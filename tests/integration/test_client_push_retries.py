@@ -13,11 +13,10 @@ from pipelines.clients.catalogs import load_rules
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
 from pipelines.clients.handshake import Handshake
 from pipelines.clients.instance_ids import make_instance_id
-from pipelines.clients.kafka_client.blocking_link import Software
-from pipelines.clients.kafka_client.messages import ConfigEntry
 from pipelines.clients.kafka_client.properties import make_access
 from pipelines.clients.key_lists import DEFAULT_KEYS, PRODUCER
 from pipelines.clients.own_configs import DEFAULT_API_KEY
+from pipelines.clients.push_messages import ConfigEntry, NamedSoftware
 from pipelines.clients.push_plan import PushPlan
 from pipelines.clients.pushed_entries import choose_entries
 from pipelines.clients.starting import prepare
@@ -37,7 +36,7 @@ def make_plan(host, port, timeout_ms=DEADLINE_S * 1_000, **more):
     )
     return PushPlan(
         access=make_access(found.find, conf),
-        software=Software(
+        software=NamedSoftware(
             client_id="app",
             name="confluent-kafka-python",
             version="1",

@@ -30,8 +30,8 @@ from kio.schema.incremental_alter_configs.v1.response import (
 from kio.serial import entity_reader
 
 from pipelines.bridge.cluster import following
+from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.properties import make_access
 from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import running_bridge
 from tests.integration.java_programs import AUTHORIZER
@@ -72,7 +72,7 @@ def change(servers, name, operation=SET):
     """Set a subscription that asks for metrics of its name, or take it away."""
 
     async def ask():
-        access = make_access(
+        access = read_access(
             {"bootstrap.servers": servers, "security.protocol": "PLAINTEXT"}
         )
         client = ClusterClient(access, client_id="test")

@@ -16,8 +16,8 @@ from kio.schema.incremental_alter_configs.v1.response import (
     IncrementalAlterConfigsResponse,
 )
 
+from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.properties import make_access
 from pipelines.embedded import EmbeddedKafka
 from tests.integration.bridge_support import make_settings, running_bridge
 from tests.integration.kafka_commands import configure
@@ -174,7 +174,7 @@ def judged(kafka, bridge):
     """What a broker and the bridge answer to each change."""
 
     async def ask_all(servers):
-        access = make_access(
+        access = read_access(
             {"bootstrap.servers": servers, "security.protocol": "PLAINTEXT"}
         )
         client = ClusterClient(access, client_id="test")

@@ -9,6 +9,7 @@ from pipelines.bridge.telemetry.subscriptions import load_subscriptions
 from pipelines.bridge.telemetry.unmatchable_selectors import find_unmatchable
 from pipelines.settings.records import Settings
 
+from .access import read_access
 from .admin_handlers import AdminHandlers, Outcomes
 from .admin_rules import check_principals
 from .client import ClusterClient
@@ -16,7 +17,6 @@ from .clients_cluster import find_clients_cluster
 from .faults import ClusterFault
 from .followed_subscriptions import FollowedSubscriptions
 from .following import SubscriptionFollower
-from .properties import make_access
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class ClusterPart:
         self.registry = SubscriptionRegistry()
         """Subscriptions in force; clients hear of a change at their next request."""
         self._client = ClusterClient(
-            make_access(connection, key_name=cluster.key_name),
+            read_access(connection, key_name=cluster.key_name),
             client_id=bridge.bridge_id,
         )
         own = load_subscriptions(settings.subscriptions)

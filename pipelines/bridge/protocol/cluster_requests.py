@@ -13,20 +13,17 @@ from types import ModuleType
 from typing import TypeVar
 
 from kio.index import load_payload_module
-from kio.schema.errors import ErrorCode
 from kio.static.constants import EntityType
 from kio.static.primitive import i16, i32
 from kio.static.protocol import Entity, Payload
 
-from .api_keys import API_VERSIONS, METADATA
+from .api_keys import METADATA
 from .cursor import Cursor
 from .entities import ItemBudget, read_entity
 from .errors import MalformedRequest, MalformedResponse
 from .replies import NO_THROTTLE, encode_body
 
-SASL_HANDSHAKE = 17
 DESCRIBE_CONFIGS = 32
-SASL_AUTHENTICATE = 36
 DESCRIBE_DELEGATION_TOKEN = 41
 INCREMENTAL_ALTER_CONFIGS = 44
 LIST_CONFIG_RESOURCES = 74
@@ -36,19 +33,13 @@ CLIENT_METRICS = 16
 
 KNOWN_VERSIONS: Mapping[int, range] = {
     METADATA: range(1, 13),
-    API_VERSIONS: range(4),
-    SASL_HANDSHAKE: range(1, 2),
     DESCRIBE_CONFIGS: range(1, 5),
-    SASL_AUTHENTICATE: range(3),
     DESCRIBE_DELEGATION_TOKEN: range(1, 4),
     INCREMENTAL_ALTER_CONFIGS: range(2),
     LIST_CONFIG_RESOURCES: range(2),
 }
-MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 MAX_RESPONSE_ITEMS = 1_000_000
 _SIZE = struct.Struct(">i")
-_CORRELATION_ID_BYTES = 4
-_ERROR_CODE = struct.Struct(">h")
 _NOT_IN_OLDER_VERSIONS: Mapping[str, object] = {
     "documentation": None,
     "throttle_time": NO_THROTTLE,
@@ -57,39 +48,6 @@ _NOT_IN_OLDER_VERSIONS: Mapping[str, object] = {
     "topic_id": None,
 }
 _Message = TypeVar("_Message", bound=Payload)
-
-
-class ResponseStream:
-    """Splits the bytes of one connection to a broker into responses."""
-
-    __slots__ = ("_buffer",)
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-
-    def receive_data(self, data: bytes) -> None:
-        """Add bytes as they came from the broker."""
-        self._buffer += data
-
-    def next_response(self) -> tuple[int, bytes] | None:
-        """Return correlation id and the rest of the next whole response, or None.
-
-        Raises: MalformedResponse as soon as the size is known to be unusable.
-        """
-        buffer = self._buffer
-        if len(buffer) < _SIZE.size:
-            return None
-        size = _SIZE.unpack_from(buffer)[0]
-        if not _CORRELATION_ID_BYTES <= size <= MAX_RESPONSE_BYTES:
-            raise MalformedResponse(f"a response of {size} bytes")
-        end = _SIZE.size + size
-        if len(buffer) < end:
-            return None
-        start = _SIZE.size + _CORRELATION_ID_BYTES
-        correlation_id = _SIZE.unpack_from(buffer, _SIZE.size)[0]
-        rest = bytes(buffer[start:end])
-        del buffer[:end]
-        return correlation_id, rest
 
 
 def encode_request(
@@ -106,24 +64,20 @@ def encode_request(
     return _SIZE.pack(len(message)) + message
 
 
-def decode_response(request: Payload, rest: bytes) -> Payload:
-    """Read what follows the correlation id of the answer to a request.
+def decode_response(request: Payload, body: bytes) -> Payload:
+    """Read the body of the answer to a request.
 
     Raises: MalformedResponse.
     """
-    api_version: int = request.__version__
-    if request.__api_key__ == API_VERSIONS and _is_unsupported_version(rest):
-        # A broker that does not know our version answers in the one all know.
-        api_version = 0
-    module = _load_module(request.__api_key__, api_version, EntityType.response)
+    module = _load_module(request.__api_key__, request.__version__, EntityType.response)
     schema = getattr(module, type(request).__name__.replace("Request", "Response"))
-    cursor = Cursor(rest)
     try:
-        if schema.__header_schema__.__flexible__:
-            cursor.skip_tagged_fields()
-        response: Payload = read_entity(cursor, schema, ItemBudget(MAX_RESPONSE_ITEMS))
+        response: Payload = read_entity(
+            Cursor(body), schema, ItemBudget(MAX_RESPONSE_ITEMS)
+        )
     except MalformedRequest as error:
-        raise MalformedResponse(f"{schema.__name__} {api_version}: {error}") from None
+        text = f"{schema.__name__} {request.__version__}: {error}"
+        raise MalformedResponse(text) from None
     return response
 
 
@@ -145,20 +99,11 @@ def newest(message: _Message) -> _Message:
     return adapt(message, KNOWN_VERSIONS[message.__api_key__][-1])
 
 
-def share_versions(offered: Mapping[int, range]) -> Mapping[int, int]:
-    """Return the newest version of each API that a broker offers and we know."""
-    shared = {}
-    for api_key, known in KNOWN_VERSIONS.items():
-        versions = offered.get(api_key, range(0))
-        common = range(max(known.start, versions.start), min(known.stop, versions.stop))
-        if common:
-            shared[api_key] = common[-1]
-    return shared
-
-
-def _is_unsupported_version(rest: bytes) -> bool:
-    code = ErrorCode.unsupported_version.value
-    return rest[: _ERROR_CODE.size] == _ERROR_CODE.pack(code)
+def share_version(api_key: int, served: Mapping[int, range]) -> int | None:
+    """Return the newest version of an API that a broker serves and we know."""
+    known, versions = KNOWN_VERSIONS[api_key], served.get(api_key, range(0))
+    common = range(max(known.start, versions.start), min(known.stop, versions.stop))
+    return common[-1] if common else None
 
 
 def _load_module(api_key: int, api_version: int, kind: EntityType) -> ModuleType:

@@ -8,17 +8,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pipelines.clients.catalogs import JAVA_VERSION, load_java_catalog, load_rules
-from pipelines.clients.configs_in_force import ConfigInForce, LibrdkafkaConfigs
+from pipelines.clients.configs_in_force import ConfigInForce
 from pipelines.clients.handshake import Handshake
 from pipelines.clients.instance_ids import instance_id_text, make_instance_id
-from pipelines.clients.kafka_client.blocking_link import Software
-from pipelines.clients.kafka_client.messages import ConfigEntry
 from pipelines.clients.kafka_client.properties import (
-    Access,
     UnusableConfig,
     make_access,
 )
-from pipelines.clients.key_lists import ADMIN, DEFAULT_KEYS
+from pipelines.clients.key_lists import DEFAULT_KEYS
 from pipelines.clients.own_configs import (
     ENABLE,
     OWN_CONFIGS,
@@ -26,6 +23,7 @@ from pipelines.clients.own_configs import (
     OwnConfigs,
     read_own_configs,
 )
+from pipelines.clients.push_messages import ConfigEntry, NamedSoftware
 from pipelines.clients.push_plan import PushPlan
 from pipelines.clients.pushed_entries import choose_entries
 from pipelines.commands.options import CommandFault
@@ -38,7 +36,6 @@ from .properties import parse_properties
 
 SOFTWARE_NAME = "apache-kafka-java"
 _SERVERS = "bootstrap.servers"
-_CREDENTIALS = ("sasl.username", "sasl.password")
 _NOT_SERVED = (
     "none of bootstrap.servers serves PushConfig as API {}; a bridge does with "
     "client_config.enabled = true and that client_config.api_key"
@@ -139,7 +136,7 @@ def _plan(
     servers = connection.get(_SERVERS) or properties.get(_SERVERS)
     if not servers:
         raise InvalidSetting(f"{place}: {_SERVERS} is missing")
-    software = Software(
+    software = NamedSoftware(
         client_id=client_id,
         name=SOFTWARE_NAME,
         version=JAVA_VERSION,
@@ -147,7 +144,7 @@ def _plan(
     )
     try:
         return PushPlan(
-            access=_read_access(servers, connection),
+            access=make_access(read_connection(servers, connection).get),
             software=software,
             entries=entries,
             api_key=own.api_key,
@@ -159,21 +156,10 @@ def _plan(
         raise InvalidSetting(f"{place}: {error}") from None
 
 
-def _read_access(servers: str, connection: Properties) -> Access:
-    given = read_connection(servers, connection)
-    found = LibrdkafkaConfigs(ADMIN, given, {})
-
-    def find(name: str) -> str:
-        # librdkafka takes white space away that a Java client sends.
-        return given.get(name, "") if name in _CREDENTIALS else found.find(name)
-
-    return make_access(find, {})
-
-
 def _read_int(properties: Properties, name: str) -> int:
     text = properties.get(name, str(_INTEGER_DEFAULTS[name])).strip()
     if not (text.isascii() and text.isdecimal()):
-        raise UnusableConfig(f"{name} is no number")
+        raise UnusableConfig(name, "is no number")
     return int(text)
 
 

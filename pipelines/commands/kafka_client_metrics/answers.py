@@ -27,8 +27,8 @@ from kio.schema.list_config_resources.v1.response import ListConfigResourcesResp
 from kio.static.primitive import i8
 
 from pipelines import __version__
+from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.properties import make_access
 from pipelines.bridge.core.client_identity import uuid_text
 from pipelines.bridge.protocol.cluster_requests import CLIENT_METRICS
 from pipelines.bridge.telemetry.subscription_ids import order_as_hash_set
@@ -115,7 +115,7 @@ def _load_properties(path: str | None) -> dict[str, str]:
 async def _run(
     call: ClientMetricsCall, connection: Mapping[str, str], say: Say
 ) -> None:
-    client = ClusterClient(make_access(connection), client_id=CLIENT_ID)
+    client = ClusterClient(read_access(connection), client_id=CLIENT_ID)
     try:
         await _ACTIONS[call.action](client, call, say)
     finally:

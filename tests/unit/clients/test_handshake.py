@@ -6,9 +6,9 @@ import pytest
 
 from pipelines.clients.handshake import Handshake
 from pipelines.clients.instance_ids import make_instance_id
-from pipelines.clients.kafka_client.blocking_link import Software
-from pipelines.clients.kafka_client.messages import ConfigEntry
+from pipelines.clients.kafka_client.login import Login
 from pipelines.clients.kafka_client.properties import Access, parse_servers
+from pipelines.clients.push_messages import ConfigEntry, NamedSoftware
 from pipelines.clients.push_plan import PushPlan
 from tests.unit.clients.scripted_node import (
     API_VERSIONS,
@@ -33,15 +33,14 @@ def make_handshake(
     start_login=None,
     **fields,
 ):
-    software = Software(
+    software = NamedSoftware(
         client_id="app", name="n", version="1", client_instance_id=make_instance_id()
     )
     plan = PushPlan(
         access=Access(
             servers=parse_servers(servers or ",".join(node.server for node in nodes)),
             tls=tls,
-            mechanism=start_login and "PLAIN",
-            start_login=start_login,
+            login=start_login and Login(mechanism="PLAIN", start=start_login),
         ),
         software=software,
         entries=[ConfigEntry("acks", "all", 1, True)],

@@ -2,7 +2,6 @@ import pytest
 
 from pipelines.clients.catalogs import load_rules
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
-from pipelines.clients.kafka_client.messages import ConfigEntry
 from pipelines.clients.key_lists import DEFAULT_KEYS, PRODUCER
 from pipelines.clients.own_configs import (
     OWN_CONFIGS,
@@ -10,6 +9,7 @@ from pipelines.clients.own_configs import (
     leave_out_own_configs,
     read_own_configs,
 )
+from pipelines.clients.push_messages import ConfigEntry
 from pipelines.clients.pushed_entries import choose_entries
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules

@@ -5,8 +5,7 @@ import socket
 
 import pytest
 
-from pipelines.clients.kafka_client.deadlines import Deadline
-from pipelines.clients.kafka_client.sockets import open_socket
+from pipelines.kafka_client.blocking_link import Deadline, open_link
 from tests.unit.clients.scripted_node import METADATA, ScriptedNode, metadata
 from tests.unit.clients.test_handshake import push
 
@@ -29,13 +28,13 @@ def test_an_address_of_a_family_that_the_kernel_lacks_is_passed_over(monkeypatch
     with ScriptedNode() as node:
         monkeypatch.setattr(socket, "socket", make_some)
         monkeypatch.setattr(socket, "getaddrinfo", resolve_both)
-        open_socket(("both", node.address[1]), None, Deadline(5)).close()
+        open_link(("both", node.address[1]), None, "app", Deadline(5)).close()
 
 
 @pytest.mark.parametrize("host", NO_HOSTS)
 def test_what_can_be_no_server_is_a_fault_of_the_network(host):
     with pytest.raises(ConnectionError, match=rf"^{host}:9092 can be no server$"):
-        open_socket((host, 9092), None, Deadline(5))
+        open_link((host, 9092), None, "app", Deadline(5))
 
 
 @pytest.mark.parametrize("host", NO_HOSTS)

@@ -4,9 +4,9 @@ import pytest
 
 from pipelines.bridge.security.sasl.credentials import Credentials, make_credential
 from pipelines.bridge.security.sasl.mechanisms import ScramServer
-from pipelines.clients.kafka_client.login import (
+from pipelines.kafka_client.faults import LoginRefused
+from pipelines.kafka_client.login import (
     HASHES,
-    LoginRefused,
     log_in_by_oauth,
     log_in_by_plain,
     log_in_by_scram,
@@ -53,7 +53,7 @@ def test_scram_is_that_of_the_bridge(mechanism, name, password):
         salt=b"salt-salt-salt",
     )
     server = ScramServer(mechanism, Credentials((credential,)), "server-nonce")
-    frames = log_in_by_scram(mechanism, name, password)
+    frames = log_in_by_scram(mechanism, name, password, nonce="nonce")
     challenge = server.receive(next(frames))
     accepted = server.receive(frames.send(challenge.token))
     assert accepted.name == name

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from pipelines.clients.configs_in_force import LibrdkafkaConfigs
-from pipelines.clients.kafka_client import memory_files
-from pipelines.clients.kafka_client.faults import LoginRefused
-from pipelines.clients.kafka_client.properties import (
+from pipelines.clients.key_lists import PRODUCER
+from pipelines.kafka_client import memory_files
+from pipelines.kafka_client.faults import LoginRefused
+from pipelines.kafka_client.properties import (
     UnusableConfig,
     make_access,
     parse_servers,
 )
-from pipelines.clients.key_lists import PRODUCER
 from tests.certificates import Authority
 
 SERVERS = [
@@ -43,7 +43,7 @@ def access(**given):
 
 def test_plaintext_has_neither_tls_nor_a_login():
     made = access()
-    assert (made.tls, made.mechanism, made.start_login) == (None, None, None)
+    assert (made.tls, made.login) == (None, None)
 
 
 def test_tls_checks_certificates_and_names_unless_told_otherwise(tmp_path):
@@ -59,6 +59,23 @@ def test_tls_checks_certificates_and_names_unless_told_otherwise(tmp_path):
         security_protocol="ssl", enable_ssl_certificate_verification=False
     ).tls
     assert (trusting.verify_mode, trusting.check_hostname) == (ssl.CERT_NONE, False)
+
+
+def test_what_a_plain_mapping_does_not_say_is_checked():
+    made = make_access({"bootstrap.servers": "a", "security.protocol": "SSL"}.get)
+    assert (made.tls.verify_mode, made.tls.check_hostname) == (ssl.CERT_REQUIRED, True)
+
+
+def test_a_file_and_a_text_of_authorities_are_both_trusted(tmp_path):
+    one, other = Authority(tmp_path), Authority(tmp_path, "another")
+    both = {"ssl_ca_location": str(one.path), "ssl_ca_pem": other.path.read_text()}
+    assert len(access(security_protocol="ssl", **both).tls.get_ca_certs()) == 2
+
+
+def test_one_node_is_reached_as_its_cluster_is():
+    made = access(security_protocol="ssl", ssl_endpoint_identification_algorithm="none")
+    node = made.at(("::1", 7))
+    assert (node.place, node.tls) == ("[::1]:7", made.tls)
 
 
 def test_keys_may_be_files_or_texts_and_have_a_password(tmp_path):
@@ -145,7 +162,7 @@ def test_a_callback_is_asked_as_confluent_kafka_asks_it(more):
     oauth = {"security_protocol": "sasl_plaintext", "sasl_mechanism": "OAUTHBEARER"}
     conf = {name.replace("_", "."): value for name, value in (oauth | more).items()}
     conf |= {"bootstrap.servers": "a", "oauth_cb": asked.append}
-    frames = make_access(LibrdkafkaConfigs(PRODUCER, conf, {}).find, conf).start_login()
+    frames = make_access(LibrdkafkaConfigs(PRODUCER, conf, {}).find, conf).login.start()
     with pytest.raises(LoginRefused):
         next(frames)
     assert asked == [more.get("sasl_oauthbearer_config")]
@@ -156,7 +173,10 @@ UNUSABLE = [
     ({"security_protocol": "ssl", "ssl_ca_pem": "no PEM"}, "ssl.ca.pem cannot be used"),
     ({"security_protocol": "ssl", "ssl_ca_location": "/none"}, "ssl.ca.location cannot be used"),
     ({"security_protocol": "ssl", "ssl_crl_location": "/none"}, "ssl.crl.location cannot be used"),
-    ({"security_protocol": "ssl", "ssl_certificate_location": "/none"}, "ssl.certificate.location or"),
+    ({"security_protocol": "ssl", "ssl_certificate_location": "/none"}, "ssl.key.location is missing"),
+    ({"security_protocol": "ssl", "ssl_key_location": "/none"}, "ssl.certificate.location is missing"),
+    ({"security_protocol": "ssl", "ssl_certificate_location": "/none", "ssl_key_location": "/no"}, "ssl.key.location cannot be used with its certificate"),
+    ({"security_protocol": "sasl_ssl", "sasl_mechanism": "PLAIN", "sasl_username": "u"}, "sasl.password must be set"),
     ({"security_protocol": "ssl", "ssl_cipher_suites": "none"}, "ssl.cipher.suites cannot be used"),
     ({"security_protocol": "ssl", "ssl_engine_location": "/e"}, "ssl.engine.location is not supported"),
     ({"security_protocol": "ssl", "ssl_certificate_verify_cb": print}, "verify_cb is not supported"),

@@ -6,9 +6,9 @@ import socket
 from collections.abc import Mapping
 from functools import partial
 
+from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.bridge.cluster.faults import ClusterFault
-from pipelines.bridge.cluster.properties import make_access
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import RequestHandlers
 from pipelines.bridge.front.acceptor import Clients
@@ -68,7 +68,7 @@ class ProxyPart:
         self.bootstrap_servers = ""
         """What clients set, once they may connect."""
         connection = plan.connection(secrets)
-        self._access = make_access(connection, key_name=plan.cluster.key_name)
+        self._access = read_access(connection, key_name=plan.cluster.key_name)
         self.brokers = Brokers(plan.advertised_host, self._open_port)
         """Who stands behind which port."""
         self._security = SecurityFiles(

@@ -7,16 +7,18 @@ import pytest
 from kio.schema.list_config_resources.v1.request import ListConfigResourcesRequest
 from kio.schema.list_config_resources.v1.response import ListConfigResourcesResponse
 
-from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.bridge.cluster.access import read_access
+from pipelines.bridge.cluster.client import ClusterClient, _converse
 from pipelines.bridge.cluster.faults import ClusterFault, ClusterRefusal, MissingApi
-from pipelines.bridge.cluster.properties import make_access
+from pipelines.bridge.protocol.cluster_requests import adapt
+from pipelines.kafka_client.faults import MalformedAnswer
 
 LIST = ListConfigResourcesRequest(resource_types=(16,))
 
 
 def make_client(*ports, **connection):
     servers = ",".join(f"127.0.0.1:{port}" for port in ports)
-    access = make_access(
+    access = read_access(
         {
             "bootstrap.servers": servers,
             "security.protocol": "PLAINTEXT",
@@ -110,7 +112,7 @@ def test_something_else_than_kafka_is_said():
     async def run():
         async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
             client = make_client(server.sockets[0].getsockname()[1])
-            with pytest.raises(ClusterFault, match="a response of 1213486160 bytes"):
+            with pytest.raises(ClusterFault, match="answer of 1213486160 bytes"):
                 await ask(client, timeout_s=2.0)
             await client.close()
 
@@ -138,9 +140,40 @@ def test_refused_login_is_not_tried_until_the_time_is_over(make_answers, make_br
     assert connections == 1
 
 
-def test_api_that_the_cluster_lacks_leaves_the_connection(make_answers, make_broker):
+def test_older_cluster_is_sent_the_older_version_and_its_answer_made_new(
+    make_answers, make_broker, listing
+):
     async def run():
-        async with make_broker(make_answers({18: (0, 3)})) as broker:
+        answers = make_answers({18: (0, 3), 74: (0, 0)})
+        answers.others = lambda _request: adapt(listing("a"), 0)
+        async with make_broker(answers) as broker:
+            client = make_client(broker.port)
+            answer = await client.ask(LIST, ListConfigResourcesResponse)
+            await client.close()
+            return answer, answers.requests[-1].__version__
+
+    assert asyncio.run(run()) == (listing("a"), 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [(b"\0", "ListConfigResourcesResponse 1"),
+     # Two thousand million resources, which must not be believed.
+     (bytes(6) + b"\xff\xff\xff\xff\x07", "items")],
+)  # fmt: skip
+def test_answer_that_cannot_be_read_is_malformed(body, said):
+    steps = _converse(LIST, {74: range(2)})
+    next(steps)
+    with pytest.raises(MalformedAnswer, match=said):
+        steps.send(body)
+
+
+@pytest.mark.parametrize("offered", [{18: (0, 3)}, {18: (0, 3), 74: (2, 9)}])
+def test_api_that_the_cluster_lacks_leaves_the_connection(
+    make_answers, make_broker, offered
+):
+    async def run():
+        async with make_broker(make_answers(offered)) as broker:
             client = make_client(broker.port)
             for _ in range(2):
                 with pytest.raises(MissingApi, match="API key 74"):
@@ -217,7 +250,9 @@ def test_certificate_that_is_not_trusted_is_refused_at_once(
     async def run():
         async with make_broker(make_answers(), certificates.server()) as broker:
             client = make_client(broker.port, security_protocol="SSL")
-            with pytest.raises(ClusterRefusal, match="its certificate"):
+            with pytest.raises(
+                ClusterRefusal, match="CERTIFICATE_VERIFY_FAILED, self-signed"
+            ):
                 await ask(client, timeout_s=60)
             await client.close()
 
@@ -230,7 +265,7 @@ def test_name_in_the_certificate_is_checked_unless_told_otherwise(
 ):
     async def run():
         async with make_broker(make_answers(), certificates.server()) as broker:
-            access = make_access(
+            access = read_access(
                 {
                     # The certificate is for the address, not for this name of it.
                     "bootstrap.servers": f"localhost:{broker.port}",

@@ -12,12 +12,12 @@ from kio.schema.describe_configs.v4.response import (
 from kio.schema.errors import ErrorCode
 
 from pipelines.bridge.cluster import following
+from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.bridge.cluster.faults import ClusterFault
 from pipelines.bridge.cluster.followed_subscriptions import FollowedSubscriptions
 from pipelines.bridge.cluster.following import SubscriptionFollower
 from pipelines.bridge.cluster.part import ClusterPart
-from pipelines.bridge.cluster.properties import make_access
 from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.server import BridgeServer
 from pipelines.bridge.telemetry.selections import SubscriptionRegistry
@@ -192,7 +192,7 @@ def test_cluster_that_is_away_leaves_what_it_said_last(
         answers = make_answers()
         answers.others = resources
         async with make_broker(answers) as broker:
-            client = ClusterClient(make_access(connect_to(broker.port)), client_id="b")
+            client = ClusterClient(read_access(connect_to(broker.port)), client_id="b")
             follower = SubscriptionFollower(client, followed, poll_ms=100)
             await follower.read()
         follower._timeout_s = 0.3

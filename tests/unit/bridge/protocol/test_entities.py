@@ -42,7 +42,7 @@ from pipelines.bridge.protocol.cluster_requests import (
     KNOWN_VERSIONS,
     adapt,
     newest,
-    share_versions,
+    share_version,
 )
 from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.entities import ItemBudget, read_entity
@@ -102,10 +102,11 @@ MESSAGES = [
         topics=(TOPIC,),
     ),
 ]  # fmt: skip
+READABLE = KNOWN_VERSIONS | {18: range(4), 36: range(3)}
 VERSIONS = [
     pytest.param(message, version, id=f"{type(message).__name__}-{version}")
     for message in MESSAGES
-    for version in KNOWN_VERSIONS[message.__api_key__]
+    for version in READABLE[message.__api_key__]
 ]
 
 
@@ -195,8 +196,8 @@ def test_older_message_is_made_new_with_defaults(message):
 
 @pytest.mark.parametrize(
     ("offered", "shared"),
-    [({32: range(5)}, {32: 4}), ({32: range(3)}, {32: 2}), ({32: range(9)}, {32: 4}),
-     ({32: range(1)}, {}), ({32: range(5, 9)}, {}), ({1: range(5)}, {}), ({}, {})],
+    [({32: range(5)}, 4), ({32: range(3)}, 2), ({32: range(9)}, 4),
+     ({32: range(1)}, None), ({32: range(5, 9)}, None), ({1: range(5)}, None), ({}, None)],
 )  # fmt: skip
 def test_newest_common_version_is_shared(offered, shared):
-    assert share_versions(offered) == shared
+    assert share_version(32, offered) == shared

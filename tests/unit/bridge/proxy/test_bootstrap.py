@@ -20,7 +20,7 @@ from pipelines.errors import MissingService
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 from tests.base_ports import pick_base_port
-from tests.unit.bridge.cluster.conftest import OFFERED, Answers, Broker
+from tests.support.kafka_answers import OFFERED, Answers, Broker
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
 PATIENCE_S = 60

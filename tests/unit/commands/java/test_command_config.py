@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from pipelines.bridge.cluster.properties import make_access
 from pipelines.commands.java.command_config import read_connection
 from pipelines.commands.options import CommandFault
+from pipelines.kafka_client.properties import make_access
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -162,7 +162,7 @@ def test_pem_and_pkcs12_stores_make_the_same_access(stores):
         ssl_keystore_key=(stores / "key.pem").read_text(),
         ssl_keystore_certificate_chain=(stores / "trust.pem").read_text(),
     )
-    trusted = [make_access(one).tls.get_ca_certs() for one in (pem, packed, inline)]
+    trusted = [make_access(one.get).tls.get_ca_certs() for one in (pem, packed, inline)]
     assert len(trusted[0]) == 1
     assert trusted[1:] == trusted[:1] * 2
 

@@ -4,8 +4,8 @@ import tempfile
 
 import pytest
 
+from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.clients_cluster import find_clients_cluster
-from pipelines.bridge.cluster.properties import make_access
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_settings
 
@@ -15,7 +15,7 @@ KEY_NAME = find_clients_cluster(load_settings("base")).key_name
 def make(**connection):
     names = {name.replace("_", "."): value for name, value in connection.items()}
     base = {"bootstrap.servers": "a:1", "security.protocol": "SSL"}
-    return make_access({**base, **names}, key_name=KEY_NAME)
+    return read_access({**base, **names}, key_name=KEY_NAME)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_credentials_do_not_show_the_password():
         security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN",
         sasl_username="u", sasl_password="secret",
     )  # fmt: skip
-    assert access.credentials.password == "secret"
+    assert next(access.login.start()) == b"\0u\0secret"
     assert "secret" not in repr(access)
 
 
@@ -93,7 +93,7 @@ def test_a_text_without_a_place_is_named_by_its_setting(certificates, monkeypatc
 
 
 def test_a_text_that_is_no_key_is_named_by_its_setting(certificates):
-    told = r"kafka\.ssl_key_location: the text cannot be used"
+    told = r"kafka\.ssl_key_location: cannot be used with its certificate"
     with pytest.raises(InvalidSetting, match=told):
         make(ssl_certificate_pem=certificates.ca.read_text(), ssl_key_pem="none")
 

@@ -1,0 +1,179 @@
+"""One connection from greeting to answers; no I/O.
+
+Strategy: a session makes frames of requests and finds answers in the bytes that come,
+one request at a time, none larger than it may be. What is said on a connection is a
+conversation: a generator that yields requests and is sent the bodies of their answers.
+Either link holds any conversation, so each is written once.
+Source: KIP-35; KIP-152; KIP-511.
+"""
+
+import struct
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .faults import (
+    RETRIABLE_ERROR_CODES,
+    UNSUPPORTED_VERSION,
+    LoginRefused,
+    MalformedAnswer,
+    Refused,
+    name_error,
+)
+from .login import Login
+from .messages import (
+    API_VERSIONS,
+    SASL_HANDSHAKE,
+    Node,
+    Reader,
+    Request,
+    Served,
+    api_versions,
+    metadata,
+    oldest_api_versions,
+    read_api_versions,
+    read_metadata,
+    read_oldest_api_versions,
+    read_sasl_authenticate,
+    read_sasl_handshake,
+    sasl_authenticate,
+    sasl_handshake,
+    write_frame,
+)
+
+_SIZE = struct.Struct(">i")
+_ID_BYTES = 4
+
+Answer = TypeVar("Answer")
+Conversation = Generator[Request, bytes, Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Software:
+    """What a client says about itself."""
+
+    client_id: str
+    name: str
+    version: str
+
+
+class Session:
+    """What is owed and known on one connection."""
+
+    def __init__(self, client_id: str, *, max_answer_bytes: int) -> None:
+        self.is_waiting = False
+        """Whether a request is not answered."""
+        self._client_id = client_id
+        self._max_answer_bytes = max_answer_bytes
+        self._correlation_id = 0
+        self._has_tags = False
+        self._buffer = bytearray()
+
+    def send(self, request: Request) -> bytes:
+        """Return what has to be written; the request before must have been answered."""
+        if self.is_waiting:
+            raise RuntimeError("a request is sent before the last one is answered")
+        self._correlation_id += 1
+        self._has_tags = request.is_flexible and request.api_key != API_VERSIONS
+        frame = write_frame(request, self._correlation_id, self._client_id)
+        self.is_waiting = True
+        return frame
+
+    def receive(self, data: bytes) -> bytes | None:
+        """Take bytes as they came; return the answer's body once it is whole.
+
+        Raises: MalformedAnswer, as soon as the size is known to be unusable; the
+            connection is of no use after it.
+        """
+        self._buffer += data
+        if len(self._buffer) < _SIZE.size:
+            return None
+        (size,) = _SIZE.unpack_from(self._buffer)
+        if not _ID_BYTES <= size <= self._max_answer_bytes:
+            raise MalformedAnswer(f"answer of {size} bytes")
+        missing = _SIZE.size + size - len(self._buffer)
+        if missing > 0:
+            return None
+        (correlation_id,) = _SIZE.unpack_from(self._buffer, _SIZE.size)
+        if missing or not self.is_waiting or correlation_id != self._correlation_id:
+            raise MalformedAnswer("answer that nothing has asked for")
+        reader = Reader(bytes(self._buffer))
+        self._buffer.clear()
+        reader.take(_SIZE.size + _ID_BYTES)
+        if self._has_tags:
+            reader.skip_tagged_fields()
+        self.is_waiting = False
+        return reader.rest()
+
+
+def greet(software: Software, login: Login | None) -> Conversation[Served]:
+    """Ask what a node serves, in the oldest version where it is old, and log in.
+
+    Raises: Refused, LoginRefused, MalformedAnswer.
+    """
+    served = yield from ask_versions(software)
+    if served is None:
+        error_code, served = read_oldest_api_versions((yield oldest_api_versions()))
+        check_versions(error_code)
+    if login is not None:
+        if SASL_HANDSHAKE not in served:
+            raise LoginRefused("the listener has no SASL")
+        yield from log_in(login)
+    return served
+
+
+def ask_versions(software: Software) -> Conversation[Served | None]:
+    """Ask what a node serves; None of one that is too old for the question.
+
+    Raises: Refused, MalformedAnswer.
+    """
+    body = yield api_versions(software.name, software.version)
+    error_code, served = read_api_versions(body)
+    if error_code == UNSUPPORTED_VERSION:
+        return None
+    check_versions(error_code)
+    return served
+
+
+def check_versions(error_code: int) -> None:
+    """Check an answer to ApiVersions.
+
+    Raises: Refused; MalformedAnswer where another attempt may do better.
+    """
+    if not error_code:
+        return
+    text = f"ApiVersions is answered with {name_error(error_code)}"
+    if error_code in RETRIABLE_ERROR_CODES:
+        raise MalformedAnswer(text)
+    raise Refused(text)
+
+
+def log_in(login: Login) -> Conversation[None]:
+    """Authenticate.
+
+    Raises: LoginRefused.
+    """
+    body = yield sasl_handshake(login.mechanism)
+    error_code, mechanisms = read_sasl_handshake(body)
+    if error_code:
+        raise LoginRefused(
+            f"the listener does not take {login.mechanism} ({name_error(error_code)})",
+            f"it has {', '.join(mechanisms)}",
+        )
+    steps = login.start()
+    frame = next(steps)
+    while True:
+        body = yield sasl_authenticate(frame)
+        error_code, said, reply = read_sasl_authenticate(body)
+        if error_code:
+            name = name_error(error_code)
+            raise LoginRefused(f"SaslAuthenticate is answered with {name}", said)
+        try:
+            frame = steps.send(reply)
+        except StopIteration:
+            return
+
+
+def list_nodes() -> Conversation[list[Node]]:
+    """Ask which nodes there are."""
+    return read_metadata((yield metadata()))
