@@ -36,6 +36,7 @@ class Request(NamedTuple):
 class Node(NamedTuple):
     """A node as Metadata names it."""
 
+    node_id: int
     host: str
     port: int
 
@@ -108,11 +109,11 @@ def read_metadata(body: bytes) -> list[Node]:
     nodes = []
     (count,) = reader.unpack(">i")
     for _ in range(count):
-        reader.unpack(">i")
+        (node_id,) = reader.unpack(">i")
         host = reader.read_string()
         (port,) = reader.unpack(">i")
         reader.read_string()
-        nodes.append(Node(host, port))
+        nodes.append(Node(node_id, host, port))
     return nodes
 
 

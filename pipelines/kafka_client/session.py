@@ -113,8 +113,7 @@ def greet(software: Software, login: Login | None) -> Conversation[Served]:
     """
     served = yield from ask_versions(software)
     if served is None:
-        error_code, served = read_oldest_api_versions((yield oldest_api_versions()))
-        check_versions(error_code)
+        served = yield from ask_oldest_versions()
     if login is not None:
         if SASL_HANDSHAKE not in served:
             raise LoginRefused("the listener has no SASL")
@@ -131,6 +130,16 @@ def ask_versions(software: Software) -> Conversation[Served | None]:
     error_code, served = read_api_versions(body)
     if error_code == UNSUPPORTED_VERSION:
         return None
+    check_versions(error_code)
+    return served
+
+
+def ask_oldest_versions() -> Conversation[Served]:
+    """Ask the same in a way that every node knows.
+
+    Raises: Refused, MalformedAnswer.
+    """
+    error_code, served = read_oldest_api_versions((yield oldest_api_versions()))
     check_versions(error_code)
     return served
 

@@ -12,7 +12,7 @@ from .records import KafkaSettings
 from .secret_references import SecretReader
 
 SOURCE_OPTION_PREFIX = "kafka."
-_LOGIN_MODULES = {
+LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -105,7 +105,7 @@ def _read_key_password(kafka: KafkaSettings, secrets: SecretReader) -> str:
 
 
 def _jaas_config(kafka: KafkaSettings, secrets: SecretReader) -> str:
-    module = _LOGIN_MODULES[kafka.sasl_mechanism]
+    module = LOGIN_MODULES[kafka.sasl_mechanism]
     username = _quote_jaas(kafka.sasl_username)
     password = _quote_jaas(_read_password(kafka, secrets))
     return f"{module} required username={username} password={password};"

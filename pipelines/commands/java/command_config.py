@@ -9,15 +9,11 @@ import re
 from collections.abc import Mapping
 
 from pipelines.commands.options import CommandFault
+from pipelines.kafka_client.properties import PROTOCOLS
+from pipelines.settings.kafka import LOGIN_MODULES
 
 from .key_stores import read_key_store, read_trust_store
 
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_MODULES = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
 _JAVA_DEFAULT_MECHANISM = "GSSAPI"
 _UNSUPPORTED = (
     "sasl.client.callback.handler.class",
@@ -48,8 +44,9 @@ def read_connection(
         if properties.get(name):
             raise CommandFault(f"{name}: classes of Java cannot be loaded here")
     protocol = properties.get("security.protocol", "PLAINTEXT").strip().upper()
-    if protocol not in PROTOCOLS:
-        raise CommandFault(f"security.protocol: must be one of {', '.join(PROTOCOLS)}")
+    if protocol.lower() not in PROTOCOLS:
+        known = ", ".join(PROTOCOLS).upper()
+        raise CommandFault(f"security.protocol: must be one of {known}")
     connection = {
         "bootstrap.servers": bootstrap_server,
         "security.protocol": protocol,
@@ -63,10 +60,10 @@ def read_connection(
 
 def _read_sasl(properties: Mapping[str, str]) -> dict[str, str]:
     mechanism = properties.get("sasl.mechanism", _JAVA_DEFAULT_MECHANISM).strip()
-    if mechanism not in _MODULES:
+    if mechanism not in LOGIN_MODULES:
         raise CommandFault(
             f"sasl.mechanism: {mechanism} is not supported here; "
-            f"{', '.join(_MODULES)} are"
+            f"{', '.join(LOGIN_MODULES)} are"
         )
     jaas = _JAAS.fullmatch(properties.get("sasl.jaas.config", ""))
     if jaas is None:
@@ -74,8 +71,9 @@ def _read_sasl(properties: Mapping[str, str]) -> dict[str, str]:
             "sasl.jaas.config: must be one login module with its options and a "
             "semicolon"
         )
-    if jaas["module"] != _MODULES[mechanism]:
-        raise CommandFault(f"sasl.jaas.config: {mechanism} needs {_MODULES[mechanism]}")
+    module = LOGIN_MODULES[mechanism]
+    if jaas["module"] != module:
+        raise CommandFault(f"sasl.jaas.config: {mechanism} needs {module}")
     options = _read_options(jaas["options"])
     if options.get("tokenauth", "false").lower() == "true":
         raise CommandFault("sasl.jaas.config: delegation tokens are not supported here")

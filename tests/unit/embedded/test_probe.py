@@ -24,10 +24,10 @@ def broker(node_id, rack):
 
 
 METADATA = frame(
-    struct.pack(">ii", 0, 2)
+    struct.pack(">i", 2)
     + broker(1, None)
     + broker(7, b"rack-a")
-    + struct.pack(">hii", -1, 1, 0)
+    + struct.pack(">ii", 1, 0)
 )
 
 
@@ -61,7 +61,7 @@ def test_a_cut_response_lists_no_broker(cut):
 
 
 def test_an_array_longer_than_the_response_lists_no_broker():
-    with peer_that_answers(frame(struct.pack(">ii", 0, 9) + broker(1, None))) as port:
+    with peer_that_answers(frame(struct.pack(">i", 9) + broker(1, None))) as port:
         assert list_brokers(HOST, port) == frozenset()
 
 

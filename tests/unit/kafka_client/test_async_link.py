@@ -122,7 +122,7 @@ def test_metadata_is_asked_as_by_the_other_link():
             link.close()
             return nodes
 
-    assert asyncio.run(run()) == [("b", 9092)]
+    assert asyncio.run(run()) == [(1, "b", 9092)]
 
 
 def test_what_speaks_no_tls_is_refused_at_once():

@@ -31,7 +31,7 @@ def test_a_request_has_its_length_and_header_in_front():
 CASES = {
     "versions": (messages.read_api_versions, VERSIONS, (0, {18: range(7), 10_071: range(1)}), 17),
     "oldest versions": (messages.read_oldest_api_versions, OLDEST, (0, {18: range(4), 3: range(2, 13)}), None),
-    "metadata": (messages.read_metadata, METADATA, [Node("localhost", 9092)], None),
+    "metadata": (messages.read_metadata, METADATA, [Node(7, "localhost", 9092)], None),
     "handshake": (messages.read_sasl_handshake, HANDSHAKE, (33, ["PLAIN"]), None),
     "authenticate": (messages.read_sasl_authenticate, AUTHENTICATE, (0, "", b"v=x"), None),
 }  # fmt: skip
