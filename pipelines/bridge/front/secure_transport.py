@@ -23,10 +23,12 @@ from pipelines.bridge.security.sasl.steps import (
 )
 from pipelines.bridge.security.tls import BrokenTls, TlsContext, TlsStream
 
+from .states import PROOFS, Proof, ProofEvent, State
 from .tls_transport import TlsConnection
 from .transport import Endpoint
 
 _MS = 1_000
+_CHECKING, _GIVEN = Proof.CHECKING, Proof.GIVEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +54,7 @@ class SecureConnection(TlsConnection):
     __slots__ = (
         "_authentication",
         "_expiry",
-        "_is_authenticated",
-        "_is_checking",
+        "_proof",
         "_security",
     )
 
@@ -69,14 +70,13 @@ class SecureConnection(TlsConnection):
         self._authentication = (
             SaslAuthentication(security.sasl) if security.sasl else None
         )
-        self._is_authenticated = self._authentication is None
-        self._is_checking = False
+        self._proof = Proof.NONE if self._authentication else Proof.GIVEN
         self._expiry: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note who has connected, and that it has proved nothing yet."""
         super().connection_made(transport)
-        if self._is_admitted:
+        if self._state is State.OPEN:
             self._endpoint.connections.begin_handshake(self)
             if self._authentication is not None:
                 self._connection.reauthenticate = self._begin_again
@@ -101,11 +101,11 @@ class SecureConnection(TlsConnection):
         self._open_up()
 
     def _is_able_to_serve(self) -> bool:
-        return super()._is_able_to_serve() and not self._is_checking
+        return super()._is_able_to_serve() and self._proof is not _CHECKING
 
     def _take_frame(self, frame: bytes) -> None:
         authentication = self._authentication
-        if self._is_authenticated or authentication is None:
+        if self._proof is _GIVEN or authentication is None:
             super()._take_frame(frame)
             return
         self._take_step(authentication.receive_frame(frame), self._open_reply())
@@ -133,13 +133,13 @@ class SecureConnection(TlsConnection):
         elif isinstance(step, Refused):
             self._refuse(step, reply)
         else:
-            self._is_checking = True
+            self._proof = PROOFS[self._proof, ProofEvent.CHECK]
             loop = asyncio.get_running_loop()
             check = loop.run_in_executor(self._security.executor, step.run)
             check.add_done_callback(partial(self._finish_check, reply))
 
     def _finish_check(self, reply: WriteReply, check: asyncio.Future[bool]) -> None:
-        self._is_checking = False
+        self._proof = PROOFS[self._proof, ProofEvent.VERDICT]
         if check.cancelled() or self._transport.is_closing():
             return
         if self._authentication is not None:
@@ -153,7 +153,7 @@ class SecureConnection(TlsConnection):
             self._connection.change_identity(
                 replace(self._connection.identity, principal=step.principal)
             )
-        self._is_authenticated = True
+        self._proof = PROOFS[self._proof, ProofEvent.ACCEPT]
         self._open_up()
         self._stop_expiry()
         if step.lifetime_ms is not None:
@@ -168,7 +168,7 @@ class SecureConnection(TlsConnection):
 
     def _shut(self) -> None:
         """Serve nothing but authentication from here on."""
-        self._is_authenticated = False
+        self._proof = PROOFS[self._proof, ProofEvent.SHUT]
         # Pushes are taken without asking, as long as there is a reader of them.
         self._connection.push_reader = None
 
@@ -183,7 +183,7 @@ class SecureConnection(TlsConnection):
     def _expire(self) -> None:
         """Serve nothing but another authentication from here on."""
         self._expiry = None
-        if self._is_authenticated and self._authentication is not None:
+        if self._proof is _GIVEN and self._authentication is not None:
             self._authentication.expire()
             self._shut()
             self._endpoint.counters.expired_sessions += 1

@@ -5,6 +5,7 @@ from functools import partial
 
 from pipelines.bridge.security.tls import BrokenTls, TlsStream
 
+from .states import SERVING
 from .transport import BridgeConnection, Endpoint
 
 MAX_TLS_HANDSHAKE_BYTES = 131_072
@@ -44,7 +45,7 @@ class TlsConnection(BridgeConnection):
             super().data_received(data)
             return
         self._endpoint.counters.received_bytes += len(data)
-        if self._is_ending:
+        if self._state not in SERVING:
             return
         self.heard_s = self._endpoint.connections.now_s
         tls.feed(data)
@@ -58,7 +59,7 @@ class TlsConnection(BridgeConnection):
 
     def _shake_hands(self, tls: TlsStream) -> None:
         self._is_queued = False
-        if self._is_ending or self._transport.is_closing():
+        if self._state not in SERVING or self._transport.is_closing():
             return
         try:
             is_done = tls.shake_hands()
@@ -79,8 +80,7 @@ class TlsConnection(BridgeConnection):
         if data:
             self._receive(data)
         if is_over:
-            self._is_peer_over = True
-            self._close_when_done()
+            self._end_peer()
 
     def _break_tls(self, reason: str) -> None:
         if self._tls is not None and not self._tls.is_open:

@@ -3,7 +3,7 @@
 A connection stops reading while its peer does not read, and while it has as many
 requests open as one connection may. A request that is malformed or not served closes
 its connection once the replies before it are written. What a connection may take, and
-for how long, is kept in connections.py.
+for how long, is kept in admission.py.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from pipelines.bridge.protocol.request_stream import FRAME_SIZE_BYTES, RequestSt
 from pipelines.bridge.protocol.requests import parse_request
 
 from .admission import Connections
+from .states import READING, SERVING, TRANSITIONS, Event, State
 from .turn_queue import TurnQueue
 
 logger = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ MAX_BYTES_A_TURN = 16_384
 """Of those requests; one that is larger has a turn of its own."""
 MAX_UNREAD_BYTES = 4_096
 """Replies kept for a peer beyond what its socket takes; with more it is not served."""
+_OPEN = State.OPEN
+"""Looked at for every push: a member of an Enum is found through its class."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +66,13 @@ class BridgeConnection(asyncio.Protocol):
         "_connection",
         "_connection_id",
         "_endpoint",
-        "_is_admitted",
-        "_is_draining",
-        "_is_ending",
-        "_is_peer_over",
         "_is_peer_reading",
         "_is_reading",
         "_is_serving",
         "_is_waiting",
         "_replies",
         "_send",
+        "_state",
         "_stream",
         "_transport",
         "address",
@@ -86,14 +86,11 @@ class BridgeConnection(asyncio.Protocol):
         self._endpoint = endpoint
         self._stream = RequestStream(max_request_bytes=endpoint.max_request_bytes)
         self._replies = ReplyOrder()
-        self._is_admitted = False
-        self._is_peer_over = False
+        self._state = State.NEW
         self._is_peer_reading = True
         self._is_reading = True
         self._is_serving = False
         self._is_waiting = False
-        self._is_ending = False
-        self._is_draining = False
         self._transport: asyncio.Transport
         # Where replies go; a method that calls another would cost each of them.
         self._send: Callable[[bytes], None]
@@ -114,11 +111,11 @@ class BridgeConnection(asyncio.Protocol):
         host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
         self.address = address_text(host)
         endpoint = self._endpoint
-        self._is_admitted = endpoint.connections.admit(self)
-        if not self._is_admitted:
-            self._is_ending = True
+        if not endpoint.connections.admit(self):
+            self._state = TRANSITIONS[self._state, Event.TURN_AWAY]
             self.abort()
             return
+        self._state = TRANSITIONS[self._state, Event.ADMIT]
         self._send = self._make_send()
         self._transport.set_write_buffer_limits(high=MAX_UNREAD_BYTES)
         self._connection = Connection(
@@ -132,15 +129,14 @@ class BridgeConnection(asyncio.Protocol):
         """Answer what is whole."""
         endpoint = self._endpoint
         endpoint.counters.received_bytes += len(data)
-        if self._is_ending:
+        if self._state not in SERVING:
             return
         self.heard_s = endpoint.connections.now_s
         self._receive(data)
 
     def eof_received(self) -> bool:
         """Answer what came whole of a peer that only stopped sending, then close."""
-        self._is_peer_over = True
-        self._close_when_done()
+        self._end_peer()
         return not self._transport.is_closing()
 
     def pause_writing(self) -> None:
@@ -158,18 +154,18 @@ class BridgeConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection and what it has made."""
-        if not self._is_admitted:
+        self._state = TRANSITIONS[self._state, Event.LOSE]
+        if self._state is State.TURNED_AWAY:
             return
         if exc is not None:
             logger.debug("connection %d: %s", self._connection_id, type(exc).__name__)
-        self._is_ending = True
         self._endpoint.counters.open_connections -= 1
         self._endpoint.handlers.forget(self._connection)
         self._endpoint.connections.forget(self)
 
     def drain(self) -> None:
         """Close as soon as nothing is owed to the peer and nothing half received."""
-        self._is_draining = True
+        self._state = TRANSITIONS[self._state, Event.DRAIN]
         self._close_when_done()
 
     def abort(self) -> None:
@@ -264,7 +260,7 @@ class BridgeConnection(asyncio.Protocol):
 
     def _is_able_to_serve(self) -> bool:
         return (
-            not self._is_ending
+            self._state in SERVING
             and not self._is_waiting
             and self._is_peer_reading
             and len(self._replies) < MAX_OPEN_REQUESTS
@@ -273,7 +269,7 @@ class BridgeConnection(asyncio.Protocol):
     def _end(self, reason: str, detail: object) -> None:
         fields = {"reason": reason, "connection_id": self._connection_id}
         logger.info("a connection is closed: %s", detail, extra=fields)
-        self._is_ending = True
+        self._state = TRANSITIONS[self._state, Event.END]
 
     def _fill(self, place: int, reply: bytes) -> None:
         ready = self._replies.fill(place, reply)
@@ -283,8 +279,8 @@ class BridgeConnection(asyncio.Protocol):
             self._endpoint.counters.sent_bytes += len(ready)
             self._send(ready)
         # Mostly there is nothing more to do: a push came alone and is answered.
-        is_plain = self._is_reading and not (self._is_ending or self._is_draining)
-        if self.held_bytes and not self._is_ending and self._stream.has_frame:
+        is_plain = self._is_reading and self._state is _OPEN
+        if self.held_bytes and self._state in SERVING and self._stream.has_frame:
             # Many replies may come in one turn, and each makes room for a request.
             if not self._is_serving:
                 self._wait_for_turn()
@@ -294,8 +290,7 @@ class BridgeConnection(asyncio.Protocol):
     def _balance(self) -> None:
         """Read only while more could be served."""
         is_reading = self._is_able_to_serve()
-        is_over = self._is_ending or self._is_peer_over
-        if is_over or is_reading == self._is_reading:
+        if is_reading == self._is_reading or self._state not in READING:
             return
         self._is_reading = is_reading
         if is_reading:
@@ -303,11 +298,19 @@ class BridgeConnection(asyncio.Protocol):
         else:
             self._transport.pause_reading()
 
+    def _end_peer(self) -> None:
+        """Close when what came whole is answered: the peer sends no more."""
+        self._state = TRANSITIONS[self._state, Event.PEER_ENDS]
+        self._close_when_done()
+
     def _close_when_done(self) -> None:
-        if self._is_peer_over and not self._stream.has_frame:
-            self._is_ending = True
-        is_idle = self._is_draining and not self._stream.waiting_bytes
-        if (self._is_ending or is_idle) and not len(self._replies):
+        state = self._state
+        if state is _OPEN:
+            return
+        if state is State.PEER_OVER and not self._stream.has_frame:
+            self._state = TRANSITIONS[self._state, Event.END]
+        is_idle = state is State.DRAINING and not self._stream.waiting_bytes
+        if (is_idle or self._state is State.ENDING) and not len(self._replies):
             self._close()
 
     def _close(self) -> None:

@@ -21,6 +21,7 @@ from pipelines.bridge.proxy.frames.line import MAX_OPEN_REQUESTS, Line, OwnReply
 from pipelines.bridge.proxy.frames.request_frames import RequestFrames
 from pipelines.bridge.proxy.frames.response_frames import ResponseFrames
 from pipelines.bridge.proxy.rules.client_requests import ClientRequests
+from pipelines.bridge.proxy.rules.states import TRANSITIONS, Event, State
 from pipelines.bridge.security.tls import BrokenTls, TlsStream
 
 from .broker_connection import connect_to_broker
@@ -29,6 +30,8 @@ from .greeting import Greeting
 from .sides import Side, open_tls
 
 logger = logging.getLogger(__name__)
+# Looked at for all that comes: a member of an Enum is found through its class.
+_DRAINING = State.DRAINING
 
 
 class ProxiedConnection(asyncio.Protocol):
@@ -37,10 +40,9 @@ class ProxiedConnection(asyncio.Protocol):
     # There are thousands of them, most of them idle: no dict, no buffers.
     __slots__ = (
         "_broker", "_client", "_connecting", "_connection_id", "_early", "_endpoint",
-        "_greeting", "_is_admitted", "_is_broker_heard", "_is_broker_over",
-        "_is_broker_taking", "_is_client_over", "_is_client_taking", "_is_draining",
-        "_line", "_reader", "_requests", "_responses", "_tls", "_transport", "address",
-        "heard_s", "held_bytes", "place",
+        "_greeting", "_is_broker_heard", "_is_broker_taking", "_is_client_taking",
+        "_line", "_reader", "_requests", "_responses", "_state", "_tls", "_transport",
+        "address", "heard_s", "held_bytes", "place",
     )  # fmt: skip
 
     def __init__(self, connection_id: int, endpoint: ProxyEndpoint) -> None:
@@ -57,8 +59,8 @@ class ProxiedConnection(asyncio.Protocol):
         self._requests: RequestFrames | None = None
         self._responses: ResponseFrames | None = None
         self._connecting: asyncio.Task[None] | None = None
-        self._is_admitted = self._is_draining = False
-        self._is_client_over = self._is_broker_over = self._is_broker_heard = False
+        self._state = State.NEW
+        self._is_broker_heard = False
         self._is_broker_taking = self._is_client_taking = True
         self.address = ""
         self.heard_s = 0.0
@@ -77,10 +79,11 @@ class ProxiedConnection(asyncio.Protocol):
         endpoint = self._endpoint
         host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
         self.address = address_text(host)
-        self._is_admitted = endpoint.connections.admit(self)
-        if not self._is_admitted:
+        if not endpoint.connections.admit(self):
+            self._state = TRANSITIONS[self._state, Event.TURN_AWAY]
             self._transport.abort()
             return
+        self._state = TRANSITIONS[self._state, Event.ADMIT]
         endpoint.counters.connections += 1
         endpoint.counters.open_connections += 1
         self._greeting = Greeting(endpoint, self.address, port)
@@ -109,12 +112,12 @@ class ProxiedConnection(asyncio.Protocol):
         if part is not None or self.held_bytes:
             held_bytes = 0 if part is None else len(part)
             endpoint.connections.hold(self, held_bytes, has_advanced=False)
-        if len(self._line) > MAX_OPEN_REQUESTS or self._is_draining:
+        if len(self._line) > MAX_OPEN_REQUESTS or self._state is _DRAINING:
             self._balance()
 
     def eof_received(self) -> bool:
         """Tell the broker that no more requests come; answers still do."""
-        self._is_client_over = True
+        self._state = TRANSITIONS[self._state, Event.CLIENT_ENDS]
         if self._broker is None:
             return self._connecting is not None
         self._finish_requests(self._broker)
@@ -132,7 +135,7 @@ class ProxiedConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass on that the client is gone, behind what it has said."""
-        if not self._is_admitted:
+        if self._state is State.TURNED_AWAY:
             return
         if exc is not None:
             logger.debug("connection %d: %s", self._connection_id, type(exc).__name__)
@@ -146,7 +149,7 @@ class ProxiedConnection(asyncio.Protocol):
 
     def drain(self) -> None:
         """Close as soon as nothing is owed to the client and nothing half received."""
-        self._is_draining = True
+        self._state = TRANSITIONS[self._state, Event.DRAIN]
         self._settle()
 
     def abort(self) -> None:
@@ -166,7 +169,7 @@ class ProxiedConnection(asyncio.Protocol):
             self._end_broken(error)
             return
         self._endpoint.keep_alive.add(self)
-        if self._is_broker_over:
+        if self._state is State.BROKER_OVER:
             self._end_client()
         else:
             self._settle()
@@ -196,7 +199,7 @@ class ProxiedConnection(asyncio.Protocol):
             tls, self._tls = self._tls, None
             self.data_received(early)
             self._tls = tls
-        if self._is_client_over:
+        if self._state is State.CLIENT_OVER:
             self._finish_requests(broker)
         self._settle()
 
@@ -212,7 +215,7 @@ class ProxiedConnection(asyncio.Protocol):
         except MalformedResponse as error:
             self._end_broken(error)
             return
-        if responses.is_blocked or not self._client.is_read or self._is_draining:
+        if responses.is_blocked or not self._client.is_read or self._state is _DRAINING:
             self._settle()
 
     def broker_taking(self, *, is_taking: bool) -> None:
@@ -227,7 +230,7 @@ class ProxiedConnection(asyncio.Protocol):
                 "broker of connection %d: %s", self._connection_id, type(exc).__name__
             )
         self._broker = self._requests = None
-        self._is_broker_over = True
+        self._state = TRANSITIONS[self._state, Event.LOSE_BROKER]
         self._end_client()
 
     def keep_alive(self, now_s: float, interval_s: float) -> bool:
@@ -235,8 +238,7 @@ class ProxiedConnection(asyncio.Protocol):
         broker, requests, reader = self._broker, self._requests, self._reader
         if broker is None or requests is None or reader is None:
             return False
-        is_over = self._is_client_over or self._is_draining
-        if is_over or not reader.is_expected(now_s, interval_s):
+        if self._state is not State.OPEN or not reader.is_expected(now_s, interval_s):
             return False
         is_silent = not (self._is_broker_heard or self._line or requests.is_amid)
         self._is_broker_heard = False
@@ -329,8 +331,8 @@ class ProxiedConnection(asyncio.Protocol):
             self._endpoint.connections.watch_reading(self)
             other.close()
             return
-        if self._is_admitted and self._client is None and self._broker is None:
-            self._is_admitted = False
+        if not (self._client or self._broker or self._state is State.GONE):
+            self._state = TRANSITIONS[self._state, Event.LOSE_BOTH]
             self._endpoint.counters.open_connections -= 1
             self._endpoint.waiting.discard(self)
             self._endpoint.keep_alive.forget(self)
@@ -372,7 +374,7 @@ class ProxiedConnection(asyncio.Protocol):
         """Read on where that is possible again, and close what waits for that."""
         requests = self._requests
         is_done = requests is None or not (requests.is_amid or self.is_owed)
-        if self._is_draining and is_done:
+        if self._state is _DRAINING and is_done:
             self._close()
         else:
             self._balance()
@@ -384,7 +386,7 @@ class ProxiedConnection(asyncio.Protocol):
             requests is not None
             and len(self._line) <= MAX_OPEN_REQUESTS
             and self._is_broker_taking
-            and (requests.is_amid or not self._is_draining)
+            and (requests.is_amid or self._state is not _DRAINING)
         )
         is_blocked = responses is not None and responses.is_blocked
         reads_broker = self._is_client_taking and not is_blocked
@@ -394,5 +396,5 @@ class ProxiedConnection(asyncio.Protocol):
             self._broker.read(shall_be_read=reads_broker)
         if reads_client and reads_broker:
             self._endpoint.waiting.discard(self)
-        elif self._is_admitted:
+        elif self._state is not State.GONE:
             self._endpoint.waiting.add(self)
