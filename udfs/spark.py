@@ -32,6 +32,8 @@ from udfs.files.push_files import PushTables, write_pushes
 from udfs.files.table_files import TableFile, TableLayout
 from udfs.otlp.metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 
+from .spark_workers import keeping_loaded
+
 __all__ = [
     "PushTables",
     "StoreFile",
@@ -111,7 +113,7 @@ def decode_pushes(pushes: DataFrame, *, max_decompressed_bytes: int) -> DataFram
             columns = [*part.columns, *decoded.pushes.columns]
             yield pa.RecordBatch.from_arrays(columns, names=returned.names)
 
-    return sent.mapInArrow(decode, returned)
+    return sent.mapInArrow(keeping_loaded(decode), returned)
 
 
 def decode_points(
@@ -138,7 +140,7 @@ def decode_points(
         for part, decoded in _decode_batches(batches, max_decompressed_bytes):
             yield from _point_batches(part.select(kept), decoded, returned.names)
 
-    return sent.mapInArrow(decode, returned)
+    return sent.mapInArrow(keeping_loaded(decode), returned)
 
 
 def _decode_batches(
@@ -247,7 +249,9 @@ def encode_push_files(
                 # Each by itself: several files are too much to be sent at once.
                 yield pa.RecordBatch.from_pylist([row], schema=schema)
 
-    return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, ENCODED_TYPE)
+    return records.select(*RECORD_SCHEMA.names).mapInArrow(
+        keeping_loaded(encode), ENCODED_TYPE
+    )
 
 
 def encode_row_files(
@@ -276,7 +280,9 @@ def encode_row_files(
         for file in writers.end():
             yield pa.RecordBatch.from_pylist([file_row(file)], schema)
 
-    return rows.select(*layout.columns, date_column).mapInArrow(encode, FILE_TYPE)
+    return rows.select(*layout.columns, date_column).mapInArrow(
+        keeping_loaded(encode), FILE_TYPE
+    )
 
 
 def file_row(file: TableFile, store: StoreFile | None = None) -> dict[str, object]:

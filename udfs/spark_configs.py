@@ -46,6 +46,7 @@ from udfs.sensitive.client_id_columns import find_stored_client_id_rules
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
+from .spark_workers import keeping_loaded
 
 __all__ = [
     "DEFAULT_SCHEMA",
@@ -136,7 +137,9 @@ def _encode(
             if rows:
                 yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
-    return records.select(*RECORD_SCHEMA.names).mapInArrow(encode, output)
+    return records.select(*RECORD_SCHEMA.names).mapInArrow(
+        keeping_loaded(encode), output
+    )
 
 
 def _as_rows(pushes: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -190,7 +193,7 @@ def with_statuses(
             )
             yield batch.set_column(place, "configs", described.cast(stored))
 
-    return pushes.mapInArrow(describe, output)
+    return pushes.mapInArrow(keeping_loaded(describe), output)
 
 
 def filter_valid_values(entries: DataFrame) -> DataFrame:
@@ -265,7 +268,9 @@ def select_histories(holdings: DataFrame) -> DataFrame:
         if whole:
             yield make_histories(whole[0]).cast(schema)
 
-    return holdings.select(*HOLDING_SCHEMA.names).mapInArrow(make, output)
+    return holdings.select(*HOLDING_SCHEMA.names).mapInArrow(
+        keeping_loaded(make), output
+    )
 
 
 def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
