@@ -40,7 +40,7 @@ def test_conf_loads_for_every_environment(env):
 
 
 def test_the_page_of_settings_is_the_one_that_the_code_makes():
-    page = (CONF_PATH / "SETTINGS.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
     assert page == format_reference(load_defaults())
 
 

@@ -14,8 +14,8 @@ from pipelines.commands import build_parser
 from pipelines.settings import CONF_PATH, load_settings
 
 ROOT = CONF_PATH.parent
-UNIT = ROOT / "docs" / "kafka-clientele-bridge.service"
-CONTAINER_FILE = ROOT / "docs" / "Containerfile"
+UNIT = ROOT / "docs/operations/kafka-clientele-bridge.service"
+CONTAINER_FILE = ROOT / "docs/operations/Containerfile"
 INSTALLED_AT = "/opt/kafka-clientele"
 MODULES = """
 import json, sys
