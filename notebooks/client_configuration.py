@@ -7,6 +7,7 @@
 # COMMAND ----------
 
 dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
+dbutils.widgets.text("config", "")  # a settings file of your own
 dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
 dbutils.widgets.text("key", "acks")
 dbutils.widgets.text("days", "7")
@@ -20,7 +21,8 @@ from pipelines.reading import charts, config_diffs, config_overview, views
 from pipelines.settings import load_settings
 
 overrides = shlex.split(dbutils.widgets.get("set"))
-settings = load_settings(dbutils.widgets.get("env"), overrides)
+own_file = dbutils.widgets.get("config") or None
+settings = load_settings(dbutils.widgets.get("env"), overrides, own_file=own_file)
 registered = views.register(spark, settings)
 
 key = dbutils.widgets.get("key")

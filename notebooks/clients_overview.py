@@ -7,6 +7,7 @@
 # COMMAND ----------
 
 dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
+dbutils.widgets.text("config", "")  # a settings file of your own
 dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
 dbutils.widgets.text("hours", "24")
 dbutils.widgets.text("metric", "org.apache.kafka.producer.connection.creation.total")
@@ -21,7 +22,8 @@ from pipelines.reading import charts, overview, rollups, views
 from pipelines.settings import load_settings
 
 overrides = shlex.split(dbutils.widgets.get("set"))
-settings = load_settings(dbutils.widgets.get("env"), overrides)
+own_file = dbutils.widgets.get("config") or None
+settings = load_settings(dbutils.widgets.get("env"), overrides, own_file=own_file)
 views.register(spark, settings)
 
 hours = int(dbutils.widgets.get("hours"))

@@ -14,7 +14,7 @@ from pipelines.settings.secret_references import SecretReader
 
 from .call import Call
 from .failures import EXIT_INTERRUPTED, EXIT_TERMINATED
-from .options import ENV, SET, Command
+from .options import CONFIG, ENV, SET, Command
 
 _BESIDE_PROXY = " (only for pushes: to produce or consume, use bootstrap.servers above)"
 RARE_COLLECTIONS = (50_000, 100, 1_000)
@@ -101,6 +101,6 @@ def _run_one(
 COMMAND = Command(
     name="bridge",
     help="run the endpoint that clients push their telemetry to",
-    options=(ENV, SET),
+    options=(ENV, CONFIG, SET),
     run=run,
 )

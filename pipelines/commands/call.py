@@ -34,11 +34,16 @@ class Call:
         return self.environ.get(JAVA_VARIABLE, "")
 
     def read_settings(self) -> Settings:
-        """Load what --env and --set say.
+        """Load what --env, --config, the environment's variables and --set say.
 
         Raises: InvalidSetting.
         """
-        return load_settings(self.arguments.env, self.arguments.set)
+        return load_settings(
+            self.arguments.env,
+            self.arguments.set,
+            own_file=self.arguments.config,
+            environ=self.environ,
+        )
 
     def session(
         self, name: str, *, more: Sequence[str] = ()

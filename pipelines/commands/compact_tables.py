@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pipelines.time_ranges import midnight
 
 from .call import Call
-from .options import DATE, ENV, SET, Command, option
+from .options import CONFIG, DATE, ENV, SET, Command, option
 
 DAYS_TO_COMPACT = timedelta(days=7)
 """Of a date that is done already little more is read than the log says."""
@@ -51,6 +51,7 @@ COMMAND = Command(
             metavar="DATE",
         ),
         ENV,
+        CONFIG,
         SET,
     ),
     takes_spark_options=True,

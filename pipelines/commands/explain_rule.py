@@ -8,7 +8,7 @@ from udfs.sensitive.config_key_names import NO_NAME
 from udfs.sensitive.sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES, DROP, REDACT
 
 from .call import Call
-from .options import ENV, SET, Command, one_of, option
+from .options import CONFIG, ENV, SET, Command, one_of, option
 
 if TYPE_CHECKING:
     from udfs.sensitive.sensitive_keys import SensitiveKeyRules
@@ -123,6 +123,7 @@ COMMAND = Command(
             metavar="NAME",
         ),
         ENV,
+        CONFIG,
         SET,
     ),
     run=run,

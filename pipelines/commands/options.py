@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pipelines.settings.loading import list_environments
+from pipelines.settings.loading import CONFIG_OPTION, list_environments
 from pipelines.time_ranges import parse_date, parse_moment
 
 if TYPE_CHECKING:
@@ -150,6 +150,11 @@ ENV = option(
     f"environment, a file of conf/: {', '.join(list_environments())} (default: local)",
     default="local",
     metavar="NAME",
+)
+CONFIG = option(
+    CONFIG_OPTION,
+    "a settings file of your own, anywhere, which stands before the environment's",
+    metavar="FILE",
 )
 SET = option(
     "--set",

@@ -1,7 +1,7 @@
 """purge_secrets: what rules hide now leaves the tables."""
 
 from .call import Call
-from .options import ENV, SET, Command, flag
+from .options import CONFIG, ENV, SET, Command, flag
 
 
 def run(call: Call) -> int:
@@ -19,7 +19,12 @@ COMMAND = Command(
     former_name="purge-secrets",
     help="job: take out of the tables of client configurations what the rules for "
     "sensitive entries hide now; stop client_configs_to_delta before",
-    options=(flag("--dry-run", "say what is found, and change nothing"), ENV, SET),
+    options=(
+        flag("--dry-run", "say what is found, and change nothing"),
+        ENV,
+        CONFIG,
+        SET,
+    ),
     takes_spark_options=True,
     is_job=True,
     run=run,

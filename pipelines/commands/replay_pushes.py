@@ -1,7 +1,7 @@
 """replay_pushes: stored pushes, decoded again."""
 
 from .call import Call
-from .options import ENV, MOMENT, SET, Command, flag, option
+from .options import CONFIG, ENV, MOMENT, SET, Command, flag, option
 
 
 def check(call: Call) -> None:
@@ -48,6 +48,7 @@ COMMAND = Command(
         ),
         flag("--dry-run", "say what differs, and change nothing"),
         ENV,
+        CONFIG,
         SET,
     ),
     takes_spark_options=True,

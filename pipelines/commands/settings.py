@@ -1,16 +1,15 @@
 """settings: what is in force, or the page about all keys."""
 
 from pipelines.settings import reference
-from pipelines.settings.loading import load_defaults
 
 from .call import Call
-from .options import ENV, SET, Command, flag
+from .options import CONFIG, ENV, SET, Command, flag
 
 
 def run(call: Call) -> int:
     """Print them."""
     if call.arguments.reference:
-        print(reference.format_reference(load_defaults()), end="")
+        print(reference.format_reference(), end="")
     else:
         print(reference.format_settings(call.read_settings()))
     return 0
@@ -19,6 +18,11 @@ def run(call: Call) -> int:
 COMMAND = Command(
     name="settings",
     help="print the settings in force",
-    options=(ENV, SET, flag("--reference", "print the page of all keys instead")),
+    options=(
+        ENV,
+        CONFIG,
+        SET,
+        flag("--reference", "print the page of all keys instead"),
+    ),
     run=run,
 )

@@ -1,7 +1,7 @@
 """shell: a Python prompt with Spark and the tables."""
 
 from .call import Call
-from .options import ENV, SET, Command
+from .options import CONFIG, ENV, SET, Command
 
 
 def run(call: Call) -> int:
@@ -17,7 +17,7 @@ def run(call: Call) -> int:
 COMMAND = Command(
     name="shell",
     help="open a PySpark shell with the tables registered",
-    options=(ENV, SET),
+    options=(ENV, CONFIG, SET),
     takes_spark_options=True,
     run=run,
 )

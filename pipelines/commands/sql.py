@@ -3,7 +3,7 @@
 import sys
 
 from .call import Call
-from .options import ENV, SET, Command, option, whole_number
+from .options import CONFIG, ENV, SET, Command, option, whole_number
 
 
 def run(call: Call) -> int:
@@ -25,6 +25,7 @@ COMMAND = Command(
     options=(
         option("query", "the query"),
         ENV,
+        CONFIG,
         SET,
         option(
             "--limit",

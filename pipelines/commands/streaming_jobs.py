@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from pipelines.errors import InvalidSetting
 
 from .call import Call
-from .options import ENV, SET, Command, flag
+from .options import CONFIG, ENV, SET, Command, flag
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     ENV,
+    CONFIG,
     SET,
     flag("--once", "take what is there now, then stop"),
     flag("--continuous", "go on until stopped (the default)"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .keys import key
-from .stream_job_settings import StreamJobSettings
+from .stream_job_settings import StreamJobSettings, checkpoint_key
 
 MAX_INT16 = 2**15 - 1
 HIGHEST_API_KEY_OF_KAFKA = 92
@@ -12,65 +12,92 @@ HIGHEST_API_KEY_OF_KAFKA = 92
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfigSettings:
-    """What clients may push about their configuration (PushConfig)."""
+    """Configurations that clients push (PushConfig, KIP-1324).
 
-    enabled: bool = key("Whether PushConfig is served and advertised.")
+    Which of their keys are sensitive stands in sensitive_keys.toml.
+    """
+
+    enabled: bool = key(
+        "Whether PushConfig is served, advertised and written to topics.configs.",
+        default=False,
+    )
     api_key: int = key(
-        "API key of PushConfig, until Kafka gives it one.",
+        "API key of PushConfig. Kafka has not given it one; a client must know the "
+        "same.",
         low=HIGHEST_API_KEY_OF_KAFKA + 1,
         high=MAX_INT16,
+        default=10_071,
     )
     instance_id_api_version: int = key(
-        "Version of ApiVersions that ends in the client instance id.",
+        "Version of ApiVersions that is version 5 with the client instance id behind "
+        "it.",
         low=6,
         high=MAX_INT16,
+        default=6,
     )
     config_too_large_error_code: int = key(
-        "Error code of CONFIG_TOO_LARGE, until Kafka gives it one.",
+        "Error code of CONFIG_TOO_LARGE. Kafka has not given it one either.",
         low=1,
         high=MAX_INT16,
+        default=10_072,
     )
     first_config_type_id: int = key(
-        "ConfigType of BOOLEAN on the wire: 0 counts as ConfigDef.Type does, 1 as "
-        "DescribeConfigs does.",
+        "ConfigType of BOOLEAN on the wire. 0: the ids are the ordinals of "
+        "ConfigDef.Type, 0 to 8. 1: they are those of DescribeConfigs, 1 to 9. Records "
+        "always have the ordinals.",
         high=1,
+        default=0,
     )
     max_bytes: int = key(
         "Largest body of a PushConfig request (client.config.max.bytes).",
         unit="bytes",
         low=1,
         high=2**20,
+        default=10_240,
     )
     min_push_interval_ms: int = key(
-        "Shortest time between two pushes of one connection; 0 sets none.",
+        "Shortest time between two pushes of one connection; 0 sets no bound. A client "
+        "pushes once in its life, so this only stops one that does not behave.",
         unit="ms",
         high=3_600_000,
+        default=1000,
     )
     on_violation: str = key(
-        "What becomes of a push with sensitive keys: stored without their values, or "
-        "refused with INVALID_CONFIG.",
+        "A push with sensitive keys is stored without their values (redact), or "
+        "refused with INVALID_CONFIG and not stored (reject).",
         choices=("redact", "reject"),
+        default="redact",
     )
     policy: str = key(
-        "Class that sees each push before it is stored, as package.module:Class; "
-        "empty: none."
+        "A class of yours that sees each push, already redacted, before it is stored, "
+        "and may refuse it: package.module:Class. One comes with the bridge: "
+        "pipelines.bridge.push_config.policy.value_rules:ValueRules. Empty: none.",
+        default="",
     )
     policy_timeout_ms: int = key(
         "Longest wait for the policy before a push is accepted without it.",
         unit="ms",
         low=1,
         high=20_000,
+        default=100,
     )
     policy_threads: int = key(
-        "Threads that call the policy; above 1 it is called from several at once.",
+        "Threads that call the policy; with more than one it is called by several at "
+        "once.",
         low=1,
         high=64,
+        default=1,
     )
-    policy_settings: Mapping[str, str] = key("What the policy's configure() is given.")
+    policy_settings: Mapping[str, str] = key(
+        "Texts for the policy's configure(). For ValueRules: "
+        'name = "key operator value action".',
+        default={},
+    )
     max_metric_instances: int = key(
         "Client instances with counters of their own; the least recent goes first.",
         low=1,
         high=1_000_000,
+        default=1000,
     )
 
 
@@ -124,16 +151,25 @@ class SensitiveKeySettings:
 class ConfigJobSettings(StreamJobSettings):
     """The job client_configs_to_delta."""
 
+    checkpoint_location: str = checkpoint_key(
+        "client_configs_to_delta", newest="client_config_pushes"
+    )
+
     max_config_bytes: int = key(
-        "Largest body of a record; a larger one goes to quarantine.",
+        "Largest body of a record; a larger one goes to quarantine. A body may grow to "
+        "twice client_config.max_bytes where its texts are no UTF-8 (three times "
+        "before).",
         unit="bytes",
         low=1024,
         high=2**30,
+        default=3_145_728,
     )
     store_defaults: str = key(
-        "How client_configs holds an entry that is the known default of its client: "
-        "with its value, or as a reference to config_defaults without it.",
+        "Entries of client_configs that are the known default of their client: with "
+        "their values (values), or without, to be looked up in config_defaults "
+        "(references).",
         choices=("values", "references"),
+        default="values",
     )
 
 
@@ -141,9 +177,14 @@ class ConfigJobSettings(StreamJobSettings):
 class WireConfigJobSettings(StreamJobSettings):
     """The job client_wire_configs_to_delta."""
 
+    checkpoint_location: str = checkpoint_key(
+        "client_wire_configs_to_delta", newest="client_wire_configs"
+    )
+
     max_config_bytes: int = key(
         "Largest value of a record; a larger one goes to quarantine.",
         unit="bytes",
         low=1024,
         high=2**30,
+        default=65_536,
     )

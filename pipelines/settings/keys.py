@@ -9,7 +9,7 @@ MAX_INT32 = 2**31 - 1
 SET_ORIGIN = "--set"
 """Where a value is from that no file of conf/ says."""
 REQUIRED = object()
-"""The default of a key that every table must have."""
+"""The default of a key that must be given."""
 
 
 def key(
@@ -24,12 +24,12 @@ def key(
     """Declare one key of conf/ with what its users must know.
 
     Args:
-        meaning: One sentence for the page of settings.
+        meaning: Sentences for base.toml and the page of settings.
         unit: Unit of a number.
         low: Smallest number.
         high: Largest number.
         choices: The only texts allowed, when there are any.
-        default: For keys of lists of tables, which base.toml cannot fill.
+        default: As TOML has it; keys of a list of tables may go without.
     """
     return field(
         metadata={

@@ -59,40 +59,67 @@ class AuthenticationSettings:
     """What credentials of clients are checked against."""
 
     credentials_location: str = key(
-        "File of SCRAM verifiers, for PLAIN and SCRAM; see scram-credential."
+        "File of SCRAM verifiers (salt, iterations, stored key, server key; no "
+        "passwords), one a line, as scram-credential makes it. For PLAIN and SCRAM.",
+        default="",
     )
     oauth_jwks_location: str = key(
-        "File, or https URL, of the keys that sign tokens (JWKS)."
+        "File or https URL of the keys that sign tokens (JWKS). For OAUTHBEARER, as is "
+        "all below.",
+        default="",
     )
     oauth_jwks_ca_location: str = key(
-        "PEM file of authorities of that URL; empty: the host's."
+        "PEM file of the authorities of that URL; empty: the host's own.",
+        default="",
     )
     oauth_jwks_refresh_ms: int = key(
-        "How often the keys of a URL are asked for again.", unit="ms", low=1_000
+        "How often the keys of a URL are asked for again. Kafka's default.",
+        unit="ms",
+        low=1_000,
+        default=3_600_000,
     )
-    oauth_issuer: str = key("The issuer (iss) that tokens must name.")
-    oauth_audience: str = key("The audience (aud) that tokens must name.")
+    oauth_issuer: str = key(
+        "The issuer (iss) that tokens must name.",
+        default="",
+    )
+    oauth_audience: str = key(
+        "The audience (aud) that tokens must name.",
+        default="",
+    )
     oauth_algorithms: tuple[str, ...] = key(
-        "Signatures that tokens may have.", choices=SIGNATURE_ALGORITHMS
+        "Signatures that tokens may have; none is never one of them, nor a shared "
+        "secret.",
+        choices=SIGNATURE_ALGORITHMS,
+        default=["RS256", "ES256"],
     )
-    oauth_principal_claim: str = key("The claim that names the principal.")
+    oauth_principal_claim: str = key(
+        "The claim that names the principal.",
+        default="sub",
+    )
     oauth_clock_skew_ms: int = key(
-        "How far the clocks of issuer and bridge may differ.", unit="ms", high=600_000
+        "How far the clocks of issuer and bridge may differ. Kafka's default.",
+        unit="ms",
+        high=600_000,
+        default=30_000,
     )
     max_reauth_ms: int = key(
-        "Longest session before a client must authenticate again; 0: no limit but "
-        "the token's own.",
+        "Longest session before a SASL client must authenticate again; 0: when its "
+        "token ends. Kafka's connections.max.reauth.ms.",
         unit="ms",
+        default=0,
     )
     failed_delay_ms: int = key(
-        "How long a failed authentication waits for its answer.",
+        "How long a failed authentication waits for its answer. Kafka's "
+        "connection.failed.authentication.delay.ms.",
         unit="ms",
         high=10_000,
+        default=100,
     )
     reload_interval_ms: int = key(
-        "How often certificate and credential files are looked at.",
+        "Time between two looks at certificate and credential files.",
         unit="ms",
         low=100,
+        default=5000,
     )
 
 
@@ -100,36 +127,59 @@ class AuthenticationSettings:
 class LimitSettings:
     """How much of the bridge its clients, and strangers, may take."""
 
-    max_connections: int = key("Connections in all.", low=1, high=1_000_000)
-    max_connections_per_address: int = key("Connections from one address; 0: no limit.")
+    max_connections: int = key(
+        "Connections in all.",
+        low=1,
+        high=1_000_000,
+        default=20_000,
+    )
+    max_connections_per_address: int = key(
+        "Connections from one address; 0: no limit. Raise it behind a load balancer, "
+        "whose address all clients share.",
+        default=5000,
+    )
     max_unauthenticated_connections: int = key(
-        "Connections in TLS or SASL handshakes; beyond, the oldest is closed.", low=1
+        "Connections in TLS or SASL handshakes; beyond, the oldest of them is closed.",
+        low=1,
+        default=2000,
     )
     max_unauthenticated_request_bytes: int = key(
-        "Largest request before authentication.",
+        "Largest request before authentication. Kafka's sasl.server.max.receive.size.",
         unit="bytes",
         low=1_024,
         high=MAX_INT32,
+        default=524_288,
     )
     max_buffered_request_bytes: int = key(
-        "Bytes of requests half received, over all connections; beyond, the one "
-        "begun first is closed.",
+        "Requests half received, over all connections; beyond, the connection whose "
+        "request began first is closed.",
         unit="bytes",
         low=1_024,
+        default=268_435_456,
     )
     handshake_timeout_ms: int = key(
-        "Longest TLS and SASL handshake, and re-authentication.", unit="ms", low=1
+        "Longest TLS and SASL handshake, and re-authentication.",
+        unit="ms",
+        low=1,
+        default=30_000,
     )
     request_timeout_ms: int = key(
         "Longest time in which a request that has begun must be whole.",
         unit="ms",
         low=1,
+        default=30_000,
     )
     write_timeout_ms: int = key(
-        "Longest time that a client may leave replies unread.", unit="ms", low=1
-    )
-    idle_timeout_ms: int = key(
-        "Longest silence of a client; above 1.5 times the longest push interval.",
+        "Longest time that a client may leave replies unread.",
         unit="ms",
         low=1,
+        default=30_000,
+    )
+    idle_timeout_ms: int = key(
+        "Longest silence of a client, as Kafka's connections.max.idle.ms. The longest "
+        "push interval is 5 minutes, and a first push comes after up to 1.5 intervals, "
+        "so that clients which only push are never idle for so long.",
+        unit="ms",
+        low=1,
+        default=600_000,
     )

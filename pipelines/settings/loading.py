@@ -1,14 +1,16 @@
-"""conf/ and --set to frozen records; the only reader of conf/.
+"""conf/, variables and --set to frozen records; the only reader of conf/.
 
-Order: base.toml, then the environment's file, then --set in the order given. A list
-of tables replaces the one before it; everything else is replaced key by key.
-sensitive_keys.toml is the section sensitive_keys, before all of them.
+Order: base.toml, the environment's file, the file of --config, variables of the
+environment, then --set in the order given. A list of tables replaces the one before
+it; everything else is replaced key by key. sensitive_keys.toml is the section
+sensitive_keys, before all of them.
 """
 
 import tomllib
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pipelines.errors import InvalidSetting
@@ -24,6 +26,10 @@ CONF_PATH = Path(__file__).resolve().parents[2] / "conf"
 BASE_NAME = "base"
 RULES_NAME = "sensitive_keys"
 CATALOG_FOLDER = "config_catalog"
+CONFIG_OPTION = "--config"
+VARIABLE_PREFIX = "KAFKA_CLIENTELE_"
+KEY_MARK = "__"
+"""Between section and key in the name of a variable."""
 _TOML_EXAMPLES = {True: '["one", "two"]', False: '{ name = "text" }'}
 
 
@@ -34,7 +40,12 @@ def list_environments(conf_path: Path = CONF_PATH) -> list[str]:
 
 
 def load_settings(
-    env: str, overrides: Sequence[str] = (), conf_path: Path = CONF_PATH
+    env: str,
+    overrides: Sequence[str] = (),
+    conf_path: Path = CONF_PATH,
+    *,
+    own_file: str | None = None,
+    environ: Mapping[str, str] = MappingProxyType({}),
 ) -> Settings:
     """Read the settings of one environment; their paths are absolute.
 
@@ -42,38 +53,68 @@ def load_settings(
         env: Name of an environment's file in conf/, without its ending.
         overrides: `section.key=value` texts as given to --set.
         conf_path: Folder of the files.
-    Raises: InvalidSetting, naming the file (or --set) and the key.
+        own_file: Path of a file beside conf/, as given to --config.
+        environ: Variables, of which those named KAFKA_CLIENTELE_SECTION__KEY count.
+    Raises: InvalidSetting, naming the file (or --set, or the variable) and the key.
     """
-    settings, origins = _read_settings(env, overrides, conf_path)
-    resolved: Settings = resolve_paths(
-        settings, "", origins, root=conf_path.resolve().parent
-    )
-    return resolved
-
-
-def load_defaults(conf_path: Path = CONF_PATH) -> Settings:
-    """Read base.toml alone, with its paths as they stand there.
-
-    Raises: InvalidSetting.
-    """
-    settings, _ = _read_settings(BASE_NAME, (), conf_path)
-    return settings
-
-
-def _read_settings(
-    env: str, overrides: Sequence[str], conf_path: Path
-) -> tuple[Settings, Mapping[str, str]]:
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for path in _list_files(env, conf_path):
-        layer = _load_toml(path)
+        layer = _load_toml(path, f"conf/{path.name}")
         if path.stem == RULES_NAME:
             layer = {RULES_NAME: layer}
-        check_keys(Settings, layer, "", f"conf/{path.name}")
-        _merge(merged, origins, layer, f"conf/{path.name}")
+        _merge_file(merged, origins, layer, f"conf/{path.name}")
+    starts = {}
+    if own_file is not None:
+        _merge_file(merged, origins, _load_toml(Path(own_file), own_file), own_file)
+        starts[own_file] = Path(own_file).absolute().parent
+    for name, text in _list_variables(environ):
+        _merge(merged, origins, _parse_variable(name, text), name)
+        starts[name] = Path.cwd()
     for override in overrides:
         _merge(merged, origins, _parse_override(override), SET_ORIGIN)
-    return to_record(Settings, merged, "", origins), origins
+        starts[SET_ORIGIN] = Path.cwd()
+    settings = to_record(Settings, merged, "", origins)
+    root = conf_path.resolve().parent
+    resolved: Settings = resolve_paths(settings, "", origins, starts, root=root)
+    return resolved
+
+
+def _merge_file(
+    merged: dict[str, Any],
+    origins: dict[str, str],
+    layer: Mapping[str, Any],
+    origin: str,
+) -> None:
+    check_keys(Settings, layer, "", origin)
+    _merge(merged, origins, layer, origin)
+
+
+def list_overrides(environ: Mapping[str, str]) -> list[str]:
+    """Return what variables say as texts for --set, for who has no environment."""
+    return [
+        f"{_name_key(name).replace(KEY_MARK, '.', 1)}={text}"
+        for name, text in _list_variables(environ)
+    ]
+
+
+def _name_key(variable: str) -> str:
+    return variable.removeprefix(VARIABLE_PREFIX).lower()
+
+
+def _list_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the variables that name keys; others of our prefix mean something else."""
+    hints = typing.get_type_hints(Settings)
+    lists = {name for name, kind in hints.items() if typing.get_origin(kind) is tuple}
+    for name in sorted(environ):
+        is_ours = KEY_MARK in name or _name_key(name) in lists
+        if name.startswith(VARIABLE_PREFIX) and is_ours:
+            yield name, environ[name]
+
+
+def _parse_variable(name: str, text: str) -> dict[str, Any]:
+    section, _, leaf = _name_key(name).partition(KEY_MARK)
+    return _parse_key(section, leaf, text, name, place=name)
 
 
 def load_config_catalogs(conf_path: Path = CONF_PATH) -> Catalogs:
@@ -107,15 +148,13 @@ def _list_files(env: str, conf_path: Path) -> list[Path]:
     return [conf_path / f"{name}.toml" for name in names]
 
 
-def _load_toml(path: Path) -> dict[str, Any]:
+def _load_toml(path: Path, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidSetting(f"conf/{path.name}: is not TOML: {error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSetting(f"{name}: is not TOML: {error}") from None
     except OSError as error:
-        raise InvalidSetting(
-            f"conf/{path.name}: cannot be read ({error.strerror})"
-        ) from None
+        raise InvalidSetting(f"{name}: cannot be read ({error.strerror})") from None
 
 
 def _merge(
@@ -139,16 +178,22 @@ def _parse_override(override: str) -> dict[str, Any]:
     section, _, leaf = name.strip().partition(".")
     if not separator or not section:
         raise InvalidSetting(f"{SET_ORIGIN} {name}: expects section.key=value")
-    check_keys(Settings, {section: {leaf: None} if leaf else []}, "", SET_ORIGIN)
+    return _parse_key(section, leaf, text, SET_ORIGIN, place=f"{SET_ORIGIN} {name}")
+
+
+def _parse_key(
+    section: str, leaf: str, text: str, origin: str, *, place: str
+) -> dict[str, Any]:
+    check_keys(Settings, {section: {leaf: None} if leaf else []}, "", origin)
     kind = typing.get_type_hints(Settings)[section]
     if leaf:
         kind = typing.get_type_hints(kind)[leaf]
     is_text = kind is str or kind == SecretReference | None
-    value = text if is_text else _parse_value(text, name, kind)
+    value = text if is_text else _parse_value(text, place, kind)
     return {section: {leaf: value}} if leaf else {section: value}
 
 
-def _parse_value(text: str, name: str, kind: Any) -> Any:
+def _parse_value(text: str, place: str, kind: Any) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -157,4 +202,4 @@ def _parse_value(text: str, name: str, kind: Any) -> Any:
             is_list = typing.get_origin(kind) is tuple
             expected = "a list" if is_list else "a table of texts"
             expected += f" as TOML has it: {_TOML_EXAMPLES[is_list]}"
-        raise InvalidSetting(f"{SET_ORIGIN} {name}: expects {expected}") from None
+        raise InvalidSetting(f"{place}: expects {expected}") from None

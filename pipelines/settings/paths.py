@@ -1,6 +1,7 @@
-"""Relative paths of conf/ start from the checkout, those of --set from this folder.
+"""Relative paths of conf/ start from the checkout, others where they are said.
 
-So what a command reads and writes does not depend on where it is called from.
+So what a command reads and writes does not depend on where it is called from: paths
+of a file start from its folder, those of the command line from the current one.
 """
 
 import dataclasses
@@ -9,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .keys import SET_ORIGIN
 from .secret_references import SecretReference
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SECTION_END = re.compile(r"[.\[]")
 _FILE = "file:"
 
 
@@ -22,7 +23,12 @@ def is_path(name: str) -> bool:
 
 
 def resolve_paths(
-    record: Any, prefix: str, origins: Mapping[str, str], *, root: Path
+    record: Any,
+    prefix: str,
+    origins: Mapping[str, str],
+    starts: Mapping[str, Path],
+    *,
+    root: Path,
 ) -> Any:
     """Return a record of settings whose paths are absolute, or have a scheme.
 
@@ -30,20 +36,25 @@ def resolve_paths(
         record: Of settings, with records and lists of records in it.
         prefix: Of the names of its keys in origins.
         origins: Name of a key to where it was read from.
+        starts: Folder of what was read from there.
         root: The checkout; files of conf/ mean it.
     """
     changes: dict[str, Any] = {}
     for one in dataclasses.fields(record):
         path, value = f"{prefix}{one.name}", getattr(record, one.name)
-        origin = origins.get(path) or origins.get(path.partition(".")[0])
-        start = Path.cwd() if origin == SET_ORIGIN else root
+        # Of a list of tables the origin is that of the list.
+        origin = origins.get(path) or origins.get(_SECTION_END.split(path)[0], "")
+        start = starts.get(origin, root)
         if isinstance(value, SecretReference):
             changes[one.name] = _resolve_reference(value, start)
         elif dataclasses.is_dataclass(value):
-            changes[one.name] = resolve_paths(value, f"{path}.", origins, root=root)
+            changes[one.name] = resolve_paths(
+                value, f"{path}.", origins, starts, root=root
+            )
         elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
             changes[one.name] = tuple(
-                resolve_paths(item, f"{path}.", origins, root=root) for item in value
+                resolve_paths(item, f"{path}.", origins, starts, root=root)
+                for item in value
             )
         elif is_path(one.name) and value:
             changes[one.name] = _resolve(value, start)

@@ -9,77 +9,127 @@ from .secret_references import SecretReference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxySettings:
-    """The ports in front of a cluster: one for all brokers, and one for each."""
+    """Clients use the cluster through the bridge.
 
-    enabled: bool = key("Whether clients can use the cluster through the bridge.")
-    listener: str = key("Name of these ports in the records.")
-    listen_host: str = key("Address to listen on.")
-    advertised_host: str = key("Host that clients are told; empty: listen_host.")
+    One port for each broker, one connection to the broker for each of theirs. Data
+    passes as it is; telemetry is taken here.
+    """
+
+    enabled: bool = key(
+        "Whether clients can use the cluster through the bridge.",
+        default=False,
+    )
+    listener: str = key(
+        "Name of these ports in the records that the bridge writes.",
+        default="PROXY",
+    )
+    listen_host: str = key(
+        "Address to listen on.",
+        default="127.0.0.1",
+    )
+    advertised_host: str = key(
+        "Host that clients are told instead of the brokers' hosts; empty: listen_host.",
+        default="",
+    )
     base_port: int = key(
-        "The port for bootstrap.servers. A broker's is this and its node id, broker "
-        "0's the one before; 0 takes free ones.",
+        "The port that stands in bootstrap.servers. That of a broker is this number "
+        "and its node id, that of broker 0 the one before this; 0 takes free ones.",
         high=MAX_PORT,
+        default=9292,
     )
     ports: Mapping[str, str] = key(
-        "Ports of single brokers: node id to port, which stands before base_port."
+        'Ports of single brokers, node id to port, where those are to be others: { "7" '
+        '= "19100" }.',
+        default={},
     )
     metadata_poll_ms: int = key(
         "Time between two looks at which brokers there are.",
         unit="ms",
         low=100,
         high=60_000,
+        default=2000,
     )
     telemetry: str = key(
-        "Who takes telemetry: the bridge (serve), or brokers that do so themselves "
-        "(relay).",
+        "serve: the bridge takes telemetry. relay: brokers do, as they have a receiver "
+        "of their own; the bridge passes it on.",
         choices=("serve", "relay"),
+        default="serve",
     )
     telemetry_answer_ms: int = key(
-        "Longest time that data waits for the answer to a push before it.",
+        "Longest time that data waits for the answer to a push before it on the same "
+        "connection. A push that takes longer is answered as throttled, and kept if "
+        "Kafka takes it after all.",
         unit="ms",
         low=1,
         high=10_000,
+        default=100,
     )
     keep_alive_interval_ms: int = key(
-        "Longest time that a broker hears nothing of a client whose telemetry the "
-        "bridge takes.",
+        "Longest time that a broker hears nothing of a client that only pushes "
+        "telemetry, which the bridge answers: then it is asked, in the client's name, "
+        "for Metadata without topics. Must be shorter than connections.max.idle.ms of "
+        "the brokers, and of what stands between; clients that do nothing at all are "
+        "left to that.",
         unit="ms",
         low=100,
         high=3_600_000,
+        default=30_000,
     )
     upstream_identity: str = key(
-        "Set shared where brokers see the bridge's certificate instead of those of "
-        "its clients.",
+        "shared: brokers see the certificate of [upstream] instead of those of the "
+        "clients, for a certificate cannot be passed on. Their ACLs and quotas then "
+        "count for the bridge, so that without this word neither certificate is used.",
         choices=("", "shared"),
+        default="",
     )
     ssl_certificate_location: str = key(
-        "PEM file of the certificate chain shown to clients; empty: no TLS."
+        "PEM file of the certificate chain shown to clients; empty: they speak no TLS.",
+        default="",
     )
-    ssl_key_location: str = key("PEM file of its private key.")
-    ssl_key_password: SecretReference | None = key("Reference to the key's password.")
+    ssl_key_location: str = key(
+        "PEM file of its private key.",
+        default="",
+    )
+    ssl_key_password: SecretReference | None = key(
+        "Reference to the password of that key.",
+        default="",
+    )
     ssl_ca_location: str = key(
-        "PEM file of the authorities that client certificates must come from."
+        "PEM file of the authorities that client certificates must come from.",
+        default="",
     )
     ssl_client_auth: str = key(
-        "Whether clients show a certificate.", choices=("none", "requested", "required")
+        "Whether clients show a certificate: none, requested or required.",
+        choices=("none", "requested", "required"),
+        default="none",
     )
     ssl_principal_mapping_rules: str = key(
-        "A certificate's subject to a principal, in Kafka's words."
+        "A certificate's subject to a principal, in Kafka's words.",
+        default="DEFAULT",
     )
     wire_configs: bool = key(
-        "Whether what clients' requests show of their configuration is published."
+        "Whether what clients' requests show of their configuration is published: "
+        "acks, codec, timeouts, groups and the like, of every client and without its "
+        "help.",
+        default=False,
     )
     wire_configs_interval_ms: int = key(
-        "Shortest time between two records of one client's connection.",
+        "Shortest time between two records of one connection.",
         unit="ms",
         low=10,
         high=3_600_000,
+        default=1000,
     )
     wire_configs_sample_requests: int = key(
-        "Requests of one API, at most, between two that are looked at.",
+        "Requests of one API, at most, between two that are looked at; the first ones "
+        "of a connection are nearer to each other.",
         low=1,
         high=1_000_000,
+        default=256,
     )
     proxy_protocol_networks: tuple[str, ...] = key(
-        "Networks of load balancers that send a header of PROXY protocol 2."
+        'Addresses or networks ("10.0.0.0/8") of load balancers. Connections from '
+        "there begin with a header of PROXY protocol 2, which names the client's "
+        "address.",
+        default=[],
     )

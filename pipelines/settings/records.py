@@ -1,7 +1,7 @@
-"""The keys of conf/ as frozen records; `settings.py` fills them.
+"""The keys of conf/ as frozen records; `loading.py` fills them.
 
-Each key states its meaning, unit and range once, here: the loader checks them and
-the reference page prints them.
+Each key states its meaning, unit, range and default once, here: the loader checks
+them, conf/base.toml and the page of settings are made of them.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from .listener_records import (
 )
 from .proxy_settings import ProxySettings
 from .secret_references import SecretReference
-from .stream_job_settings import StreamJobSettings
+from .stream_job_settings import TelemetryJobSettings
 
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 MAX_TELEMETRY_BYTES = 999_900_000
@@ -33,45 +33,111 @@ MAX_UNACKNOWLEDGED_BYTES = 2**39
 class KafkaSettings:
     """The Kafka that holds the topics of the product."""
 
-    bootstrap_servers: str = key("Brokers, as host:port,host:port.")
+    bootstrap_servers: str = key(
+        "Brokers, as host:port,host:port.",
+        default="127.0.0.1:9092",
+    )
     security_protocol: str = key(
         "How to connect.",
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+        default="PLAINTEXT",
     )
     sasl_mechanism: str = key(
         "SASL mechanism; empty without SASL.",
         choices=("", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+        default="",
     )
-    sasl_username: str = key("SASL user name; empty without SASL.")
-    sasl_password: SecretReference | None = key("Reference to the SASL password.")
-    ssl_ca_location: str = key("PEM file of trusted certificates; empty: the host's.")
-    ssl_certificate_location: str = key("PEM file of our certificate chain, for mTLS.")
-    ssl_key_location: str = key("PEM file of our private key (PKCS 8), for mTLS.")
-    ssl_key_password: SecretReference | None = key("Reference to the key's password.")
+    sasl_username: str = key(
+        "SASL user name; empty without SASL.",
+        default="",
+    )
+    sasl_password: SecretReference | None = key(
+        "Reference to the SASL password: env:NAME, file:PATH or scope/key. Never the "
+        "password.",
+        default="",
+    )
+    ssl_ca_location: str = key(
+        "PEM file of trusted certificates; empty: the host's own.",
+        default="",
+    )
+    ssl_certificate_location: str = key(
+        "PEM file of our certificate chain, for mTLS.",
+        default="",
+    )
+    ssl_key_location: str = key(
+        "PEM file of our private key (PKCS 8), for mTLS.",
+        default="",
+    )
+    ssl_key_password: SecretReference | None = key(
+        "Reference to the password of that key.",
+        default="",
+    )
     ssl_endpoint_identification_algorithm: str = key(
-        "Whether the broker's name must stand in its certificate.",
+        "https: the broker's name must stand in its certificate; none: it need not.",
         choices=("https", "none"),
+        default="https",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamSettings(KafkaSettings):
-    """The cluster that clients use; without bootstrap_servers, that of [kafka]."""
+    """The cluster that clients use.
+
+    The proxy stands in front of it, and its client-metrics subscriptions are followed.
+    """
+
+    bootstrap_servers: str = key(
+        "Brokers, as host:port,host:port. Empty: the cluster of [kafka], with all its "
+        "keys.",
+        default="",
+    )
+    sasl_username: str = key(
+        "SASL user name of the bridge itself, which asks for the brokers; clients have "
+        "their own. Empty without SASL.",
+        default="",
+    )
+    ssl_certificate_location: str = key(
+        "PEM file of our certificate chain, for mTLS; see proxy.upstream_identity.",
+        default="",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSettings:
     """Topics that the bridge writes, and creates where they are missing."""
 
-    telemetry: str = key("Topic of accepted pushes.")
-    configs: str = key("Topic of pushed client configurations.")
-    wire_configs: str = key("Topic of client configurations seen by the proxy.")
-    partitions: int = key("Partitions of a created topic.", low=1, high=10_000)
+    telemetry: str = key(
+        "Topic of accepted pushes.",
+        default="clientele.telemetry",
+    )
+    configs: str = key(
+        "Topic of pushed client configurations, made and written when "
+        "client_config.enabled.",
+        default="clientele.configs",
+    )
+    wire_configs: str = key(
+        "Topic of configurations that the proxy has seen, made and written when "
+        "proxy.wire_configs.",
+        default="clientele.wire_configs",
+    )
+    partitions: int = key(
+        "Partitions of a topic that the bridge creates.",
+        low=1,
+        high=10_000,
+        default=6,
+    )
     replication_factor: int = key(
-        "Replicas of a created topic; -1 is the broker's default.", low=-1, high=100
+        "Replicas of a topic that the bridge creates; -1 is the broker's default.",
+        low=-1,
+        high=100,
+        default=-1,
     )
     retention_ms: int = key(
-        "Retention of a created topic; -1 keeps for ever.", unit="ms", low=-1
+        "How long a topic that the bridge creates keeps its records (7 days); -1 keeps "
+        "them for ever.",
+        unit="ms",
+        low=-1,
+        default=604_800_000,
     )
 
 
@@ -79,100 +145,163 @@ class TopicSettings:
 class BridgeSettings:
     """The Kafka-protocol endpoint that clients push to."""
 
-    bridge_id: str = key("Name of this bridge in the records that it writes.")
-    listener: str = key("Name of the listener in the records.")
-    listen_host: str = key("Address to listen on.")
-    listen_port: int = key("Port to listen on; 0 takes a free one.", high=MAX_PORT)
-    advertised_host: str = key("Host that clients are told; empty: listen_host.")
-    advertised_port: int = key(
-        "Port that clients are told; 0: the one listened on.", high=MAX_PORT
+    bridge_id: str = key(
+        "Name of this bridge in the records that it writes.",
+        default="bridge-1",
     )
-    cluster_id: str = key("Cluster id that Metadata answers.")
-    node_id: int = key("Node id that Metadata answers.", high=MAX_INT32)
+    listener: str = key(
+        "Name of the listener in the records that it writes.",
+        default="PLAINTEXT",
+    )
+    listen_host: str = key(
+        "Address to listen on.",
+        default="127.0.0.1",
+    )
+    listen_port: int = key(
+        "Port to listen on; 0 takes a free one.",
+        high=MAX_PORT,
+        default=9192,
+    )
+    advertised_host: str = key(
+        "Host that clients are told in Metadata; empty: listen_host.",
+        default="",
+    )
+    advertised_port: int = key(
+        "Port that clients are told in Metadata; 0: the one listened on.",
+        high=MAX_PORT,
+        default=0,
+    )
+    cluster_id: str = key(
+        "Cluster id that Metadata answers.",
+        default="kafka-clientele",
+    )
+    node_id: int = key(
+        "Node id that Metadata answers.",
+        high=MAX_INT32,
+        default=1,
+    )
     max_request_bytes: int = key(
         "Largest request; a longer one closes the connection, as a broker does.",
         unit="bytes",
         low=1024,
         high=MAX_INT32,
+        default=8_388_608,
     )
     telemetry_max_bytes: int = key(
-        "Largest Metrics field of a push, as sent (compressed).",
+        "Largest Metrics field of a push, as sent (compressed). Kafka's "
+        "telemetry.max.bytes has the same default.",
         unit="bytes",
         low=1,
         high=MAX_TELEMETRY_BYTES,
+        default=1_048_576,
     )
     accepted_compression_types: tuple[str, ...] = key(
-        "Codecs offered to clients, preferred first; none is always accepted.",
+        "Codecs offered to clients, preferred first, in the order of Apache Kafka's "
+        "brokers; none is always accepted.",
         choices=COMPRESSION_NAMES[1:],
+        default=["zstd", "lz4", "gzip", "snappy"],
     )
     max_client_instances: int = key(
-        "Client instances remembered; the least recently heard goes first.", low=1
+        "Client instances remembered; the one least recently heard of is forgotten "
+        "first.",
+        low=1,
+        default=1_000_000,
     )
     publish_timeout_ms: int = key(
-        "Longest wait for Kafka's acknowledgement before a push is refused.",
+        "Longest wait for Kafka's acknowledgement before a push is refused as "
+        "throttled; below the clients' request timeout of 30 s.",
         unit="ms",
         low=1,
         high=29_000,
+        default=10_000,
     )
     max_unacknowledged_bytes: int = key(
         "Pushes held in memory while Kafka has not acknowledged them.",
         unit="bytes",
         low=1024,
         high=MAX_UNACKNOWLEDGED_BYTES,
+        default=67_108_864,
     )
     workers: int = key(
-        "Processes that serve the same addresses, each with its own metrics: "
-        "http_port, and the ports behind it.",
+        "Processes that serve the same addresses and share nothing; one per core is "
+        "enough. Each has max_unacknowledged_bytes and max_client_instances of its "
+        "own, and its own pages: the first at http_port, the others at the ports "
+        "behind it.",
         low=1,
         high=256,
+        default=1,
     )
     drain_timeout_ms: int = key(
-        "Longest wait for pushes in flight when the bridge stops.", unit="ms"
+        "Longest wait for pushes in flight when the bridge stops.",
+        unit="ms",
+        default=10_000,
     )
-    http_host: str = key("Address of the pages /metrics, /healthz and /readyz.")
+    http_host: str = key(
+        "Address of the pages /metrics, /healthz and /readyz. They know no passwords: "
+        "whoever can connect may read them.",
+        default="127.0.0.1",
+    )
     http_port: int = key(
         "Port of these pages; 0 takes a free one, -1 serves none.",
         low=-1,
         high=MAX_PORT,
+        default=9193,
     )
     metrics_top_instances: int = key(
-        "Client instances that /metrics shows one by one.", high=1_000
+        "Client instances that /metrics shows one by one: the first ones, then those "
+        "that are throttled or not stored most often.",
+        high=1_000,
+        default=100,
     )
     log_format: str = key(
-        "Lines of the bridge's log: text, or one JSON object each.",
+        "Lines of the bridge's log: text (console), or one JSON object each.",
         choices=("console", "json"),
+        default="console",
     )
     subscriptions_source: str = key(
-        "Whose client-metrics subscriptions are in force; with both, one of the "
-        "clients' cluster stands before one of conf/ that has its name.",
+        "Whose client-metrics subscriptions are in force: cluster (the CLIENT_METRICS "
+        "resources of the clients' cluster: [upstream], or [kafka] where that names "
+        "none), conf ([[subscriptions]] below) or both; with both, a resource of the "
+        "cluster stands before the subscription of conf that has its name.",
         choices=("both", "cluster", "conf"),
+        default="both",
     )
     subscriptions_poll_ms: int = key(
         "Time between two looks at the subscriptions of the clients' cluster.",
         unit="ms",
         low=100,
         high=60_000,
+        default=2000,
     )
     admin_principals: tuple[str, ...] = key(
-        "Principals, as User:admin, that may show and change the client-metrics "
-        "subscriptions of the clients' cluster through the bridge."
+        'Principals, as "User:admin", that may show and change the client-metrics '
+        "subscriptions of the clients' cluster through the bridge, with the bridge's "
+        'own rights; by default none. Clients without a login are "User:ANONYMOUS".',
+        default=[],
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionSettings:
-    """One client-metrics subscription, as a CLIENT_METRICS resource has it."""
+    """Who is asked for which metrics, in the words of Kafka's CLIENT_METRICS."""
 
-    name: str = key("Name of the subscription.")
-    metrics: tuple[str, ...] = key("Metric name prefixes; `*` is all of them.")
+    name: str = key(
+        "Name of the subscription.",
+    )
+    metrics: tuple[str, ...] = key(
+        'Metric name prefixes; "*" is all of them.',
+    )
     interval_ms: int = key(
-        "Push interval; clients are told at most 300 000, as by Kafka.",
+        "Time between two pushes of a client. Kafka's default; as in Kafka, clients "
+        "are told at most 300 000.",
         unit="ms",
         low=100,
         high=3_600_000,
     )
     match: tuple[str, ...] = key(
-        "Selectors key=pattern, all of which must match; empty matches everyone."
+        "Selectors key=pattern (client_id, client_instance_id, client_software_name, "
+        "client_software_version, client_source_address, client_source_port). All must "
+        "match; no selector matches everyone.",
     )
 
 
@@ -180,19 +309,13 @@ class SubscriptionSettings:
 class TableSettings:
     """Where the Delta tables are."""
 
-    root_path: str = key("Folder of path tables; used when catalog_schema is empty.")
-    catalog_schema: str = key("`catalog.schema` (or `schema`) of catalog tables.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TelemetryJobSettings(StreamJobSettings):
-    """The job client_telemetry_to_delta."""
-
-    max_decompressed_bytes: int = key(
-        "Largest push after decompression; a larger one goes to quarantine.",
-        unit="bytes",
-        low=1024,
-        high=2**30,
+    root_path: str = key(
+        "Folder of path tables; used when catalog_schema is empty.",
+        default="data/tables",
+    )
+    catalog_schema: str = key(
+        "catalog.schema (or schema) of catalog tables.",
+        default="",
     )
 
 
@@ -201,7 +324,12 @@ class ReplaySettings:
     """The job replay_pushes."""
 
     max_pushes_per_commit: int = key(
-        "Most pushes that are decoded and replaced at once.", low=1, high=1_000_000
+        "Pushes that are decoded and replaced at once, at most; one commit a table. "
+        "More of them need more memory and disk, fewer rewrite the same files more "
+        "often.",
+        low=1,
+        high=1_000_000,
+        default=100_000,
     )
 
 
@@ -210,11 +338,13 @@ class CompactionSettings:
     """The job compact_tables."""
 
     max_file_bytes: int = key(
-        "Size of the files that are written, about.",
+        "Size of the files that are written, about. Smaller ones let a question about "
+        "one client read less, and there are more of them to be listed.",
         unit="bytes",
         low=2**20,
         # Bytes of a file are one value on their way into the table.
         high=2**30,
+        default=33_554_432,
     )
 
 
@@ -225,12 +355,28 @@ class Settings:
     kafka: KafkaSettings
     topics: TopicSettings
     bridge: BridgeSettings
-    listeners: tuple[ListenerSettings, ...]
+    listeners: tuple[ListenerSettings, ...] = key(
+        "Addresses that clients connect to. When there are any, they stand for "
+        "bridge.listener, bridge.listen_* and bridge.advertised_*, which are one "
+        "PLAINTEXT listener. In a file of your own, one [[listeners]] table each; "
+        "docs/guide/listeners-and-login.md has examples.",
+        default=[],
+    )
     authentication: AuthenticationSettings
     limits: LimitSettings
     proxy: ProxySettings
     upstream: UpstreamSettings
-    subscriptions: tuple[SubscriptionSettings, ...]
+    subscriptions: tuple[SubscriptionSettings, ...] = key(
+        "Client-metrics subscriptions, beside those of the clients' cluster.",
+        default=[
+            {
+                "name": "all-clients",
+                "metrics": ["*"],
+                "interval_ms": 300_000,
+                "match": [],
+            }
+        ],
+    )
     client_config: ClientConfigSettings
     sensitive_keys: SensitiveKeySettings
     tables: TableSettings

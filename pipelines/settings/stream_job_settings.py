@@ -1,8 +1,25 @@
 """The keys of conf/ that every job over a topic of Kafka has."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from .keys import key
+
+_TRIGGER = "Shortest time between two micro-batches of a continuous run."
+_MOST_RECORDS = "Records in one micro-batch, at most."
+
+
+def checkpoint_key(job: str, *, newest: str) -> Any:
+    """Declare the key of a job's own checkpoint location.
+
+    Args:
+        newest: The table that a new folder goes on behind.
+    """
+    return key(
+        "Folder of the query's progress. A new folder on existing tables goes on after "
+        f"the newest record that {newest} holds.",
+        default=f"data/checkpoints/{job}",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,9 +28,27 @@ class StreamJobSettings:
 
     checkpoint_location: str = key("Folder of the query's progress.")
     starting_offsets: str = key(
-        "Where a first run without tables begins.", choices=("earliest", "latest")
+        "Where a first run without tables begins.",
+        choices=("earliest", "latest"),
+        default="earliest",
     )
-    trigger_interval_ms: int = key(
-        "Shortest time between two micro-batches of a continuous run.", unit="ms"
+    trigger_interval_ms: int = key(_TRIGGER, unit="ms", default=10_000)
+    max_offsets_per_trigger: int = key(_MOST_RECORDS, low=1, default=10_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryJobSettings(StreamJobSettings):
+    """The job client_telemetry_to_delta."""
+
+    checkpoint_location: str = checkpoint_key(
+        "client_telemetry_to_delta", newest="client_pushes"
     )
-    max_offsets_per_trigger: int = key("Most records in one micro-batch.", low=1)
+    trigger_interval_ms: int = key(_TRIGGER, unit="ms", default=2_000)
+    max_offsets_per_trigger: int = key(_MOST_RECORDS, low=1, default=50_000)
+    max_decompressed_bytes: int = key(
+        "Largest push after decompression; a larger one goes to quarantine.",
+        unit="bytes",
+        low=1024,
+        high=2**30,
+        default=16_777_216,
+    )

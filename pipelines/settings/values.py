@@ -68,7 +68,8 @@ def to_record(
     for name, one in _fields(record).items():
         path = f"{prefix}{name}"
         origin = origins.get(path) or origins.get(path.partition(".")[0], "conf/")
-        value = values.get(name, one.metadata.get("default", REQUIRED))
+        usual = {} if dataclasses.is_dataclass(hints[name]) else REQUIRED
+        value = values.get(name, one.metadata.get("default", usual))
         if value is REQUIRED:
             raise InvalidSetting(f"{origin}: {path}: the key is missing")
         made[name] = _to_value(hints[name], value, path, origins, one, origin)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from pipelines.commands.call import Call
-from pipelines.commands.options import ENV, MOMENT, SET, Command, flag, option
+from pipelines.commands.options import CONFIG, ENV, MOMENT, SET, Command, flag, option
 from pipelines.commands.push_config import CLIENT_TYPES
 
 from .questions import ACTIONS, read_question
@@ -85,6 +85,7 @@ COMMAND = Command(
         flag("--all", "describe: defaults as well, also those nobody pushed"),
         flag("--json", "print JSON"),
         ENV,
+        CONFIG,
         SET,
     ),
     takes_spark_options=True,

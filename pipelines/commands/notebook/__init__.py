@@ -4,8 +4,8 @@ import shlex
 from pathlib import Path
 
 from pipelines.commands.call import Call
-from pipelines.commands.options import ENV, SET, Command, option
-from pipelines.settings.loading import CONF_PATH
+from pipelines.commands.options import CONFIG, ENV, SET, Command, option
+from pipelines.settings.loading import CONF_PATH, list_overrides
 
 from .cells import load_cells
 
@@ -18,7 +18,12 @@ def run(call: Call) -> int:
     path = Path(arguments.path)
     usual = CONF_PATH.parent / "data" / f"{path.stem}.html"
     output = Path(arguments.output or usual)
-    given = {"env": arguments.env, "set": shlex.join(arguments.set)}
+    overrides = [*list_overrides(call.environ), *arguments.set]
+    given = {
+        "env": arguments.env,
+        "config": arguments.config or "",
+        "set": shlex.join(overrides),
+    }
     widgets = parse_widgets(given, arguments.widget)
     cells = load_cells(path)
     widgets.check_names(path, cells)
@@ -36,6 +41,7 @@ COMMAND = Command(
     options=(
         option("path", "notebook in Databricks source format"),
         ENV,
+        CONFIG,
         SET,
         option("--output", "the page (default: data/NAME.html)"),
         option(

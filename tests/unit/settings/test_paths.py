@@ -1,4 +1,4 @@
-"""Relative paths start from the checkout, those of --set from the current folder."""
+"""Relative paths start from the checkout, or from where they are said."""
 
 import dataclasses
 import shutil
@@ -7,7 +7,6 @@ import typing
 import pytest
 
 from pipelines.settings import CONF_PATH, load_settings
-from pipelines.settings.loading import load_defaults
 from pipelines.settings.paths import is_path
 from pipelines.settings.records import Settings
 
@@ -62,8 +61,25 @@ def test_a_path_that_says_where_it_is_stays(path):
     assert load_settings("local", [f"tables.root_path={path}"]).tables.root_path == path
 
 
-def test_the_page_of_settings_names_no_folder_of_this_machine():
-    assert load_defaults().tables.root_path == "data/tables"
+def test_relative_paths_of_a_file_of_ones_own_start_from_its_folder(
+    elsewhere, tmp_path
+):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "mine.toml").write_text(MINE)
+    settings = load_settings("local", own_file="../site/mine.toml")
+    start = f"{elsewhere}/../site"
+    assert settings.tables.root_path == f"{start}/mine/tables"
+    assert settings.kafka.sasl_password.text == f"file:{start}/mine/password"
+    assert settings.listeners[0].ssl_key_location == f"{start}/mine/key.pem"
+    job = settings.client_telemetry_to_delta
+    assert job.checkpoint_location.startswith(f"{CONF_PATH.parent}/data/")
+
+
+def test_relative_paths_of_variables_start_from_the_current_folder(elsewhere):
+    environ = {"KAFKA_CLIENTELE_TABLES__ROOT_PATH": "mine"}
+    settings = load_settings("local", environ=environ)
+    assert settings.tables.root_path == str(elsewhere / "mine")
 
 
 def list_keys(record):

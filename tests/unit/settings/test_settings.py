@@ -6,6 +6,7 @@ import pytest
 
 from pipelines.errors import InvalidSetting
 from pipelines.settings import CONF_PATH, load_settings
+from pipelines.settings.loading import list_overrides
 from pipelines.settings.reference import format_settings
 from pipelines.settings.secret_references import SecretReference
 
@@ -62,14 +63,80 @@ def test_an_unknown_key_of_a_file_is_refused_with_file_and_key(tmp_path):
     )
 
 
-def test_a_key_that_base_lacks_is_named(tmp_path):
+def test_a_key_that_base_lacks_has_the_default_of_its_declaration(tmp_path):
     shutil.copytree(CONF_PATH, tmp_path / "conf")
     base = tmp_path / "conf" / "base.toml"
     base.write_text(base.read_text().replace("listen_port = 9192\n", ""))
-    with pytest.raises(
-        InvalidSetting, match=r"bridge\.listen_port: the key is missing"
-    ):
-        load_settings("local", conf_path=tmp_path / "conf")
+    settings = load_settings("local", conf_path=tmp_path / "conf")
+    assert settings.bridge.listen_port == 9192
+
+
+def test_a_file_of_ones_own_stands_between_environment_and_variables(tmp_path):
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[kafka]\nbootstrap_servers = "a:1"\n[bridge]\nlisten_port = 1\n')
+    environ = {
+        "KAFKA_CLIENTELE_BRIDGE__LISTEN_PORT": "2",
+        "KAFKA_CLIENTELE_BRIDGE__NODE_ID": "3",
+        "KAFKA_CLIENTELE_BRIDGE__ADMIN_PRINCIPALS": '["User:a"]',
+        "KAFKA_CLIENTELE_SUBSCRIPTIONS": "[]",
+        # What is no key of ours.
+        "KAFKA_CLIENTELE_UMASK": "077",
+        "KAFKA_CLIENTELE_SASL_PASSWORD": "secret",
+        "BRIDGE__LISTEN_PORT": "9",
+    }
+    settings = load_settings(
+        "local", ["bridge.node_id=4"], own_file=str(mine), environ=environ
+    )
+    assert settings.kafka.bootstrap_servers == "a:1"
+    assert (settings.bridge.listen_port, settings.bridge.node_id) == (2, 4)
+    assert settings.bridge.admin_principals == ("User:a",)
+    assert settings.subscriptions == ()
+    assert settings.bridge.http_port == 0  # of local.toml
+
+
+def test_variables_are_the_same_as_words_behind_set():
+    environ = {
+        "KAFKA_CLIENTELE_TOPICS__WIRE_CONFIGS": "a=b",
+        "KAFKA_CLIENTELE_LISTENERS": "[]",
+    }
+    assert list_overrides(environ) == ["listeners=[]", "topics.wire_configs=a=b"]
+    by_variables = load_settings("base", environ=environ)
+    assert by_variables == load_settings("base", list_overrides(environ))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("BRIDGE__LISTEN_PRT", "1", ": bridge.listen_prt: unknown key; did you mean listen_port?"),
+        ("BRDGE__LISTEN_PORT", "1", ": brdge: unknown key; did you mean bridge?"),
+        ("BRIDGE__", "1", ": bridge: is a table of keys"),
+        ("BRIDGE__LISTEN_PORT", "x", ": expects a whole number"),
+        ("BRIDGE__LISTEN_PORT", "-1", ": bridge.listen_port: must be at least 0 and at most 65535"),
+        ("KAFKA__SASL_PASSWORD", "hunter2", ": kafka.sasl_password: expects a reference to a secret (env:NAME, file:PATH or scope/key), not a value"),
+    ],
+)  # fmt: skip
+def test_a_bad_variable_is_refused_by_name(name, text, reason):
+    variable = f"KAFKA_CLIENTELE_{name}"
+    with pytest.raises(InvalidSetting) as raised:
+        load_settings("local", environ={variable: text})
+    assert str(raised.value) == f"{variable}{reason}"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[bridge]\nlisten_prt = 1", "bridge.listen_prt: unknown key; did you mean listen_port?"),
+        ("[bridge", "is not TOML: "),
+        (None, "cannot be read (No such file or directory)"),
+    ],
+)  # fmt: skip
+def test_a_bad_file_of_ones_own_is_refused_by_its_path(tmp_path, text, reason):
+    mine = tmp_path / "mine.toml"
+    if text is not None:
+        mine.write_text(text)
+    with pytest.raises(InvalidSetting) as raised:
+        load_settings("local", own_file=str(mine))
+    assert str(raised.value).startswith(f"{mine}: {reason}")
 
 
 def test_an_unknown_environment_lists_the_known_ones():
