@@ -24,6 +24,7 @@ from . import (
     notebook,
     purge_secrets,
     push_config,
+    reference,
     replay_pushes,
     scram_credential,
     settings,
@@ -48,7 +49,7 @@ GROUPS = {
         purge_secrets,
     ),
     "Ask": (sql, configs, notebook, shell),
-    "Look up": (settings, explain_rule, completion),
+    "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""
 EXAMPLES = """\

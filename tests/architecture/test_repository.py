@@ -10,9 +10,16 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from pipelines.commands import COMMANDS
+from pipelines.commands.reference import list_pages
 from pipelines.settings import CONF_PATH, list_environments, load_settings
 from pipelines.settings.records import Settings
-from pipelines.settings.reference import format_base, format_reference
+from pipelines.streaming import topic_losses
+from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
+from udfs.compression import codecs, frames
+from udfs.configs import pushes
+from udfs.envelopes import readers
+from udfs.files import push_files, wire_config_files
+from udfs.otlp import schema
 
 ROOT = CONF_PATH.parent
 MAX_FILE_LINES = 400
@@ -37,13 +44,23 @@ def test_conf_loads_for_every_environment(env):
     assert isinstance(load_settings(env), Settings)
 
 
-def test_the_page_of_settings_is_the_one_that_the_code_makes():
-    page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
-    assert page == format_reference()
+@pytest.mark.parametrize("name", list_pages())
+def test_a_page_is_the_one_that_the_code_makes(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert text == list_pages()[name](), "run ./spark-submit.sh reference"
 
 
-def test_base_is_the_one_that_the_code_makes():
-    assert (CONF_PATH / "base.toml").read_text(encoding="utf-8") == format_base()
+def test_every_reason_in_quarantine_is_explained():
+    reasons = {
+        *(readers.NULL_VALUE, readers.MISSING_HEADER, readers.HEADER_NOT_UTF8),
+        *(readers.INVALID_HEADER, readers.HEADERS_TOO_LARGE),
+        *(frames.WRONG_CODEC, frames.TRUNCATED_FRAME, frames.CORRUPT_FRAME),
+        *(frames.TOO_LARGE, codecs.UNKNOWN_CODEC, push_files.VALUE_TOO_LARGE),
+        *(schema.TRUNCATED_OTLP, schema.MALFORMED_OTLP, schema.INVALID_UTF8),
+        *(pushes.TRUNCATED_PUSH_CONFIG, pushes.MALFORMED_PUSH_CONFIG),
+        *(wire_config_files.MALFORMED_WIRE_CONFIGS, *topic_losses.REASONS),
+    }
+    assert QUARANTINE_REASONS.keys() == reasons
 
 
 PIN = re.compile(r"^\s*([A-Za-z0-9_.-]+)==(\S+)$", re.MULTILINE)

@@ -38,6 +38,27 @@ _OF_CONFIGS = (
     *(CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN),
 )
 """Views and functions that are made of all that is known of configurations."""
+VIEWS = {
+    CLIENTS: "A client instance, with its last push, its pushes and points, and its "
+    "state: `live`, `silent` (no push for three intervals) or `terminated`.",
+    NEWEST_VALUES: "A client instance and a metric, with the newest value.",
+    ENTRIES: "A client instance and key: value, typed values, status and `source`.",
+    TIMELINE: "A value of a key of a logical client and its time, closed where "
+    "telemetry says that all of its instances have ended, those excepted that pushed "
+    "something else before.",
+    DISAGREEMENTS: "A value of a key of which live instances of one logical client "
+    "have different ones, with the instances that have it.",
+    CONFIG_CATALOG: "The default of a key in a release and client type, as "
+    "`conf/config_catalog/` has it.",
+}
+"""What readers may ask beside the tables, to what one row of it is."""
+FUNCTIONS = {
+    f"{CLIENT_CONFIG_AT}(client, at)": "A key and value of a client at a moment.",
+    f"{CLIENT_CONFIG_DIFF}(client, at_1, at_2)": "A key whose values differ.",
+    f"{CLIENT_CONFIG_DIFF_BETWEEN}(client_a, client_b)": "A key whose values differ "
+    "now.",
+}
+"""Functions of SQL that return tables, to what one row of them is."""
 _INTERNAL = frozenset({RELEASES, NAMES})
 _MAKERS = (
     {contract.name: _TELEMETRY_JOB for contract in CONTRACTS}
@@ -61,6 +82,11 @@ _READS = frozenset({"select", "with", "from", "values", "table", "explain", "des
 """First words of statements that read nothing but what they name."""
 _LISTS_TABLES = frozenset({"identifier", "catalog"})
 """Words of a text whose tables only a run can tell."""
+
+
+def find_maker(name: str) -> str:
+    """Return the job that makes what readers may name."""
+    return _MAKERS[name]
 
 
 def find_names(query: str) -> Collection[str] | None:

@@ -1,0 +1,80 @@
+"""docs/reference/metrics.md: what /metrics shows, read from the collector itself."""
+
+from collections.abc import Iterable, Iterator
+
+from prometheus_client.metrics_core import Metric
+
+from pipelines.bridge.core.counters import BridgeCounters
+from pipelines.bridge.core.instance_metrics import TopInstances
+from pipelines.bridge.operations.metrics import (
+    OWN_PREFIX,
+    BridgeCollector,
+    BridgeState,
+)
+from pipelines.bridge.push_config.config_counters import ClientConfigCounters
+
+from .markdown import code, format_page, format_table
+
+_CLIENT_CONFIG = "client-config"
+_HEAD = (
+    "`/metrics` of a bridge, at `bridge.http_host` and `bridge.http_port`. KIP-714's "
+    "metrics of a broker have the names that Prometheus' JMX exporter gives them. "
+    "Those of the group `client-config` are KIP-1324's, with some of our own, and are "
+    "there with `client_config.enabled`."
+)
+_WINDOWS = (
+    "Rates are per second, times in milliseconds; rates, averages and maxima cover "
+    "Kafka's two windows of 30 s. Of single client instances only "
+    "`bridge.metrics_top_instances` are shown."
+)
+
+
+def format_metrics() -> str:
+    """Return the page."""
+    families = list(_collect())
+    own = [one for one in families if one.name.startswith(OWN_PREFIX)]
+    broker = [one for one in families if one not in own]
+    return format_page(
+        "Metrics of the bridge",
+        _HEAD,
+        "## As of a broker",
+        _WINDOWS,
+        _format_families(broker),
+        "## The bridge's own",
+        _format_families(own),
+        "## Events",
+        "Labels of `kafka_clientele_bridge_events_total`:",
+        ", ".join(code(name) for name in _list_events(own)) + ".",
+    )
+
+
+def _collect() -> Iterator[Metric]:
+    def now_s() -> float:
+        return 0.0
+
+    counters = ClientConfigCounters(1, now_s)
+    state = BridgeState(
+        info={"version": ""},
+        max_unacknowledged_bytes=0,
+        groups={_CLIENT_CONFIG: counters.snapshot},
+    )
+    top = TopInstances(1, now_s)
+    return BridgeCollector(BridgeCounters(), top, lambda: state, now_s).collect()
+
+
+def _format_families(families: Iterable[Metric]) -> str:
+    return format_table(
+        ("metric", "type", "meaning"),
+        [(code(_name_of(one)), one.type, one.documentation) for one in families],
+    )
+
+
+def _name_of(family: Metric) -> str:
+    """Return the name that the page of a bridge has."""
+    endings = {"counter": "_total", "info": "_info"}
+    return family.name + endings.get(family.type, "")
+
+
+def _list_events(families: Iterable[Metric]) -> list[str]:
+    (events,) = (one for one in families if one.name == f"{OWN_PREFIX}_events")
+    return [sample.labels["event"] for sample in events.samples]

@@ -1,0 +1,97 @@
+"""Pages about what readers find: tables, views, reasons in quarantine."""
+
+from collections.abc import Iterator
+
+from pipelines.reading.views.view_names import (
+    FUNCTIONS,
+    VIEWS,
+    find_maker,
+)
+from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
+from pipelines.tables.contract import CONTRACTS, QUARANTINE, TableContract
+from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+
+from .markdown import code, format_page, format_table
+
+ALL_CONTRACTS = (*CONTRACTS, *CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS)
+_WHERE = (
+    "Tables are folders below `tables.root_path`, or names of `tables.catalog_schema`. "
+    "A newer contract version only adds columns that may be null."
+)
+
+
+def format_tables() -> str:
+    """Return the page of all tables, from their contracts."""
+    contracts = sorted(ALL_CONTRACTS, key=lambda contract: contract.name)
+    index = format_table(
+        ("table", "made by", "rows"),
+        [
+            (f"[{one.name}](#{one.name})", _name_makers(one), one.comment)
+            for one in contracts
+        ],
+    )
+    blocks = [block for one in contracts for block in _format_contract(one)]
+    return format_page("Tables", _WHERE, index, *blocks)
+
+
+def _name_makers(contract: TableContract) -> str:
+    is_shared = contract is QUARANTINE
+    return "every streaming job" if is_shared else code(find_maker(contract.name))
+
+
+def _format_contract(contract: TableContract) -> Iterator[str]:
+    yield f"## {contract.name}"
+    yield contract.comment
+    facts = [
+        ("key", contract.merge_key),
+        ("partitioned by", contract.partition_by),
+        ("clustered by", contract.cluster_by),
+        ("newest by", contract.newest_by),
+    ]
+    told = [f"{what} {', '.join(map(code, names))}" for what, names in facts if names]
+    yield f"Contract version {contract.contract_version}; {'; '.join(told)}."
+    yield format_table(
+        ("column", "type", "null", "meaning"),
+        [
+            (
+                code(one.name),
+                code(one.sql_type),
+                "yes" if one.is_nullable else "no",
+                one.comment,
+            )
+            for one in contract.columns
+        ],
+    )
+
+
+def format_views() -> str:
+    """Return the page of views and functions."""
+    views = [(code(name), code(find_maker(name)), text) for name, text in VIEWS.items()]
+    functions = [
+        (code(name), code(find_maker(name.partition("(")[0])), text)
+        for name, text in FUNCTIONS.items()
+    ]
+    return format_page(
+        "Views",
+        "`sql`, `configs`, `shell` and notebooks have every table by its name, and "
+        "these; they are worked out when somebody asks.",
+        "The job is the one whose tables they need first.",
+        format_table(("view", "job", "one row is"), views),
+        "## Functions",
+        "A client is a `client_instance_id`, a `client_id` or a `logical_client`.",
+        format_table(("function", "job", "one row is"), functions),
+    )
+
+
+def format_quarantine_reasons() -> str:
+    """Return the page of reasons."""
+    return format_page(
+        "Reasons in quarantine",
+        "`topic`, `partition` and `offset` of a row lead to the record in Kafka; "
+        "`detail` has names and places, never a part of the payload.",
+        format_table(
+            ("reason", "the record"),
+            [(code(name), text) for name, text in QUARANTINE_REASONS.items()],
+        ),
+    )
