@@ -63,6 +63,24 @@ def test_every_reason_in_quarantine_is_explained():
     assert QUARANTINE_REASONS.keys() == reasons
 
 
+def test_the_index_of_decisions_says_what_they_say():
+    index = re.findall(
+        r"^\| \[(\d+)\]\((\S+)\) \| (.*) \| (.*) \|$",
+        (ROOT / "DECISIONS.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    said = []
+    for path in sorted((ROOT / "docs/decisions").iterdir()):
+        text = path.read_text(encoding="utf-8")
+        head = re.match(r"# (\d+)\. (.*)\n\nStatus: (.*)\n\n\S", text)
+        assert head, path
+        number, title, status = head.groups()
+        assert path.name.startswith(f"{int(number):04d}-")
+        said.append((number, str(path.relative_to(ROOT)), title, status))
+    assert index == said
+    assert [int(number) for number, *_ in index] == list(range(1, len(index) + 1))
+
+
 PIN = re.compile(r"^\s*([A-Za-z0-9_.-]+)==(\S+)$", re.MULTILINE)
 
 

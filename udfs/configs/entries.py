@@ -5,7 +5,7 @@ them again (sensitive_key_columns), what is left is typed (config_value_columns)
 compared with the known defaults (config_defaults). All of it is done over a whole
 batch, and each different combination is looked at once. Nothing raises for data.
 A value that the rules hide is in no column that comes back.
-Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
+Source: KIP-1324; docs/decisions/0015.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 Strategy: what is decided by key, software or header is decided once for each different
 combination; what is decided by row is a mask over the rows.
-Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
+Source: KIP-1324; docs/decisions/0015.
 """
 
 from dataclasses import dataclass

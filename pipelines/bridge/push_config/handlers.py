@@ -2,7 +2,7 @@
 
 Order of checks: size, rate, sensitive keys, policy, Kafka. A push is answered with
 success once Kafka has its record. What the client is told names keys and rules only.
-Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
+Source: KIP-1324; docs/decisions/0015.
 """
 
 import uuid

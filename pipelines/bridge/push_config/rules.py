@@ -5,7 +5,7 @@ values are searched for once in the whole push; only where that finds something 
 value looked at. What is left of an entry is decided here, once, and everything behind
 (policy, record, answer) sees only that.
 Answers and headers name keys, as far as they look like keys, and rules; no value ever.
-Source: KIP-1324; DECISIONS.md, "What a pushed configuration becomes".
+Source: KIP-1324; docs/decisions/0015.
 """
 
 from collections.abc import Collection, Iterable
