@@ -9,7 +9,6 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from pipelines.commands import COMMANDS
 from pipelines.commands.reference import list_pages
 from pipelines.settings import CONF_PATH, list_environments, load_settings
 from pipelines.settings.records import Settings
@@ -115,14 +114,6 @@ def test_what_runs_needs_no_package_of_the_tests():
                 if one.marker is None or one.marker.evaluate({"extra": ""})
             ]
     assert found == locked.keys()
-
-
-def test_no_document_names_a_command_that_does_not_exist():
-    known = {command.name for command in COMMANDS} | {"setup"}
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    used = set(re.findall(r"\./spark-submit\.sh ([a-z_-]+)", text))
-    assert used
-    assert used <= known
 
 
 def test_spark_sessions_are_built_in_one_place_of_the_product():

@@ -11,6 +11,7 @@ from pipelines.__main__ import main
 from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import CONF_PATH
 from tests.integration.bridge_support import make_settings, running_bridge
+from tests.support.documents import find_block
 
 ROOT = CONF_PATH.parent
 GOLDEN = ROOT / "tests" / "golden" / "admin" / "client_metrics_command.jsonl"
@@ -61,13 +62,11 @@ def test_calls_print_what_kafkas_command_printed(run, fresh):
 
 
 def list_commands():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```bash\n(.*?)```", readme, re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
-    return [shlex.split(line)[2:] for line in lines if f" {COMMAND} " in line]
+    block = find_block("docs/guide/subscriptions.md", "kafka-client-metrics")
+    return [shlex.split(line)[2:] for line in block.commands]
 
 
-def test_the_commands_of_the_readme_do_what_it_says(run, fresh):
+def test_the_commands_of_the_page_do_what_it_says(run, fresh):
     commands = list_commands()
     actions = [
         word.removeprefix("--")

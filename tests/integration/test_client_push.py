@@ -1,7 +1,6 @@
 """The client library against the bridge's own process and a real Kafka."""
 
 import asyncio
-import re
 
 import confluent_kafka
 import confluent_kafka.admin
@@ -16,8 +15,8 @@ from pipelines.clients.key_lists import (
     PRODUCER,
     SHARE_CONSUMER,
 )
-from pipelines.settings import CONF_PATH
 from tests.integration.config_support import read_topic, running_bridge
+from tests.support.documents import find_block
 from tests.unit.bridge.push_config.raw_client import read_record
 
 KINDS = {
@@ -104,12 +103,11 @@ def test_each_type_of_client_pushes_its_keys_before_it_is_there(
         assert pushed["client.id"] == ("app-7", False)
 
 
-def test_the_example_of_the_readme_pushes(kafka, push_topics, tmp_path, capsys):
-    readme = (CONF_PATH.parent / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+def test_the_example_of_its_page_pushes(kafka, push_topics, tmp_path, capsys):
+    example = find_block("docs/guide/client-library.md", "import").text
     example = example.replace("kafka_clientele", "pipelines.clients")
     with running_bridge(kafka, tmp_path / "log", *push_topics) as (_, host, port):
-        exec(example.replace("127.0.0.1:9192", f"{host}:{port}"), {})  # noqa: S102 - the README's
+        exec(example.replace("127.0.0.1:9192", f"{host}:{port}"), {})  # noqa: S102 - the page's
         pushes = read_pushes(kafka, push_topics)
     (pushed,) = pushes.values()
     assert pushes.keys() == {capsys.readouterr().out.strip()}

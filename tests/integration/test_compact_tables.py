@@ -16,7 +16,7 @@ from pipelines.jobs.compact import job as compact_tables
 from pipelines.settings import CONF_PATH, load_settings
 from pipelines.tables.contract import CLIENT_METRICS, CONTRACTS
 from pipelines.time_ranges import TimeRange, midnight
-from tests.integration.test_readme import HASTE
+from tests.integration.test_docs import HASTE
 
 ROOT = CONF_PATH.parent
 COMMAND = [sys.executable, "-P", "-m", "pipelines"]

@@ -26,8 +26,9 @@ from pipelines.tables.configs import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
+from tests.integration.test_docs import HASTE, PATIENCE_S
 from tests.spark.config_rows import append, entry, held, hours, instance, span
+from tests.support.documents import find_block
 
 ROOT = CONF_PATH.parent
 ORDERS = {"logical_client": "orders", "client_id": "orders"}
@@ -124,7 +125,7 @@ def run(settings, *words):
 
 
 DESCRIBE = " describe "
-OF_THE_README = {
+OF_THE_PAGE = {
     DESCRIBE: ["acks=1 ", "sensitive=true", "source=pushed"],
     " --from ": ["- client-id orders at 2026-03-01T", "acks (added)", "+   1"],
     " --client-id billing": ["- client-id orders at ", "acks (changed)", "+   all"],
@@ -135,18 +136,17 @@ OF_THE_README = {
 
 
 def find_command(mark):
-    named = (" configs ", "client_config_diff")
-    commands = [c for c in list_commands() if any(one in c for one in named)]
+    commands = find_block("docs/guide/client-configs.md", "configs").commands
     return shlex.split(next(c for c in commands if mark in c))[1:]
 
 
-def test_a_command_of_the_readme_prints_what_it_says(settings):
+def test_a_command_of_the_page_prints_what_it_says(settings):
     done = run(settings, *find_command(DESCRIBE))
     assert done.returncode == 0, done.stderr
-    assert [part for part in OF_THE_README[DESCRIBE] if part not in done.stdout] == []
+    assert [part for part in OF_THE_PAGE[DESCRIBE] if part not in done.stdout] == []
 
 
-@pytest.mark.parametrize("mark", [one for one in OF_THE_README if one != DESCRIBE])
+@pytest.mark.parametrize("mark", [one for one in OF_THE_PAGE if one != DESCRIBE])
 def test_the_others_do_so_in_this_process(spark, settings, ask, capsys, mark):
     """Each of them would start a Spark of its own."""
     name, *words = find_command(mark)
@@ -155,7 +155,7 @@ def test_the_others_do_so_in_this_process(spark, settings, ask, capsys, mark):
         printed = capsys.readouterr().out
     else:
         printed = ask(shlex.join(words))
-    assert [part for part in OF_THE_README[mark] if part not in printed] == []
+    assert [part for part in OF_THE_PAGE[mark] if part not in printed] == []
 
 
 def test_describe_aligns_and_leaves_defaults_out(ask):
@@ -258,7 +258,8 @@ def test_without_tables_the_job_is_named(spark, tmp_path):
 
 
 def test_the_notebook_shows_tables_and_a_picture(settings, tmp_path):
-    commands = [c for c in list_commands() if "client_configuration" in c]
+    block = find_block("docs/guide/client-configs.md", "configs")
+    commands = [c for c in block.commands if "client_configuration" in c]
     words = shlex.split(commands[0])[1:]
     page = tmp_path / "page.html"
     done = run(settings, *words, "--output", str(page), "--widget", "days=100000")

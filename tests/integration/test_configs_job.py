@@ -19,7 +19,8 @@ from pipelines.tables.configs import (
 from pipelines.tables.contract import QUARANTINE
 from tests.integration.config_job_support import make_settings, read_table, run_once
 from tests.integration.config_support import running_bridge
-from tests.integration.test_readme import HASTE, list_commands
+from tests.integration.test_docs import HASTE
+from tests.support.documents import find_block
 
 SECRET = "hunter2-hunter2"
 RECORDS = 3
@@ -43,10 +44,10 @@ def push(folder, servers, **properties):
     return said
 
 
-def run_as_in_readme(*settings, job="client_configs_to_delta"):
-    """Run the command of README; what the tables have is not read again."""
-    asked = [c for c in list_commands() if f" {job} " in c]
-    words = shlex.split(asked[0])[1:]
+def run_as_documented(block, *settings):
+    """Run the command of a page; what the tables have is not read again."""
+    (command,) = block.commands
+    words = shlex.split(command)[1:]
     more = [word for setting in settings for word in ("--set", setting)]
     done = subprocess.run(
         [sys.executable, "-P", "-m", "pipelines", *words, *more, *HASTE],
@@ -101,7 +102,8 @@ def test_pushed_configurations_become_rows_once(spark, kafka, tmp_path, produce)
     assert rows["acks"]["default_value"] == "all"
     assert rows["batch.size"]["evidence_count"] == 2
     before = count_rows(spark, settings)
-    run_as_in_readme(
+    run_as_documented(
+        find_block("docs/guide/client-configs.md", "client-configs-to-delta"),
         f"kafka.bootstrap_servers={servers}",
         f"topics.configs={topic}",
         f"tables.root_path={tmp_path}/tables",

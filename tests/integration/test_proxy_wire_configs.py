@@ -27,7 +27,8 @@ from tests.integration.proxy_support import (
     read_all,
     write_all,
 )
-from tests.integration.test_configs_job import run_as_in_readme
+from tests.integration.test_configs_job import run_as_documented
+from tests.support.documents import find_block
 
 VALUES = [b"v" * 1_000 for _ in range(50)]
 COMMON = {
@@ -279,12 +280,12 @@ def test_what_was_seen_is_in_table_and_view_once(
     assert "batch.size" not in by_key
     count = table.count()
     # A new checkpoint location goes on behind what the table holds.
-    run_as_in_readme(
+    run_as_documented(
+        find_block("docs/guide/proxy.md", "client-wire-configs-to-delta"),
         f"kafka.bootstrap_servers={cluster.bootstrap_servers}",
         f"topics.wire_configs={settings.topics.wire_configs}",
         f"tables.root_path={settings.tables.root_path}",
         f"client_wire_configs_to_delta.checkpoint_location={folder}/new",
-        job="client_wire_configs_to_delta",
     )
     assert read_table(spark, settings, CLIENT_WIRE_CONFIGS).count() == count
     assert read_table(spark, settings, QUARANTINE).count() == 1

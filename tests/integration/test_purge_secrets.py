@@ -1,4 +1,4 @@
-"""The commands of the README take out what the shipped rules hide."""
+"""The commands of the page of purges take out what the shipped rules hide."""
 
 import os
 import pathlib
@@ -15,8 +15,9 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
 )
 from tests.integration.given_calls import GivenCall
-from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
+from tests.integration.test_docs import HASTE, PATIENCE_S
 from tests.spark.config_rows import JAVA, append, entry, held, instance
+from tests.support.documents import find_block
 
 ROOT = CONF_PATH.parent
 CANARY = "canary7f3a"
@@ -63,7 +64,7 @@ def test_the_commands_say_what_they_find_and_leave_no_byte_of_it(
     append(spark, settings, CLIENT_CONFIG_PUSHES, push)
     configs = {"ssl.key.password": held(CANARY, "STRING"), "acks": held("1")}
     append(spark, settings, CLIENT_CONFIGS, instance("one", configs))
-    dry_run, purge = (c for c in list_commands() if " purge_secrets" in c)
+    dry_run, purge = find_block("docs/operations/purge.md", "purge").commands
     # As the command does it, without a Spark of its own.
     purge_secrets.run(GivenCall(spark, settings, shlex.split(dry_run)[1:]))
     printed = capsys.readouterr().out

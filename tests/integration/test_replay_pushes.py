@@ -29,7 +29,8 @@ from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
 from tests.integration.given_calls import GivenCall
 from tests.integration.job_support import make_settings, read_rows
-from tests.integration.test_readme import HASTE, PATIENCE_S, list_commands
+from tests.integration.test_docs import HASTE, PATIENCE_S
+from tests.support.documents import find_block
 
 ROOT = CONF_PATH.parent
 COMMAND = [sys.executable, "-P", "-m", "pipelines"]
@@ -76,7 +77,7 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     ensure_tables(spark, settings.tables, CONTRACTS)
     append_push(spark, settings)
     metrics = identify_table(spark, settings.tables, CLIENT_METRICS)
-    asked = [c for c in list_commands() if " replay_pushes " in c]
+    asked = find_block("docs/operations/replay.md", "replay").commands
     # As the command does it, without a Spark of its own.
     run_replay(GivenCall(spark, settings, shlex.split(asked[0])[1:]))
     said = capsys.readouterr().out

@@ -3,7 +3,7 @@
 # are columns from there on, and the rules judge them as they judge pushed ones.
 """Configurations seen on the wire, from records of their topic to rows of entries.
 
-Source: README.md, "Topics".
+Source: docs/reference/topics.md.
 """
 
 import json

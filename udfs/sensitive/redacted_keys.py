@@ -7,7 +7,7 @@ room for all. It is empty where nothing was hidden.
 A key that may not be shown is the empty text in it, once for each entry. Version 2 is
 the same with `"more":N`, which counts what there was no room for; any empty value of
 that record may have been hidden.
-Source: README.md, "Topics".
+Source: docs/reference/topics.md.
 """
 
 import json

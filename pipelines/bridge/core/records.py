@@ -1,6 +1,6 @@
 """Records of all kinds, and what they have in common: headers, ids, bounds.
 
-Source: the header list stands in README.md, "Topics".
+Source: the headers stand in docs/reference/topics.md.
 """
 
 import functools

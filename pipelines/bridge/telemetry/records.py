@@ -1,6 +1,6 @@
 """The record of an accepted push: key, value, headers and timestamp.
 
-Source: the header list stands in README.md, "Topics".
+Source: the headers stand in docs/reference/topics.md.
 """
 
 import functools

@@ -1,6 +1,5 @@
 """The command that explains a decision of the rules."""
 
-import re
 import shlex
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import sys
 import pytest
 
 from pipelines.settings import CONF_PATH
+from tests.support.documents import find_block
 
 ROOT = CONF_PATH.parent
 COMMAND = (sys.executable, "-m", "pipelines", "explain-rule")
@@ -121,12 +121,9 @@ def test_a_value_in_the_wrong_place_is_refused_and_not_repeated(words):
     assert b"hunter2" not in (done.stdout + done.stderr).lower()
 
 
-def test_the_commands_of_the_readme_are_right():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    commands = re.findall(
-        r"^\./spark-submit\.sh explain-rule (.*)$", text, re.MULTILINE
-    )
+def test_the_commands_of_the_page_are_right():
+    commands = find_block("docs/guide/client-configs.md", "explain-rule").commands
     assert len(commands) == 2
     for command in commands:
-        words = shlex.split(command.partition("<")[0])
+        words = shlex.split(command.partition("<")[0])[2:]
         assert run(*words, stdin=SECRET).returncode == 0

@@ -1,6 +1,6 @@
 """Records of configurations seen on the wire: key, value, headers and timestamp.
 
-Source: the value stands in README.md, "Topics".
+Source: the value stands in docs/reference/topics.md.
 """
 
 import json

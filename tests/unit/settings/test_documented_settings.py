@@ -1,7 +1,6 @@
-"""The settings that README.md shows are settings that load."""
+"""The settings that documents show are settings that load."""
 
 import json
-import re
 import shutil
 
 import pytest
@@ -13,9 +12,9 @@ from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 from pipelines.settings.secret_references import SecretReader
 from tests.certificates import Authority
+from tests.support.documents import list_blocks
 
-README = (CONF_PATH.parent / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+BLOCKS = [block.text for block in list_blocks("toml")]
 RULES = [block for block in BLOCKS if "[[rules]]" in block]
 ETC, ISSUERS_KEYS = "/etc/kafka-clientele", "https://issuer.example.org/keys"
 OTHERS = [block for block in BLOCKS if block not in RULES]
@@ -57,7 +56,7 @@ def test_a_block_is_an_environment_that_a_bridge_takes(tmp_path, block):
         (RULES[1], "pem-value", "group.id", "pass: me", "our-group-ids"),
     ],
 )
-def test_a_rule_goes_before_the_one_that_the_readme_names(
+def test_a_rule_goes_before_the_one_that_the_page_names(
     tmp_path, block, before, key, value, rule
 ):
     conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
