@@ -1,4 +1,4 @@
-"""Every error of the product that is not the fault of a peer on the wire.
+"""Errors that end a command with one sentence.
 
 Messages hold names, numbers and places, never a value that a client or a secret
 store supplied.

@@ -1,1 +1,1 @@
-"""Kernels: pure functions over Arrow arrays; only `spark.py` knows Spark."""
+"""Kernels: pure functions over Arrow arrays; only `spark*.py` know Spark."""

@@ -1,4 +1,4 @@
-"""What conf/ says, as frozen records: the only reader of conf/."""
+"""What settings files say, as frozen records."""
 
 from .loading import (
     CONF_PATH,

@@ -1,4 +1,4 @@
-"""conf/, variables and --set to frozen records; the only reader of conf/.
+"""Settings files, variables and --set to frozen records.
 
 Order: base.toml, the environment's file, the file of --config, variables of the
 environment, then --set in the order given. A list of tables replaces the one before

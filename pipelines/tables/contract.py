@@ -1,4 +1,4 @@
-"""What each Delta table promises to its readers, and the SQL that says so.
+"""What a Delta table promises, the SQL that says so, and the tables of telemetry.
 
 A contract version is a whole number. A newer version only adds nullable columns: the
 program adds them to an older table, and refuses a table of a newer version.
