@@ -106,12 +106,15 @@ def limit_readers() -> None:
 def _name_details() -> str:
     """Say where the traces of Java are, where there are any."""
     path = os.environ.get(DETAILS_VARIABLE, "")
-    has_any = bool(path) and Path(path).is_file() and Path(path).stat().st_size > 0
+    has_any = path and Path(path).is_file() and Path(path).stat().st_size
     return f" (details: {path})" if has_any else ""
 
 
-if __name__ == "__main__":
-    # Where hypothesis is installed kio imports it, for tests of its own users; that
-    # takes a while and leaves a folder in the current one.
+def start() -> None:
+    """Run its command, without hypothesis, which kio imports where it is, for tests."""
     sys.modules["hypothesis"] = None  # type: ignore[assignment]
     sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    start()

@@ -8,6 +8,7 @@ import textwrap
 from dataclasses import replace
 
 from pipelines import __version__
+from pipelines.settings.places import PROGRAM
 
 from . import (
     bridge,
@@ -34,7 +35,6 @@ from . import (
 )
 from .options import VERBOSE, CommandParser
 
-PROGRAM = "./spark-submit.sh"
 HELP = "help"
 _LINE_WIDTH = 88
 GROUPS = {
@@ -52,13 +52,13 @@ GROUPS = {
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""
-EXAMPLES = """\
-  ./spark-submit.sh demo
-  ./spark-submit.sh bridge --env cluster
-  ./spark-submit.sh client_telemetry_to_delta --env cluster --master spark://host:7077
-  ./spark-submit.sh sql "select * from clients"
-  ./spark-submit.sh notebook notebooks/clients_overview.py
-"""
+EXAMPLES = f"""\
+  {PROGRAM} demo
+  {PROGRAM} bridge --env cluster
+  {PROGRAM} client_telemetry_to_delta --env cluster --master spark://host:7077
+  {PROGRAM} sql "select * from clients"
+  {PROGRAM} notebook notebooks/clients_overview.py
+"""  # noqa: S608 - what people type
 COMMANDS = tuple(one.COMMAND for group in GROUPS.values() for one in group)
 FORMER_NAMES = {
     command.former_name: command.name for command in COMMANDS if command.former_name

@@ -30,8 +30,11 @@ class Call:
 
     @property
     def java(self) -> str:
-        """Return the program that starts a JVM; empty where it was not looked for."""
-        return self.environ.get(JAVA_VARIABLE, "")
+        """Return the program that starts a JVM; empty where the script sought none."""
+        if JAVA_VARIABLE in self.environ:
+            return self.environ[JAVA_VARIABLE]
+        home = self.environ.get("JAVA_HOME")
+        return f"{home}/bin/java" if home else "java"
 
     def read_settings(self) -> Settings:
         """Load what --env, --config, the environment's variables and --set say.

@@ -14,7 +14,7 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from pipelines.settings.loading import CONF_PATH
+from pipelines.settings.places import CACHE_PATH, CONF_PATH, PACKAGES_PATH
 
 from .call import Call
 from .failures import EXIT_INTERRUPTED, told_in_a_sentence
@@ -39,7 +39,6 @@ LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1"
 CLASSES_VARIABLE = "KAFKA_CLIENTELE_CLASSES"
 """Names the file of Spark's classes, where the set-up has kept them."""
 JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-_ROOT = CONF_PATH.parent
 _MAIN = Path(__file__).parents[1] / "__main__.py"
 
 Environ = MutableMapping[str, str]
@@ -74,7 +73,11 @@ def spark_arguments(
     # Of the JVM that writes the line which starts the other one.
     environ.setdefault("SPARK_LAUNCHER_OPTS", LAUNCHER_OPTIONS)
     installation = Installation(
-        root=_ROOT, python=sys.executable, archive=environ.get(CLASSES_VARIABLE, "")
+        packages_path=PACKAGES_PATH,
+        conf=CONF_PATH,
+        cache=CACHE_PATH,
+        python=sys.executable,
+        archive=environ.get(CLASSES_VARIABLE, ""),
     )
     return build_arguments(
         installation,
@@ -89,7 +92,7 @@ def _prepare_details(environ: Environ) -> None:
 
     See conf/log4j2.properties.
     """
-    folder = _ROOT / ".cache" / "details"
+    folder = CACHE_PATH / "details"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         remove_old_files(folder)

@@ -9,12 +9,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.reading import overview
 from pipelines.reading.query_results import format_rows
 from pipelines.reading.text_tables import MAX_WIDTH
-from pipelines.settings.loading import CONF_PATH
+from pipelines.settings.places import ROOT_PATH
 
 from . import MAX_CLIENTS
 from .clients import CONSUMER, PRODUCER
 
-ROOT = CONF_PATH.parent
+ROOT = ROOT_PATH
 _BUSIEST = 6
 _DIGITS = 3
 _PREFIX = "org.apache.kafka."

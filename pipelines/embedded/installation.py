@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.errors import EmbeddedKafkaError
-from pipelines.settings.loading import CONF_PATH
+from pipelines.settings import places
 
 from .cache import EmbeddedCache, cache_key
 from .java_commands import format_command, list_jars
@@ -15,9 +15,8 @@ from .log_lines import log4j_text
 from .private_files import write_private
 from .storage import run_format, write_format_arguments
 
-_REPOSITORY_CACHE_PATH = CONF_PATH.parent / ".cache"
-JARS_PATH = _REPOSITORY_CACHE_PATH / "jars" / "kafka"
-CACHE_PATH = _REPOSITORY_CACHE_PATH / "embedded_kafka"
+JARS_PATH = places.CACHE_PATH / "jars" / "kafka"
+CACHE_PATH = places.CACHE_PATH / "embedded_kafka"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ def list_jars(jars_path: Path) -> list[Path]:
     if not any(jar.name.startswith("kafka_") for jar in jars):
         raise EmbeddedKafkaError(
             f"embedded Kafka: {jars_path} holds no kafka_*.jar; the set-up of "
-            "spark-submit.sh puts it there"
+            "spark-submit.sh puts it there, in a checkout"
         )
     return jars
 

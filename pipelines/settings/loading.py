@@ -18,11 +18,11 @@ from pipelines.errors import InvalidSetting
 from .config_catalogs import Catalogs, keys_by_client_type, parse_catalogs
 from .keys import SET_ORIGIN
 from .paths import resolve_paths
+from .places import CONF_PATH, ROOT_PATH
 from .records import Settings
 from .secret_references import SecretReference
 from .values import KIND_NAMES, check_keys, to_record
 
-CONF_PATH = Path(__file__).resolve().parents[2] / "conf"
 BASE_NAME = "base"
 RULES_NAME = "sensitive_keys"
 CATALOG_FOLDER = "config_catalog"
@@ -75,7 +75,7 @@ def load_settings(
         _merge(merged, origins, _parse_override(override), SET_ORIGIN)
         starts[SET_ORIGIN] = Path.cwd()
     settings = to_record(Settings, merged, "", origins)
-    root = conf_path.resolve().parent
+    root = ROOT_PATH if conf_path == CONF_PATH else conf_path.resolve().parent
     resolved: Settings = resolve_paths(settings, "", origins, starts, root=root)
     return resolved
 

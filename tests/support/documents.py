@@ -38,6 +38,10 @@ RUN_ELSEWHERE = {
         "integration/test_compact_tables.py",
         "compact_tables",
     ),
+    ("docs/operations/upgrade.md", "pip"): (
+        "unit/settings/test_places.py",
+        "console_scripts",
+    ),
     ("docs/operations/upgrade.md", "set-up"): (
         "integration/test_checkouts.py",
         "--without-java",

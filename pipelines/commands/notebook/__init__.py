@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pipelines.commands.call import Call
 from pipelines.commands.options import CONFIG, ENV, SET, Command, option
-from pipelines.settings.loading import CONF_PATH, list_overrides
+from pipelines.settings.loading import list_overrides
+from pipelines.settings.places import ROOT_PATH
 
 from .cells import load_cells
 
@@ -16,7 +17,7 @@ def run(call: Call) -> int:
 
     arguments, settings = call.arguments, call.read_settings()
     path = Path(arguments.path)
-    usual = CONF_PATH.parent / "data" / f"{path.stem}.html"
+    usual = ROOT_PATH / "data" / f"{path.stem}.html"
     output = Path(arguments.output or usual)
     overrides = [*list_overrides(call.environ), *arguments.set]
     given = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from pipelines.commands.call import Call
 from pipelines.commands.options import Command
-from pipelines.settings.loading import CONF_PATH
+from pipelines.settings.places import ROOT_PATH
 
 
 def list_pages() -> Mapping[str, Callable[[], str]]:
@@ -27,7 +27,7 @@ def list_pages() -> Mapping[str, Callable[[], str]]:
 def run(_call: Call) -> int:
     """Write what differs, and name it."""
     for name, make in list_pages().items():
-        path, text = CONF_PATH.parent / name, make()
+        path, text = ROOT_PATH / name, make()
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             print(name)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.commands import GROUPS, PROGRAM
+from pipelines.commands import GROUPS
 from pipelines.commands.options import VERBOSE, Command, Option
+from pipelines.settings.places import PROGRAM
 
 from .markdown import code, format_page, format_table
 

@@ -50,6 +50,11 @@ _OPTION_CONFS = {
 }
 _DEFAULT_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _JAVA_OPTIONS_OPTION = "--driver-java-options"
+_PACKAGES = "spark.jars.packages"
+_PACKAGES_OPTION = "--packages"
+_OWN_JARS = re.compile(
+    r'<dependency org="([\w.-]+)" name="([\w.-]+)" rev="([\w.-]+)" conf="spark->'
+)
 _CLASS_PATH = "spark.driver.extraClassPath"
 _CLASS_PATH_OPTION = "--driver-class-path"
 # Spark matches the text of a query that was stopped within a batch by a recursive
@@ -73,22 +78,27 @@ CODE_NAME = "code"
 class Installation:
     """Where this copy of the product stands."""
 
-    root: Path
-    """Folder that holds conf/, pipelines/ and udfs/."""
+    packages_path: Path
+    """Folder that holds pipelines/ and udfs/."""
+    conf: Path
+    """Folder of Spark's settings, and of the list of jars."""
+    cache: Path
+    """Folder of downloaded and packed files."""
     python: str
     """The interpreter of this process, with all packages."""
     archive: str = ""
     """File of Spark's classes that fits Java and jars; empty where there is none."""
 
     @property
-    def cache(self) -> Path:
-        """Return the folder of downloaded and packed files."""
-        return self.root / ".cache"
-
-    @property
     def jars(self) -> list[Path]:
         """Return the jars that Spark needs beside its own."""
         return sorted((self.cache / "jars" / "spark").glob("*.jar"))
+
+    @property
+    def packages(self) -> list[str]:
+        """Return the coordinates of those jars, for Spark to fetch where none are."""
+        text = (self.conf / "ivy.xml").read_text(encoding="utf-8")
+        return [":".join(found) for found in _OWN_JARS.findall(text)]
 
 
 def split_arguments(
@@ -139,9 +149,9 @@ def build_arguments(
     """
     user_conf, lists, rest = _read_spark_words(spark_words)
     _check_values(user_conf, rest)
-    conf = _load_conf(installation.root / "conf" / "spark-defaults.conf")
+    conf = _load_conf(installation.conf / "spark-defaults.conf")
     if is_local(spark_words):
-        conf |= _load_conf(installation.root / "conf" / "spark-local.conf")
+        conf |= _load_conf(installation.conf / "spark-local.conf")
         conf[WORKER_PYTHON] = installation.python
     else:
         conf |= _prepare_executors(installation, lists)
@@ -162,16 +172,9 @@ def build_arguments(
     conf = {name: value for name, value in conf.items() if name not in named}
     conf |= user_conf
     java_options = _own_java_options(installation)
-    if _is_one_process(spark_words):
-        # What Java finds by itself needs no copies, and only of that it keeps classes.
-        popped = _pop_option(rest, _CLASS_PATH_OPTION, _CLASS_PATH)
-        users_path = (named | conf | popped).get(_CLASS_PATH)
-        paths = [*map(str, installation.jars), *filter(None, [users_path])]
-        conf[_CLASS_PATH] = os.pathsep.join(paths)
+    conf |= _own_jars(installation, spark_words, named | conf, rest, lists)
+    if installation.jars and _is_one_process(spark_words):
         java_options += _archive_options(installation)
-    else:
-        jars = [jar.as_uri() for jar in installation.jars]
-        lists["--jars"] = [*jars, *lists["--jars"]]
     if is_short:
         java_options += SHORT_JAVA_OPTIONS
         usual = (named | conf).get(_DEFAULT_JAVA_OPTIONS, "")
@@ -187,6 +190,37 @@ def build_arguments(
     for name, value in conf.items():
         words += ["--conf", f"{name}={value}"]
     return words
+
+
+def _own_jars(
+    installation: Installation,
+    spark_words: Sequence[str],
+    conf: Mapping[str, str],
+    rest: list[str],
+    lists: dict[str, list[str]],
+) -> dict[str, str]:
+    """Return settings that name our jars; else they are put first in --jars.
+
+    Args:
+        conf: What files and --conf say.
+        rest: Other words of the user's, without those that now are settings.
+        lists: Options that hold lists.
+    """
+    if not installation.jars:
+        popped = _pop_option(rest, _PACKAGES_OPTION, _PACKAGES)
+        users = {**conf, **popped}.get(_PACKAGES)
+        return {_PACKAGES: ",".join([*installation.packages, *filter(None, [users])])}
+    if not _is_one_process(spark_words):
+        lists["--jars"] = [
+            *(jar.as_uri() for jar in installation.jars),
+            *lists["--jars"],
+        ]
+        return {}
+    # What Java finds by itself needs no copies, and only of that it keeps classes.
+    popped = _pop_option(rest, _CLASS_PATH_OPTION, _CLASS_PATH)
+    users = {**conf, **popped}.get(_CLASS_PATH)
+    paths = [*map(str, installation.jars), *filter(None, [users])]
+    return {_CLASS_PATH: os.pathsep.join(paths)}
 
 
 def _check_values(user_conf: Mapping[str, str], rest: Sequence[str]) -> None:
@@ -214,7 +248,7 @@ def _own_places(installation: Installation) -> dict[str, str]:
 
 def _own_java_options(installation: Installation) -> list[str]:
     # As a URI it holds no blank, which would part it in two.
-    log_levels = (installation.root / "conf" / "log4j2.properties").as_uri()
+    log_levels = (installation.conf / "log4j2.properties").as_uri()
     return [f"-Dlog4j2.configurationFile={log_levels}", _STACK_OPTION]
 
 
@@ -278,7 +312,7 @@ def _prepare_executors(
 ) -> dict[str, str]:
     packed = installation.cache / "submit"
     environment = pack_environment(packed)
-    code = pack_code(installation.root, packed)
+    code = pack_code(installation.packages_path, packed)
     # Not by --py-files: the driver too would import that copy, which has no conf/.
     lists["--archives"][:0] = [
         f"{environment}#{ENVIRONMENT_NAME}",

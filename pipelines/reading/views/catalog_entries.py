@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pipelines.errors import InvalidSetting
-from pipelines.settings.loading import CATALOG_FOLDER, CONF_PATH
+from pipelines.settings.loading import CATALOG_FOLDER
+from pipelines.settings.places import CONF_PATH
 from udfs.configs.key_lists import (
     CONSUMER,
     NOT_OF_SHARE_CONSUMERS,

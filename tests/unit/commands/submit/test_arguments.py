@@ -25,7 +25,19 @@ from pipelines.settings import CONF_PATH
 
 JOB = COMMANDS_BY_NAME["client_telemetry_to_delta"].own_options
 SQL = COMMANDS_BY_NAME["sql"].own_options
-HERE = Installation(root=CONF_PATH.parent, python="/python")
+
+
+def install(root, **more):
+    return Installation(
+        packages_path=root,
+        conf=root / "conf",
+        cache=root / ".cache",
+        python="/python",
+        **more,
+    )
+
+
+HERE = install(CONF_PATH.parent)
 
 
 def read_conf(words):
@@ -176,7 +188,7 @@ def test_a_checkout_below_a_blank_is_named_without_one(tmp_path):
     jar = root / ".cache" / "jars" / "spark" / "delta.jar"
     jar.parent.mkdir(parents=True)
     jar.touch()
-    words = build_arguments(Installation(root=root, python="/python"), [])
+    words = build_arguments(install(root), [])
     conf = read_conf(words)
     option, *_ = shlex.split(conf["spark.driver.extraJavaOptions"])
     assert option == (
@@ -193,7 +205,7 @@ def installation(tmp_path):
     (root / ".cache" / "jars" / "spark").mkdir(parents=True)
     (root / ".cache" / "jars" / "spark" / "delta.jar").touch()
     (root / "conf").symlink_to(CONF_PATH)
-    return Installation(root=root, python="/python", archive=str(root / "classes.jsa"))
+    return install(root, archive=str(root / "classes.jsa"))
 
 
 def test_a_run_in_one_process_maps_the_classes_that_were_kept(installation):
@@ -286,3 +298,16 @@ def test_a_mask_that_is_none_is_refused(monkeypatch, text):
     monkeypatch.setenv("KAFKA_CLIENTELE_UMASK", text)
     with pytest.raises(InvalidSetting, match=f"UMASK={text}: expects a mask"):
         limit_readers()
+
+
+@pytest.mark.parametrize("words", [[], ["--packages", "a:b:1"]])
+def test_jars_that_nobody_has_set_up_are_fetched_by_spark(tmp_path, words):
+    (tmp_path / "conf").symlink_to(CONF_PATH)
+    made = read_conf(build_arguments(install(tmp_path), words))
+    ours, *users = re.split(r"(?<=:4\.2\.0),", made["spark.jars.packages"])
+    assert ours == (
+        "io.delta:delta-spark_4.2_2.13:4.4.0,"
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
+    )
+    assert users == words[1:]
+    assert "spark.driver.extraClassPath" not in made
