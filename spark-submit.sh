@@ -11,6 +11,7 @@
 #   JAVA_HOME                    the Java 17, 21 or 25 to use; otherwise `java` on the PATH
 #   KAFKA_CLIENTELE_UMASK        who may read what is made: 077 (the default) its owner,
 #                                027 the group, too
+#   KAFKA_CLIENTELE_SECTION__KEY a key of the settings: docs/guide/settings.md
 #   DEFAULT_ARTIFACT_REPOSITORY  a mirror of Maven's central repository
 #   PIP_*                        pip's own variables (index, proxy, certificates)
 #

@@ -137,3 +137,32 @@ def test_the_page_of_topics_names_every_header():
     named = set(re.findall(r"`(\w+)`", read_page("docs/reference/topics.md")))
     headers = {one.name for one in (*HEADERS, *CONFIG_HEADERS, *WIRE_HEADERS)}
     assert headers <= named
+
+
+def test_the_readme_names_the_versions_that_are_pinned():
+    readme = read_page("README.md")
+    pins = dict(
+        re.findall(r"^\s+([\w-]+)==(\S+)$", read_page("setup.cfg"), re.MULTILINE)
+    )
+    assert f"pyspark {pins['pyspark']} with delta-spark {pins['delta-spark']}" in readme
+    assert f"confluent-kafka {pins['confluent-kafka'].rpartition('.')[0]}" in readme
+    script = read_page("spark-submit.sh")
+    pythons = re.search(r"^ +(3\.\d+(?: \| 3\.\d+)*)\)$", script, re.MULTILINE)[1]
+    assert f"| Python | {pythons.replace(' | ', ', ')};" in readme
+    javas = re.search(r"^ +(\d+(?: \| \d+)+)\)$", script, re.MULTILINE)[1]
+    assert f"| Java | {javas.replace(' | ', ', ')};" in readme
+    (kafka,) = re.findall(r'name="kafka_2\.13" rev="(\S+)"', read_page("conf/ivy.xml"))
+    assert f"tested with Apache Kafka {kafka};" in readme
+
+
+def test_the_readme_names_the_commands_that_need_no_java():
+    """The script knows which do."""
+    starts = re.search(
+        r"starts_jvm\(\) \{(.*?)esac", read_page("spark-submit.sh"), re.DOTALL
+    )
+    known = {command.name for command in COMMANDS} - {"setup"}
+    named = re.search(
+        r"\| Java \| .*? none for (.*) \|$", read_page("README.md"), re.MULTILINE
+    )
+    told = set(re.findall(r"`([\w-]+)`", named[1]))
+    assert told == known - set(re.findall(r"[\w-]+", starts[1]))

@@ -339,8 +339,9 @@ def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(
     (command,) = find_block("docs/guide/notebooks.md", "notebook").commands
     assert find_block(TUTORIAL, "values").commands[-1] == command
     command = command.replace("notebooks/", f"{ROOT}/notebooks/")
-    tables = shlex.quote(site.settings[1])
-    ask(f"{command} --output '{site.folder}/a page/clients.html' --set {tables}")
+    mine = site.folder / "mine.toml"
+    mine.write_text('[tables]\nroot_path = "data/tables"\n')
+    ask(f"{command} --output '{site.folder}/a page/clients.html' --config {mine}")
     page = Path(capsys.readouterr().out.strip()).read_text(encoding="utf-8")
     assert "greeter" in page
     assert page.count("<table") == 3

@@ -93,6 +93,13 @@ def test_rules_and_catalogs_go_with_it(run):
     assert "password-type" in done.stdout
 
 
+def test_pages_are_made_in_a_checkout_alone(run, tmp_path):
+    done = run("reference")
+    assert done.returncode == 2
+    assert done.stderr.endswith("writes files of a checkout, and this is none\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_broker_from_jars_is_refused_in_a_sentence(run, tmp_path):
     done = run("kafka", HOME=str(tmp_path))
     assert done.returncode == 1
