@@ -1,9 +1,11 @@
 """The repository keeps what its documents promise."""
 
+import ast
 import re
 import subprocess
+import sys
 import tokenize
-from importlib.metadata import requires
+from importlib.metadata import packages_distributions, requires
 
 import pytest
 from packaging.requirements import Requirement
@@ -114,6 +116,28 @@ def test_what_runs_needs_no_package_of_the_tests():
                 if one.marker is None or one.marker.evaluate({"extra": ""})
             ]
     assert found == locked.keys()
+
+
+def list_imports(path):
+    """Return the top-level modules that a file imports, wherever it does."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (one.name.partition(".")[0] for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def test_what_runs_imports_what_is_installed_for_it():
+    imported = {
+        name
+        for room in ("pipelines", "udfs")
+        for path in (ROOT / room).rglob("*.py")
+        for name in list_imports(path)
+    }
+    others = imported - sys.stdlib_module_names - {"pipelines", "udfs"}
+    makers = packages_distributions()
+    packages = {canonicalize_name(makers[name][0]) for name in others}
+    assert packages <= read_lock("conf").keys()
 
 
 def test_spark_sessions_are_built_in_one_place_of_the_product():
