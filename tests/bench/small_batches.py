@@ -1,0 +1,73 @@
+"""What micro-batches of a few pushed configurations take, in CPU-seconds.
+
+Usage: python tests/bench/small_batches.py [--batches 6] [--pushes 5]
+
+Batches are handed to the job without Kafka, in the session of the tests: the first one
+of a session, then others of new clients. Counted are this process, the JVM and its
+Python workers.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
+from tests.spark.config_records import (  # noqa: E402 - path
+    START_MS,
+    ConfigJob,
+    entry,
+    make_record,
+)
+from tests.spark.local_session import start_quick_session  # noqa: E402 - path
+
+
+def make_push(offset):
+    """Return a record of a client that has not pushed before."""
+    return make_record(
+        offset,
+        entry("acks", "all"),
+        entry("linger.ms", str(offset), "LONG"),
+        entry("bootstrap.servers", "broker:9092", "LIST"),
+        client_instance_id=f"{offset}".rjust(22, "A"),
+        client_id=f"app-{offset}",
+        received_at_ms=str(START_MS + offset),
+        push_id=f"push-{offset}",
+    )
+
+
+def main():
+    """Print a line a batch, and the median of those after the first."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--batches", type=int, default=6)
+    parser.add_argument("--pushes", type=int, default=5)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="small-batches-") as folder:
+        spark = start_quick_session(Path(folder) / "warehouse")
+        job = ConfigJob(spark, Path(folder))
+        taken = []
+        for batch in range(arguments.batches):
+            first = batch * arguments.pushes
+            records = [make_push(first + number) for number in range(arguments.pushes)]
+            started, before = time.monotonic(), cpu_seconds(os.getpid())
+            job.write(*records)
+            taken.append(cpu_seconds(os.getpid()) - before)
+            passed = time.monotonic() - started
+            print(f"batch {batch}: {taken[-1]:.2f} CPU-seconds, {passed:.1f} s")
+        spark.stop()
+    warm = taken[1:]
+    if warm:
+        print(
+            f"warm: {statistics.median(warm):.2f} CPU-seconds "
+            f"({min(warm):.2f} to {max(warm):.2f})"
+        )
+
+
+if __name__ == "__main__":
+    main()
