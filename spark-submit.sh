@@ -229,7 +229,7 @@ install_set() {
     mkdir -p "$CACHE/wheels"
     rm -rf "$SCRATCH/wheels"
     run_step "downloading $what" \
-      "$VENV/bin/python" -m pip wheel --disable-pip-version-check --no-deps \
+      "$VENV/bin/python" -m pip wheel --disable-pip-version-check --no-deps --use-pep517 \
       --wheel-dir "$SCRATCH/wheels" --requirement "$list"
     mv "$SCRATCH/wheels" "$wheels"
   fi
