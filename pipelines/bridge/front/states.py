@@ -68,7 +68,7 @@ TRANSITIONS = {
     (State.DRAINING, Event.LOSE): State.GONE,
     # A peer that is over is drained already.
     (State.PEER_OVER, Event.DRAIN): State.PEER_OVER,
-    # TLS says so, and then TCP.
+    # TLS says so, and then TCP; asyncio does whenever it is read again.
     (State.PEER_OVER, Event.PEER_ENDS): State.PEER_OVER,
     (State.PEER_OVER, Event.END): State.ENDING,
     (State.PEER_OVER, Event.LOSE): State.GONE,
@@ -76,6 +76,12 @@ TRANSITIONS = {
     (State.ENDING, Event.PEER_ENDS): State.ENDING,
     (State.ENDING, Event.END): State.ENDING,
     (State.ENDING, Event.LOSE): State.GONE,
+    # What comes behind the end changes nothing.
+    **{
+        (state, event): state
+        for state in (State.TURNED_AWAY, State.GONE)
+        for event in (Event.DRAIN, Event.PEER_ENDS, Event.END)
+    },
 }
 PROOFS = {
     (Proof.NONE, ProofEvent.CHECK): Proof.CHECKING,
@@ -84,4 +90,6 @@ PROOFS = {
     (Proof.GIVEN, ProofEvent.SHUT): Proof.NONE,
     # A session that has ended and begins again.
     (Proof.NONE, ProofEvent.SHUT): Proof.NONE,
+    # The end of a session whose next proof is being checked.
+    (Proof.CHECKING, ProofEvent.SHUT): Proof.CHECKING,
 }

@@ -51,4 +51,12 @@ TRANSITIONS = {
     (State.BROKER_OVER, Event.LOSE_BOTH): State.GONE,
     # One that was being connected to when its client went.
     (State.GONE, Event.LOSE_BROKER): State.GONE,
+    # asyncio says so again whenever its side is read again.
+    (State.CLIENT_OVER, Event.CLIENT_ENDS): State.CLIENT_OVER,
+    # What comes behind the end changes nothing.
+    **{
+        (state, event): state
+        for state in (State.TURNED_AWAY, State.GONE)
+        for event in (Event.CLIENT_ENDS, Event.DRAIN)
+    },
 }

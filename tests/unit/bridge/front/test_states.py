@@ -32,3 +32,15 @@ def test_what_takes_no_requests_never_takes_any_again():
     left = set(State) - {*SERVING, State.NEW}
     for (state, _), target in TRANSITIONS.items():
         assert state not in left or target in left
+
+
+def test_a_peer_may_end_and_a_connection_be_drained_or_ended_at_any_time_and_twice():
+    for state in set(State) - {State.NEW}:
+        for event in (Event.PEER_ENDS, Event.DRAIN, Event.END):
+            target = TRANSITIONS[state, event]
+            assert TRANSITIONS[target, event] is target
+
+
+def test_a_session_may_end_at_any_time():
+    for proof in Proof:
+        assert (proof, ProofEvent.SHUT) in PROOFS

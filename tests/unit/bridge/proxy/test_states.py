@@ -18,3 +18,10 @@ def test_a_pair_may_lose_both_sides_from_wherever_it_is():
 
 def test_a_broker_that_comes_too_late_changes_nothing():
     assert TRANSITIONS[State.GONE, Event.LOSE_BROKER] is State.GONE
+
+
+def test_a_client_may_end_and_a_pair_be_drained_at_any_time_and_twice():
+    for state in set(State) - {State.NEW}:
+        for event in (Event.CLIENT_ENDS, Event.DRAIN):
+            target = TRANSITIONS[state, event]
+            assert TRANSITIONS[target, event] is target
