@@ -1,6 +1,8 @@
 """Readers: what comes from outside, as it comes."""
 
 import json
+import uuid
+from collections import defaultdict
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,9 +15,11 @@ compressed them, they would be half of the job's heap for each task. And Spark k
 consumer of each partition, with what it has not handed on yet, for minutes.
 """
 _RANGES_GROUP = "spark-kafka-source-ranges"
-"""Begins as the stream's, for which there are rights. With a name of its own for each
-range, which is Spark's way, there would be consumers for each of them; nothing is
-committed, and nobody joins the group."""
+"""Begins as the stream's, for which there are rights."""
+# Others in the same JVM may be of other processes.
+_range_groups = defaultdict[frozenset[tuple[str, str]], str](
+    lambda: f"{_RANGES_GROUP}-{uuid.uuid4()}"
+)
 
 
 def read_kafka(
@@ -73,8 +77,20 @@ def read_kafka_ranges(
         .option("assign", json.dumps({topic: sorted(ranges)}))
         .option("startingOffsets", json.dumps({topic: starts}))
         .option("endingOffsets", json.dumps({topic: ends}))
-        .option("kafka.group.id", _RANGES_GROUP)
+        .option("kafka.group.id", name_ranges_group(options))
         .option("includeHeaders", value=True)
         .option("failOnDataLoss", value=True)
         .load()
     )
+
+
+def name_ranges_group(options: Mapping[str, str]) -> str:
+    """Return the group in which this process reads ranges with some options.
+
+    With a group for each range, which is Spark's way, there would be consumers for each
+    of them. Spark keeps consumers by group and partition, and takes no other options
+    for one that it has: another cluster may have a topic of the same name. Nobody joins
+    the group, and nothing is committed. The name says nothing of the options, which
+    hold secrets.
+    """
+    return _range_groups[frozenset(options.items())]
