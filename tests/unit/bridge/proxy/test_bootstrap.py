@@ -101,10 +101,13 @@ async def ask(servers):
             allow_auto_topic_creation=False,
             include_topic_authorized_operations=False,
         )
-        writer.write(encode_request(request, correlation_id=7, client_id="c"))
-        (size,) = struct.unpack(">i", await reader.readexactly(4))
-        answer = await reader.readexactly(size)
-        writer.close()
+        try:
+            writer.write(encode_request(request, correlation_id=7, client_id="c"))
+            (size,) = struct.unpack(">i", await reader.readexactly(4))
+            answer = await reader.readexactly(size)
+        finally:
+            # Also of a client that is let go: older Pythons warn of one left open.
+            writer.close()
         await writer.wait_closed()
     # Behind the correlation id and no tags.
     response, _ = entity_reader(MetadataResponse)(answer[5:], 0)
