@@ -1,13 +1,14 @@
 """Kernels of client configurations as DataFrame steps; their meaning stands there."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, LongType, StructField, StructType
 
 from udfs.configs.client_types import (
     ClientTypeKeys,
@@ -46,7 +47,7 @@ from udfs.sensitive.client_id_columns import find_stored_client_id_rules
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
-from .spark_workers import keeping_loaded
+from .spark_workers import keep_loaded, keeping_loaded
 
 __all__ = [
     "DEFAULT_SCHEMA",
@@ -67,8 +68,6 @@ __all__ = [
     "with_statuses",
     "with_text_hash",
 ]
-# The stubs lack the hint-only form; naming functionType would warn at run time.
-_make_udf: Any = arrow_udf
 
 
 def encode_config_files(
@@ -321,3 +320,17 @@ def with_text_hash(rows: DataFrame, name: str, columns: Sequence[str]) -> DataFr
 
     hash_udf = _make_udf(make, "string")
     return rows.withColumn(name, hash_udf(*columns))
+
+
+def _make_udf(kernel: Callable[..., pa.Array], kind: DataType | str) -> Any:  # noqa: ANN401 - pyspark's hints lack it
+    """Return a kernel for columns; a worker keeps what it has loaded for it."""
+
+    @wraps(kernel)  # Spark reads its hints
+    def make(*columns: pa.Array) -> pa.Array:
+        made = kernel(*columns)
+        keep_loaded()
+        return made
+
+    # The stubs lack the hint-only form; naming functionType would warn at run time.
+    make_udf: Any = arrow_udf
+    return make_udf(make, kind)
