@@ -271,10 +271,10 @@ def test_the_tutorial_shows_both_clients(ask, capsys):
     assert printed.split("\n", 1)[0].split() == head
     for client_id in ("greeter", "listener"):
         words = re.search(rf"^{client_id} .*", printed, re.MULTILINE)[0].split()
-        assert (
-            words[:3]
-            == re.search(rf"^{client_id} .*", shown, re.MULTILINE)[0].split()[:3]
-        )
+        promised = re.search(rf"^{client_id} .*", shown, re.MULTILINE)[0].split()
+        assert words[:2] == promised[:2]
+        # librdkafka waits a second at most for the answer to its last push.
+        assert words[2] in (promised[2], "silent")
         assert int(words[3]) >= 1
 
 

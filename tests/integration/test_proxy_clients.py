@@ -34,7 +34,7 @@ from tests.integration.proxy_support import (
     write_all,
 )
 from tests.integration.secured_bridge import wait_for_pushes
-from tests.integration.topics import NOT_YET, wait_for
+from tests.integration.topics import NOT_YET, find_partitions, wait_for
 
 BROKERS = 3
 VALUES = [b"value-%d" % number for number in range(500)]
@@ -160,6 +160,8 @@ def find_newest_offset(admin, partition):
             # Any broker may answer, and learns of leaders a moment after another.
             if error.args[0].code() not in (KafkaError._NOENT, *NOT_YET):
                 raise
+            # Once told that there is no leader, librdkafka asks no more by itself.
+            find_partitions(admin, partition.topic)
             return None
 
     return wait_for(ask, lambda offset: offset is not None)
