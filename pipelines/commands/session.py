@@ -6,9 +6,11 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator, MutableMapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 
 from pyspark import SparkContext
@@ -118,7 +120,14 @@ def start_own_session(
     # A session started from Python takes its workers' Python from here alone.
     environ["PYSPARK_PYTHON"] = find_conf(words, WORKER_PYTHON) or sys.executable
     environ["SPARK_HOME"] = str(find_spark_home())
+    Thread(target=_import_ahead, name="imports").start()
     return start_session(name)
+
+
+def _import_ahead() -> None:
+    """Import, while the JVM starts, what pyspark does before its first call to it."""
+    with suppress(Exception):  # pyspark says what is wrong with it
+        import_module("pyspark.testing")
 
 
 @contextmanager
@@ -151,6 +160,8 @@ def own_session(
             end_own_jvm()
             raise
         spark.stop()
+        # What the JVM would still do is remove its files, one by one.
+        end_own_jvm()
 
 
 @contextmanager
