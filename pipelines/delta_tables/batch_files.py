@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.contract import QUARANTINE, TableContract
 
-from .table_files import NewFile, read_file
+from .direct.commits import NewFile, read_file
 
 INLINE_BYTES = 4 << 20
 """Files up to this come with the counts; a task makes few small ones, so that what

@@ -20,9 +20,14 @@ from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
 from pipelines.tables.contract import TableContract
 
-from .delta_transactions import MILLISECOND_NS, as_scala, companion, parse_actions
+from .direct.commits import EncodeRows, check_writable, store_files
+from .direct.delta_transactions import (
+    MILLISECOND_NS,
+    as_scala,
+    companion,
+    parse_actions,
+)
 from .session_settings import session_settings
-from .table_files import EncodeRows, check_writable, store_files
 
 SORT_WITHIN_FILES = "spark.databricks.io.skipping.mdc.sortWithinFiles"
 """Neighbours in a file as in the order of files: pages can be passed over, too."""

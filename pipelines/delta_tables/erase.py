@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.errors import TooManyConflicts
 from pipelines.tables.contract import IS_DELETED
 
-from .row_replacement import CONFLICTS
+from .direct.row_replacement import CONFLICTS
 from .session_settings import session_settings
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pipelines.settings.records import TableSettings
 from pipelines.tables.contract import QUARANTINE
 
-from .delta_transactions import read_table_state
+from .direct.delta_transactions import read_table_state
 from .locations import identify_table, locate_table
 
 _TRANSACTION = "txnAppId"

@@ -18,7 +18,7 @@ from pipelines.tables.contract import (
     set_properties_statement,
 )
 
-from .local_files import LOG_FOLDER
+from .direct.local_files import LOG_FOLDER
 from .locations import (
     has_table,
     identify_schema,

@@ -2,8 +2,8 @@
 
 foreachBatch is at-least-once. So each write names a transaction: of two writes to a
 table with the same application id, Delta skips the one whose version is not higher.
-Appends are in `table_files`. MERGE takes it from the session only, and Spark gives each
-query a session of its own: there it is set, and taken away in `finally`.
+Appends are in `direct.commits`. MERGE takes it from the session only, and Spark gives
+each query a session of its own: there it is set, and taken away in `finally`.
 """
 
 import logging

@@ -9,10 +9,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import BatchCounts
-from pipelines.delta_tables.batch_tables import BatchTables, find_batch_tables
 from pipelines.delta_tables.locations import check_is_there, qualify_path
 from pipelines.delta_tables.loss_rows import write_loss_rows
 from pipelines.delta_tables.setup import ensure_tables
+from pipelines.delta_tables.writers import BatchTables, find_batch_tables
 from pipelines.errors import LostRecords
 from pipelines.settings.kafka import spark_source_options
 from pipelines.settings.records import Settings

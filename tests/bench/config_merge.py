@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from delta.tables import DeltaTable  # noqa: E402 - path
 from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own habit
 
-from pipelines.delta_tables.row_changes import RowChanges  # noqa: E402 - path
+from pipelines.delta_tables.direct.row_changes import RowChanges  # noqa: E402 - path
 from pipelines.delta_tables.transactions import Transaction  # noqa: E402 - path
 from pipelines.jobs.configs.steps.current import KEY, with_known_push  # noqa: E402 - path
 from pipelines.tables.configs import CLIENT_CONFIGS  # noqa: E402 - path

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.delta_tables.delta_transactions import (
+from pipelines.delta_tables.direct.delta_transactions import (
     as_scala,
     companion,
     parse_actions,

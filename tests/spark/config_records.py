@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
 from pipelines.delta_tables import transactions
-from pipelines.delta_tables.batch_tables import find_batch_tables
+from pipelines.delta_tables.writers import find_batch_tables
 from pipelines.jobs.configs.batch import BatchWriter
 from pipelines.jobs.configs.job import CONTRACTS, LEDGER, NO_FLOORS, make_config_tables
 from pipelines.settings import (

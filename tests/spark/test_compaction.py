@@ -12,8 +12,8 @@ from pipelines.delta_tables.compaction import (
     read_clusterings,
     read_partition_files,
 )
+from pipelines.delta_tables.direct.row_replacement import CONFLICTS, Replacement
 from pipelines.delta_tables.layouts import layout_of
-from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.tables.contract import create_statement
 from tests.spark.test_row_replacement import (

@@ -7,11 +7,11 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.delta_tables import deletion_vectors
-from pipelines.delta_tables.deletion_vectors import StoredVectors
-from pipelines.delta_tables.delta_transactions import list_files
-from pipelines.delta_tables.key_places import can_read
-from pipelines.delta_tables.row_changes import POSITION, RowChanges
+from pipelines.delta_tables.direct import deletion_vectors
+from pipelines.delta_tables.direct.deletion_vectors import StoredVectors
+from pipelines.delta_tables.direct.delta_transactions import list_files
+from pipelines.delta_tables.direct.key_places import can_read
+from pipelines.delta_tables.direct.row_changes import POSITION, RowChanges
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.tables.columns import required
 from pipelines.tables.contract import TableContract, create_statement

@@ -19,8 +19,8 @@ from pipelines.delta_tables.digests import (
     filter_differing,
     select_totals,
 )
+from pipelines.delta_tables.direct.row_replacement import CONFLICTS, Replacement
 from pipelines.delta_tables.layouts import layout_of
-from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
 from pipelines.errors import MissingTable
 from pipelines.tables.columns import COORDINATES, EVENT_DATE, Column, required
 from pipelines.tables.contract import (

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.delta_tables.local_files import LocalFolders
-from pipelines.delta_tables.table_files import NewFile, append_files
+from pipelines.delta_tables.direct.commits import NewFile, append_files
+from pipelines.delta_tables.direct.local_files import LocalFolders
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.tables.columns import EVENT_DATE, Column, required

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from pipelines.delta_tables import transactions
-from pipelines.delta_tables.batch_tables import find_batch_tables
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
+from pipelines.delta_tables.writers import find_batch_tables
 from pipelines.jobs.wire_configs.batch import WireBatchWriter
 from pipelines.jobs.wire_configs.job import CONTRACTS, JOB_NAME
 from pipelines.reading import views

@@ -19,8 +19,8 @@ from pipelines.delta_tables.batch_files import (
     select_pushes,
     without_pushes,
 )
-from pipelines.delta_tables.batch_tables import BatchTables, repeat_change
 from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.delta_tables.writers import BatchTables, repeat_change
 from pipelines.settings.records import TableSettings
 from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row
 
 from pipelines.delta_tables import transactions
-from pipelines.delta_tables.batch_tables import BatchTables
-from pipelines.delta_tables.row_changes import POSITION, RowChanges
+from pipelines.delta_tables.direct.row_changes import POSITION, RowChanges
+from pipelines.delta_tables.writers import BatchTables
 from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
 from udfs.spark_configs import (
     DEFAULT_SCHEMA,

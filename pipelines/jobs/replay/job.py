@@ -22,9 +22,9 @@ from pipelines.delta_tables.digests import (
     filter_differing,
     select_totals,
 )
+from pipelines.delta_tables.direct.row_replacement import CONFLICTS, Replacement
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.locations import has_table, identify_table
-from pipelines.delta_tables.row_replacement import CONFLICTS, Replacement
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import MissingTable, NothingToDo, TooManyConflicts

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables import transactions
-from pipelines.delta_tables.delta_transactions import read_table_state
+from pipelines.delta_tables.direct.delta_transactions import read_table_state
 from pipelines.tables.contract import CLIENT_INSTANCES
 from udfs.envelopes.deciding_pushes import (
     KEY,

@@ -13,10 +13,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import BatchCounts, BatchFiles, read_batch_files
-from pipelines.delta_tables.batch_tables import BatchTables
+from pipelines.delta_tables.direct.local_files import LocalFolders
 from pipelines.delta_tables.layouts import layout_of
-from pipelines.delta_tables.local_files import LocalFolders
 from pipelines.delta_tables.locations import find_local_path
+from pipelines.delta_tables.writers import BatchTables
 from pipelines.settings.records import Settings
 from pipelines.streaming.run_stream import (
     BatchWriting,

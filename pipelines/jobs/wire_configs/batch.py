@@ -15,7 +15,7 @@ from pipelines.delta_tables.batch_files import (
     select_pushes,
     without_pushes,
 )
-from pipelines.delta_tables.batch_tables import BatchTables, repeat_change
+from pipelines.delta_tables.writers import BatchTables, repeat_change
 from pipelines.tables.contract import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.spark_configs import WireTables, encode_wire_config_files

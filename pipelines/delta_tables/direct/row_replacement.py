@@ -23,11 +23,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
+from pipelines.delta_tables.digests import FILE_NAME
 from pipelines.tables.contract import PUSH, TableContract
 
+from .commits import EncodeRows, check_writable, store_files
 from .delta_transactions import as_scala, companion, find_files, parse_actions
-from .digests import FILE_NAME
-from .table_files import EncodeRows, check_writable, store_files
 
 ROWS_PER_FILE = 250_000
 """Of rows that are new: few make one file, many are written side by side."""

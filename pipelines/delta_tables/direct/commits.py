@@ -18,6 +18,8 @@ from typing import Any
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from pipelines.delta_tables.locations import check_is_there, open_path
+from pipelines.delta_tables.transactions import Transaction
 from pipelines.errors import IncompatibleTable
 from pipelines.tables.contract import TableContract
 
@@ -29,8 +31,6 @@ from .delta_transactions import (
     streaming_update,
 )
 from .local_files import name_file
-from .locations import check_is_there, open_path
-from .transactions import Transaction
 
 _UNKNOWN_TO_US = (
     "delta.constraints.",

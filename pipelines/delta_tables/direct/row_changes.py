@@ -15,6 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
+from pipelines.delta_tables.locations import check_is_there
+from pipelines.delta_tables.transactions import Transaction
 from pipelines.errors import IncompatibleTable
 from pipelines.tables.contract import TableContract
 
@@ -28,8 +30,6 @@ from .delta_transactions import (
     streaming_update,
 )
 from .key_places import can_read, find_rows
-from .locations import check_is_there
-from .transactions import Transaction
 
 POSITION = "position"
 """Where a row is: a struct of file_path and row_index; null for one that is new."""

@@ -13,10 +13,10 @@ from pipelines.tables.contract import TableContract
 
 from . import transactions
 from .batch_files import BatchFiles
+from .direct.commits import append_files, discard_files
+from .direct.row_changes import RowChanges
+from .direct.row_replacement import CONFLICTS
 from .locations import identify_table, locate_table
-from .row_changes import RowChanges
-from .row_replacement import CONFLICTS
-from .table_files import append_files, discard_files
 
 ATTEMPTS = 10
 _logger = logging.getLogger(__name__)
