@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 )
 
 from udfs.envelopes.readers import RECORD_SCHEMA
-from udfs.files.daily_files import DailyFiles, WrittenPart
+from udfs.files.daily_files import WrittenPart
 from udfs.files.push_files import PushTables, write_pushes
 from udfs.files.table_files import TableFile, TableLayout
 from udfs.otlp.metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
@@ -41,7 +41,6 @@ __all__ = [
     "decode_points",
     "decode_pushes",
     "encode_push_files",
-    "encode_row_files",
 ]
 
 _PRIMITIVES: dict[pa.DataType, DataType] = {
@@ -251,37 +250,6 @@ def encode_push_files(
 
     return records.select(*RECORD_SCHEMA.names).mapInArrow(
         keeping_loaded(encode), ENCODED_TYPE
-    )
-
-
-def encode_row_files(
-    rows: DataFrame, layout: TableLayout, date_column: str
-) -> DataFrame:
-    """Write rows of a table into files; use with transform.
-
-    Spark's own writer would make one of all NaNs.
-
-    Args:
-        rows: The layout's columns and date_column.
-        layout: What the files look like.
-        date_column: date; each day has files of its own.
-    Returns: FILE_TYPE.
-    Nulls: A null in a required column, or in date_column, fails the task.
-    """
-    schema = to_arrow_schema(FILE_TYPE, timezone="UTC")
-
-    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        writers = DailyFiles(layout)
-        for batch in batches:
-            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-            dates = columns[date_column].cast(pa.int32()).to_numpy()
-            for file in writers.write(columns, dates):
-                yield pa.RecordBatch.from_pylist([file_row(file)], schema)
-        for file in writers.end():
-            yield pa.RecordBatch.from_pylist([file_row(file)], schema)
-
-    return rows.select(*layout.columns, date_column).mapInArrow(
-        keeping_loaded(encode), FILE_TYPE
     )
 
 

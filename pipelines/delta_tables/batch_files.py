@@ -3,7 +3,7 @@
 Source: the columns of `udfs.spark.encode_push_files`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,8 +12,6 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.contract import QUARANTINE, TableContract
-
-from .direct.commits import NewFile, read_file
 
 INLINE_BYTES = 4 << 20
 """Files up to this come with the counts; a task makes few small ones, so that what
@@ -53,28 +51,16 @@ class BatchFiles:
         rows, quarantined = map(self.count_rows, (contract.name, QUARANTINE.name))
         return BatchCounts(self.records, rows, quarantined)
 
-    def iter_files(self, table: str) -> Iterator[NewFile]:
-        """Return the files of a table, the large ones fetched as they are asked for."""
-        wanted = [row for row in self.listed if row["table"] == table]
-        for row in wanted:
-            if not _is_apart(row):
-                yield read_file(row)
-        if not any(map(_is_apart, wanted)):
-            return
-        is_large = F.octet_length("content") > INLINE_BYTES
-        of_table = self.encoded.where((F.col("table") == table) & is_large)
-        for row in of_table.toLocalIterator():
-            yield read_file(row)
 
-
-def read_batch_files(encoded: DataFrame) -> BatchFiles:
+def read_batch_files(encoded: DataFrame, *, with_content: bool) -> BatchFiles:
     """Run the decode of a micro-batch and learn what came of it.
 
     Args:
         encoded: From encode_push_files; persisted, unless the workers store the files.
+        with_content: Whether the driver is to have the bytes of small files.
     """
-    is_inline = F.octet_length("content") <= INLINE_BYTES
-    inline = F.when(is_inline, F.col("content")).alias("content")
+    max_bytes = INLINE_BYTES if with_content else 0
+    inline = F.when(F.octet_length("content") <= max_bytes, F.col("content"))
     found = encoded.withColumn("content", inline).collect()
     streams = [row["deciding"] for row in found if row["deciding"] is not None]
     # An empty one stands for what was left out.
@@ -96,8 +82,3 @@ def without_pushes(encoded: DataFrame) -> DataFrame:
 def select_pushes(encoded: DataFrame) -> DataFrame:
     """Keep the pushes that came back beside the files."""
     return encoded.where("push IS NOT NULL").select("push.*")
-
-
-def _is_apart(row: Row) -> bool:
-    """Say whether the bytes of a file are still to be fetched."""
-    return row["path"] is None and row["content"] is None

@@ -1,8 +1,15 @@
-"""What is wrong with the log of a table that Delta cannot read."""
+"""What is wrong with the log of a table: it cannot be read, or is not there.
+
+Python workers import this file; it needs the standard library and our errors only.
+"""
 
 import json
 from pathlib import Path
 
+from pipelines.errors import MissingTable
+
+LOG_FOLDER = "_delta_log"
+"""What makes a folder a table."""
 _CHECKPOINT = ".checkpoint"
 
 
@@ -36,3 +43,10 @@ def _is_commit(path: Path) -> bool:
     except ValueError:
         return False
     return bool(actions) and all(isinstance(action, dict) for action in actions)
+
+
+def gone_table(name: str, location: str) -> MissingTable:
+    """Return what to raise where a table was deleted below its writer."""
+    return MissingTable(
+        f"table {name} at {location} is gone: it was deleted below the running job"
+    )

@@ -12,8 +12,6 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.tables.columns import Column
 from pipelines.tables.contract import PUSH
 
-FILE_NAME = "file_name"
-"""Column that says which file a row was read from."""
 _DIGEST = ("row_count", "digest_xor", "digest_sum")
 
 
@@ -45,9 +43,9 @@ def filter_differing(stored: DataFrame, fresh: DataFrame) -> DataFrame:
     """Keep the pushes whose digests differ, or that are on one side only.
 
     Args:
-        stored: From digest_pushes, with files (array of file names).
+        stored: From digest_pushes, with places (array of texts).
         fresh: From digest_pushes.
-    Returns: topic, partition, offset, push_id, files, stored_rows and fresh_rows,
+    Returns: topic, partition, offset, push_id, places, stored_rows and fresh_rows,
         never null.
     """
     same = " AND ".join(f"stored.{name} = fresh.{name}" for name in _DIGEST)
@@ -57,7 +55,7 @@ def filter_differing(stored: DataFrame, fresh: DataFrame) -> DataFrame:
         .where(f"NOT coalesce({same}, false)")
         .selectExpr(
             *PUSH,
-            "coalesce(stored.files, CAST(array() AS ARRAY<STRING>)) AS files",
+            "coalesce(stored.places, CAST(array() AS ARRAY<STRING>)) AS places",
             "coalesce(stored.row_count, 0) AS stored_rows",
             "coalesce(fresh.row_count, 0) AS fresh_rows",
         )
@@ -65,12 +63,12 @@ def filter_differing(stored: DataFrame, fresh: DataFrame) -> DataFrame:
 
 
 def select_totals(differing: DataFrame) -> DataFrame:
-    """Return one row: pushes, stored_rows, fresh_rows and all files, never null."""
+    """Return one row: pushes, stored_rows, fresh_rows and all places, never null."""
     return differing.selectExpr(
         "count(*) AS pushes",
         "coalesce(sum(stored_rows), 0) AS stored_rows",
         "coalesce(sum(fresh_rows), 0) AS fresh_rows",
-        "array_distinct(flatten(collect_list(files))) AS files",
+        "array_distinct(flatten(collect_list(places))) AS places",
     )
 
 

@@ -6,14 +6,12 @@ deletes them without touching what somebody is writing now: files that commits h
 removed go at once, files that no commit names only when they are an hour old.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.errors import TooManyConflicts
 from pipelines.tables.contract import IS_DELETED
 
-from .direct.row_replacement import CONFLICTS
 from .session_settings import session_settings
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -22,7 +20,6 @@ LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 TASKS_PER_CORE = 2
 UNCOMMITTED_HOURS = 1
 """No micro-batch takes as long from its first file to its commit."""
-ATTEMPTS = 5
 _SOURCE = "kafka_clientele_purge"
 _DELETE = f"WHEN MATCHED AND source.{IS_DELETED} THEN DELETE\n"
 
@@ -58,23 +55,6 @@ def merge_history(
     insert = f"INSERT ({names}) VALUES ({sources})"  # noqa: S608 - our own columns
     clauses = f"{_DELETE}{_update(columns)}WHEN NOT MATCHED THEN {insert}"
     _merge(rows, table, key, clauses)
-
-
-def repeat_on_conflict(table: str, write: Callable[[], None]) -> None:
-    """Write, again where somebody else changed the same files meanwhile.
-
-    Raises: TooManyConflicts.
-    """
-    for _ in range(ATTEMPTS):
-        try:
-            write()
-        except CONFLICTS:
-            continue
-        return
-    raise TooManyConflicts(
-        f"table {table}: others changed the same files {ATTEMPTS} times; stop "
-        f"client_configs_to_delta, and run the same command again"
-    )
 
 
 def erase_old_files(spark: SparkSession, table: str) -> None:

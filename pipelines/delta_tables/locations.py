@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pipelines.settings.records import TableSettings
 from pipelines.tables.contract import TableContract
 
-from .direct.local_files import LOG_FOLDER, gone_table
+from .damaged_logs import LOG_FOLDER, gone_table
 
 _MISSING = {
     "DELTA_MISSING_DELTA_TABLE",

@@ -5,15 +5,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.settings.records import TableSettings
 from pipelines.tables.contract import QUARANTINE
 
-from .direct.delta_transactions import read_table_state
-from .locations import identify_table, locate_table
+from .locations import identify_table
 
 _TRANSACTION = "txnAppId"
 _TRANSACTION_VERSION = "txnVersion"
+_TOLD = ("topic", "partition", "offset", "source_job", "reason", "detail")
 
 
 def write_loss_rows(
@@ -31,20 +32,23 @@ def write_loss_rows(
         transaction: What names these rows; Delta skips what it has by that name.
     Returns: Whether they are new.
     """
-    location = locate_table(spark, tables, QUARANTINE)
-    if read_table_state(spark, location, transaction)[1] >= 0:
+    table = identify_table(spark, tables, QUARANTINE)
+    stored = spark.table(table)
+    schema = stored.schema
+    reasons = {row["reason"] for row in rows}
+    losses = stored.where(F.col("reason").isin(list(reasons)))
+    there = {tuple(row) for row in losses.select(*_TOLD).collect()}
+    if all(tuple(row[name] for name in _TOLD) in there for row in rows):
         return False
-    schema = spark.table(identify_table(spark, tables, QUARANTINE)).schema
     now = datetime.now(tz=UTC)
     told = {"event_date": now.date(), "kafka_timestamp": now}
     made = [[{**told, **row}.get(name) for name in schema.names] for row in rows]
     (
         spark.createDataFrame(made, schema)
         .coalesce(1)
-        .write.format("delta")
-        .mode("append")
+        .writeTo(table)
         .option(_TRANSACTION, transaction)
-        .option(_TRANSACTION_VERSION, 0)
-        .save(location)
+        .option(_TRANSACTION_VERSION, "0")
+        .append()
     )
     return True

@@ -1,6 +1,7 @@
 """Brings tables to the contracts of this program, or refuses them by name."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -18,7 +19,7 @@ from pipelines.tables.contract import (
     set_properties_statement,
 )
 
-from .direct.local_files import LOG_FOLDER
+from .damaged_logs import LOG_FOLDER
 from .locations import (
     has_table,
     identify_schema,
@@ -26,6 +27,7 @@ from .locations import (
     locate_table,
     open_path,
 )
+from .retry import repeat_on_conflict
 
 ATTEMPTS = 4
 """Of two programs that create or alter a table at once, Delta fails one; it looks
@@ -48,13 +50,12 @@ def ensure_tables(
         catalog_schema = identify_schema(tables) if tables.catalog_schema else None
         if catalog_schema is None:
             _refuse_remains(spark, contract, locate_table(spark, tables, contract))
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                _bring_up_to_date(spark, contract, table, catalog_schema)
-                break
-            except _CONFLICTS:
-                if attempt == ATTEMPTS:
-                    raise
+        repeat_on_conflict(
+            partial(_bring_up_to_date, spark, contract, table, catalog_schema),
+            what=f"table {table}",
+            attempts=ATTEMPTS,
+            conflicts=_CONFLICTS,
+        )
 
 
 def _bring_up_to_date(

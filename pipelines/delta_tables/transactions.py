@@ -1,9 +1,7 @@
-"""Writers: merges that a repeated micro-batch does not repeat, and what starts them.
+"""What names each write of a micro-batch, and what starts micro-batches.
 
 foreachBatch is at-least-once. So each write names a transaction: of two writes to a
 table with the same application id, Delta skips the one whose version is not higher.
-Appends are in `direct.commits`. MERGE takes it from the session only, and Spark gives
-each query a session of its own: there it is set, and taken away in `finally`.
 """
 
 import logging
@@ -11,17 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from delta.tables import DeltaTable
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.tables.contract import TableContract
 
 QUERY_ID_PROPERTY = "sql.streaming.queryId"
 """Spark sets it on the thread of a query; it lives as long as the checkpoint."""
-TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
-TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 
 _logger = logging.getLogger(__name__)
 
@@ -100,38 +95,6 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
         yield kept
     finally:
         kept.unpersist()
-
-
-def merge(
-    rows: DataFrame, contract: TableContract, table: str, transaction: Transaction
-) -> None:
-    """Replace or insert one row per merge key, once.
-
-    Args:
-        rows: The contract's columns, one row per merge key, only rows that differ.
-        contract: What the table promises.
-        table: SQL identifier of the table.
-        transaction: The micro-batch; Delta skips one that it has.
-    """
-    # Named one by one, so that a column that a user added stays as it is.
-    values: dict[str, str | Column] = {
-        f"`{name}`": f"source.`{name}`" for name in contract.column_names
-    }
-    session = rows.sparkSession
-    session.conf.set(TXN_APP_ID, transaction.merge_app_id(contract))
-    session.conf.set(TXN_VERSION, str(transaction.batch_id))
-    try:
-        (
-            DeltaTable.forName(session, table)
-            .alias("target")
-            .merge(rows.alias("source"), contract.merge_condition)
-            .whenMatchedUpdate(set=values)
-            .whenNotMatchedInsert(values=values)
-            .execute()
-        )
-    finally:
-        session.conf.unset(TXN_VERSION)
-        session.conf.unset(TXN_APP_ID)
 
 
 def start_batches(

@@ -1,66 +1,77 @@
-"""The tables of a job as a micro-batch sees them: to be read, appended to, changed."""
+"""The one door into the tables of jobs: appended to, changed, replaced.
+
+Behind it stand two ways of writing (see `ways`): `spark_writer` has public APIs alone
+and holds every promise, `direct` may be faster, never different. Which one it is, is
+decided where a job begins.
+"""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.errors import IncompatibleTable
 from pipelines.settings.records import TableSettings
 from pipelines.tables.contract import TableContract
 
 from . import transactions
-from .batch_files import BatchFiles
-from .direct.commits import append_files, discard_files
-from .direct.row_changes import RowChanges
-from .direct.row_replacement import CONFLICTS
-from .locations import identify_table, locate_table
+from .batch_files import BatchFiles, read_batch_files
+from .damaged_logs import gone_table
+from .direct.fit import find_misfit
+from .direct.writer import DirectWriter
+from .locations import check_is_there, has_table, identify_table, locate_table
+from .spark_writer import SparkWriter, merge_rows
+from .ways import Changes, Replacement, StoreFile, Way
 
-ATTEMPTS = 10
 _logger = logging.getLogger(__name__)
-Result = TypeVar("Result")
-
-
-def repeat_change(change: Callable[[], Result]) -> Result:
-    """Change a table, anew where somebody else has changed it meanwhile.
-
-    Args:
-        change: Takes the table as it is now, and commits.
-    Raises: Delta's exception where that happens again and again.
-    """
-    for _ in range(ATTEMPTS - 1):
-        try:
-            return change()
-        except CONFLICTS as conflict:
-            _logger.info("a table has changed meanwhile: %s", type(conflict).__name__)
-    return change()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchTables:
-    """Where the tables are, and who is told of each write."""
+class TableWriter:
+    """The tables of one run of a job."""
 
     names: Mapping[str, str]
     """Contract name to SQL identifier."""
-    locations: Mapping[str, str]
-    """Contract name to folder."""
+    folders: Mapping[str, str]
+    """Contract name to folder, but of tables that only their catalog knows."""
     observer: transactions.Observer
+    """Told of each write."""
+    way: Way
+
+    def check_are_there(self, session: SparkSession) -> None:
+        """Refuse to go on where a table was deleted.
+
+        Raises: MissingTable.
+        """
+        for name, table in self.names.items():
+            if name in self.folders:
+                check_is_there(session, name, self.folders[name])
+            elif not has_table(session, table):
+                raise gone_table(name, table)
 
     def read(self, session: SparkSession, contract: TableContract) -> DataFrame:
         """Return a table as it is now."""
         return session.table(self.names[contract.name])
 
-    def begin(
-        self,
-        session: SparkSession,
-        contract: TableContract,
-        transaction: transactions.Transaction,
-    ) -> RowChanges:
-        """Take a table as it is now, to change rows of it."""
-        location = self.locations[contract.name]
-        return RowChanges(session, contract, location, transaction)
+    def read_version(self, session: SparkSession, contract: TableContract) -> int:
+        """Return the number of a table's newest version."""
+        return self.way.read_version(session, contract)
+
+    def find_store(
+        self, spark: SparkSession, contracts: Sequence[TableContract]
+    ) -> StoreFile | None:
+        """Return what Python workers may put files into tables' folders with."""
+        return self.way.find_store(spark, contracts)
+
+    def decode(self, encoded: DataFrame) -> BatchFiles:
+        """Run the decode of a micro-batch and learn what came of it.
+
+        Args:
+            encoded: From encode_push_files; persisted, unless workers store the files.
+        """
+        return read_batch_files(encoded, with_content=self.way.needs_content)
 
     def append(
         self,
@@ -68,35 +79,68 @@ class BatchTables:
         contract: TableContract,
         transaction: transactions.Transaction,
     ) -> None:
-        """Append the files of a micro-batch."""
+        """Append what a micro-batch has of a table, if there is anything."""
         row_count = batch.count_rows(contract.name)
         with self.observed(contract, row_count):
             if row_count:
-                location = self.locations[contract.name]
-                files = batch.iter_files(contract.name)
-                session = batch.encoded.sparkSession
-                append_files(session, contract, location, files, transaction)
+                self.way.append(batch, contract, transaction)
 
     def discard(self, batch: BatchFiles, contracts: Sequence[TableContract]) -> None:
         """Delete the files of a micro-batch that workers have stored."""
-        session = batch.encoded.sparkSession
         for contract in contracts:
-            files = batch.iter_files(contract.name)
-            discard_files(session, self.locations[contract.name], files)
+            self.way.discard(batch, contract)
 
-    def commit(
+    def begin(
         self,
-        changes: RowChanges,
+        session: SparkSession,
+        contract: TableContract,
+        transaction: transactions.Transaction,
+    ) -> Changes:
+        """Take a table as it is now, to change rows of it."""
+        return self.way.begin(session, contract, transaction)
+
+    def change(
+        self,
+        changes: Changes,
         contract: TableContract,
         rows: DataFrame,
         row_count: int,
         *,
         is_gone: str | None = None,
     ) -> None:
-        """Commit changes, if there are any; the observer is told in any case."""
+        """Change rows by their key, if there are any; the observer is told anyway.
+
+        Args:
+            changes: From begin.
+            rows: As ways.Changes.commit takes them, and is_gone.
+        """
         with self.observed(contract, row_count):
             if row_count:
                 changes.commit(rows, is_gone=is_gone)
+
+    def is_new(
+        self,
+        session: SparkSession,
+        contract: TableContract,
+        transaction: transactions.Transaction,
+    ) -> bool:
+        """Say whether a table is known to lack the changes of a micro-batch."""
+        return self.way.is_new(session, contract, transaction)
+
+    def merge(
+        self,
+        rows: DataFrame,
+        contract: TableContract,
+        transaction: transactions.Transaction,
+    ) -> None:
+        """Put few rows by their key, without a look at the table before."""
+        merge_rows(rows, contract, self.names[contract.name], transaction)
+
+    def begin_replacement(
+        self, spark: SparkSession, contract: TableContract
+    ) -> Replacement:
+        """Take a table as it is now, to replace the rows of single pushes."""
+        return self.way.begin_replacement(spark, contract)
 
     @contextmanager
     def observed(self, contract: TableContract, row_count: int) -> Iterator[None]:
@@ -106,15 +150,36 @@ class BatchTables:
         self.observer(f"after {contract.name}", row_count)
 
 
-def find_batch_tables(
+def open_writer(
     spark: SparkSession,
     settings: TableSettings,
     contracts: Sequence[TableContract],
-    observer: transactions.Observer,
-) -> BatchTables:
-    """Look where tables are, which are there."""
-    return BatchTables(
-        names={c.name: identify_table(spark, settings, c) for c in contracts},
-        locations={c.name: locate_table(spark, settings, c) for c in contracts},
-        observer=observer,
+    observer: transactions.Observer = transactions.log_progress,
+) -> TableWriter:
+    """Look where tables are, which are there, and decide how they are written.
+
+    Raises: IncompatibleTable where a table cannot be written as the settings say.
+    """
+    names = {c.name: identify_table(spark, settings, c) for c in contracts}
+    is_asked = settings.writer == SparkWriter.name
+    folders = {
+        c.name: locate_table(spark, settings, c)
+        for c in contracts
+        if not (is_asked and settings.catalog_schema)
+    }
+    reason = (
+        "the settings say so"
+        if is_asked
+        else find_misfit(spark, contracts, names, folders)
     )
+    if reason is None:
+        way: Way = DirectWriter(names, folders)
+        _logger.info("tables are written by direct: all is known that is found")
+    elif settings.writer == DirectWriter.name:
+        raise IncompatibleTable(
+            f"tables.writer is direct, and {reason}; say auto or spark"
+        )
+    else:
+        way = SparkWriter(names)
+        _logger.info("tables are written by spark: %s", reason)
+    return TableWriter(names=names, folders=folders, observer=observer, way=way)

@@ -317,6 +317,13 @@ class TableSettings:
         "catalog.schema (or schema) of catalog tables.",
         default="",
     )
+    writer: str = key(
+        "How tables are written: by public APIs of Spark and Delta alone (spark), by "
+        "files of our own (direct), or directly where all is known that is found "
+        "(auto).",
+        choices=("auto", "spark", "direct"),
+        default="auto",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipelines.delta_tables.damaged_logs import find_damage
-from pipelines.delta_tables.direct.local_files import LOG_FOLDER
+from pipelines.delta_tables.damaged_logs import LOG_FOLDER, find_damage
 from pipelines.delta_tables.locations import find_local_path
 from pipelines.errors import (
     DamagedTable,

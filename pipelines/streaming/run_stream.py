@@ -9,10 +9,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import BatchCounts
-from pipelines.delta_tables.locations import check_is_there, qualify_path
+from pipelines.delta_tables.locations import qualify_path
 from pipelines.delta_tables.loss_rows import write_loss_rows
 from pipelines.delta_tables.setup import ensure_tables
-from pipelines.delta_tables.writers import BatchTables, find_batch_tables
+from pipelines.delta_tables.writers import TableWriter, open_writer
 from pipelines.errors import LostRecords
 from pipelines.settings.kafka import spark_source_options
 from pipelines.settings.records import Settings
@@ -94,7 +94,7 @@ class JobRecords:
 
     records: DataFrame
     """A streaming DataFrame: columns of Spark's Kafka source."""
-    tables: BatchTables
+    tables: TableWriter
     start: JobStart
     checkpoint_location: str
     """With its file system."""
@@ -110,8 +110,7 @@ class JobRecords:
         def write(records: DataFrame, batch_id: int) -> None:
             session = records.sparkSession
             try:
-                for name, location in self.tables.locations.items():
-                    check_is_there(session, name, location)
+                self.tables.check_are_there(session)
                 self._check_topic(session)
                 write_batch(records, batch_id)
             except Exception as error:
@@ -212,7 +211,7 @@ def _open_records(
     )
     return JobRecords(
         records=records,
-        tables=find_batch_tables(spark, settings.tables, contracts, context.observer),
+        tables=open_writer(spark, settings.tables, contracts, context.observer),
         start=start,
         checkpoint_location=location,
         read_ranges=lambda session, ranges: read_kafka_ranges(

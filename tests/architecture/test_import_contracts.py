@@ -36,6 +36,11 @@ BREAKS = [
     ("what is said to Kafka", f"{K}.login", "secrets"),
     ("only jobs use the Spark wrappers", READER, "udfs.spark"),
     ("only the room of tables knows", READER, "delta"),
+    (
+        "the accelerator has one door",
+        "pipelines.delta_tables.erase",
+        "pipelines.delta_tables.direct.commits",
+    ),
     ("settings need the standard", "pipelines.settings.loading", "pyspark"),
     ("contracts of tables need", "pipelines.tables.contract", "udfs.text_codes"),
     ("steps and questions know", "pipelines.jobs.replay.steps", "udfs.text_codes"),

@@ -150,6 +150,32 @@ def test_spark_sessions_are_built_in_one_place_of_the_product():
     assert builders == ["pipelines/commands/session.py"]
 
 
+PRIVATE = re.compile(
+    r"org\.apache\.spark|_jdt\b|_jdf\b|_jsparkSession\b|sql\.delta|pyspark\.sql\.classic"
+)
+JVM = re.compile(r"\._(?:jvm|jsc|gateway|active_spark_context|accumulatorServer)\b")
+JVM_DOORS = {
+    # Classes of Java, Hadoop and Kafka, none of Spark's or Delta's own; pyspark has no
+    # public way to a JVM.
+    "pipelines/commands/session.py",  # its end, and the signals that it takes
+    "pipelines/delta_tables/locations.py",  # Hadoop's file systems
+    "pipelines/streaming/positions.py",  # Kafka's clients
+    "pipelines/streaming/table_claims.py",  # the lock of a file
+}
+
+
+def test_what_is_private_of_spark_and_delta_stands_in_one_room():
+    direct = ROOT / "pipelines" / "delta_tables" / "direct"
+    texts = {
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+        for room in ("pipelines", "udfs", "notebooks")
+        for path in (ROOT / room).rglob("*.py")
+        if direct not in path.parents
+    }
+    assert [name for name, text in texts.items() if PRIVATE.search(text)] == []
+    assert {name for name, text in texts.items() if JVM.search(text)} == JVM_DOORS
+
+
 def test_environment_variables_are_read_in_one_place_of_the_product():
     readers = [
         str(path.relative_to(ROOT))

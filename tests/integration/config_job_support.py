@@ -16,6 +16,7 @@ from pipelines.settings import (
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 from tests.unit.bridge.push_config.raw_client import PUSH_CONFIG, connect
+from tests.writer_option import writer_override
 
 
 def make_settings(servers, topic, folder, *overrides):
@@ -27,6 +28,7 @@ def make_settings(servers, topic, folder, *overrides):
             f"topics.configs={topic}",
             f"tables.root_path={folder}/tables",
             f"client_configs_to_delta.checkpoint_location={folder}/checkpoint",
+            writer_override(),
             *overrides,
         ],
     )

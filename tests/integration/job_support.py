@@ -17,6 +17,7 @@ from pipelines.streaming.run_stream import RunContext
 from tests.bench.generated_pushes import java_push
 from tests.integration.topics import make_topic
 from tests.spark.telemetry_records import make_headers
+from tests.writer_option import writer_override
 
 FLUSH_TIMEOUT_S = 180
 START_MS = 1_767_225_600_000
@@ -39,6 +40,7 @@ def make_settings(bootstrap_servers, topic, folder, *overrides):
             f"tables.root_path={folder}/tables",
             f"client_telemetry_to_delta.checkpoint_location={folder}/checkpoint",
             "client_telemetry_to_delta.trigger_interval_ms=200",
+            writer_override(),
             *overrides,
         ],
     )

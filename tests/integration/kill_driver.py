@@ -18,7 +18,9 @@ from tests.integration.job_support import make_settings
 from tests.spark.local_session import start_quick_session
 
 
-def main(folder, checkpoint, servers, topic, batch_pushes, point, occurrence):
+def main(
+    folder, checkpoint, servers, topic, batch_pushes, point, occurrence, *overrides
+):
     remaining = int(occurrence)
 
     def observe(reached, _rows):
@@ -39,6 +41,7 @@ def main(folder, checkpoint, servers, topic, batch_pushes, point, occurrence):
         folder,
         f"client_telemetry_to_delta.checkpoint_location={folder}/{checkpoint}",
         f"client_telemetry_to_delta.max_offsets_per_trigger={limit}",
+        *overrides,
     )
     spark = start_quick_session(
         f"{folder}/warehouse", "--conf", f"spark.local.dir={folder}/spark"

@@ -18,14 +18,22 @@ class Driver:
     """A running kill_driver.py: its process group and what it has told."""
 
     def __init__(
-        self, folder, checkpoint, servers, topic, batch_pushes, point, occurrence
+        self,
+        folder,
+        checkpoint,
+        servers,
+        topic,
+        batch_pushes,
+        point,
+        occurrence,
+        *overrides,
     ):
         self.began = time.monotonic()
         self.reached = []
         self._told = threading.Event()
         log = (folder / "driver.log").open("ab")
         words = [str(folder), checkpoint, servers, topic, str(batch_pushes)]
-        words += [point, str(occurrence)]
+        words += [point, str(occurrence), *overrides]
         environ = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder / "tmp")}
         with log:
             self.process = subprocess.Popen(

@@ -133,8 +133,12 @@ def _kill_worker(driver, chance):
     assert killed, "the driver ended before a worker was killed"
 
 
-def run(kills, folder, chance, say, batch_pushes=60):
-    """Run the whole thing; return the differences and the number of pushes."""
+def run(kills, folder, chance, say, batch_pushes=60, overrides=()):
+    """Run the whole thing; return the differences and the number of pushes.
+
+    Args:
+        overrides: Settings of the job, as --set takes them.
+    """
     (folder / "tmp").mkdir(parents=True)
     with EmbeddedKafka(java=_java()) as kafka:
         servers = kafka.bootstrap_servers
@@ -148,7 +152,7 @@ def run(kills, folder, chance, say, batch_pushes=60):
                     checkpoint = f"checkpoint-{number}"
                 driver = Driver(
                     *(folder, checkpoint, servers, TOPIC, batch_pushes),
-                    *(kill.point, kill.occurrence),
+                    *(kill.point, kill.occurrence, *overrides),
                 )
                 try:
                     where = run_until_killed(driver, kill, chance)
@@ -160,7 +164,9 @@ def run(kills, folder, chance, say, batch_pushes=60):
                 )
         finally:
             feed.close()
-        last = Driver(folder, checkpoint, servers, TOPIC, batch_pushes, "end", 0)
+        last = Driver(
+            *(folder, checkpoint, servers, TOPIC, batch_pushes, "end", 0, *overrides)
+        )
         assert last.wait()
         last.close()
         assert last.process.returncode == 0, f"see {folder}/driver.log"
@@ -192,6 +198,7 @@ def main():
     parser.add_argument("--batch-pushes", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--set", action="append", default=[])
     arguments = parser.parse_args()
     # A plain kill of this program ends its drivers and its broker, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
@@ -210,6 +217,7 @@ def main():
         chance,
         lambda text: print(text, flush=True),
         arguments.batch_pushes,
+        arguments.set,
     )
     print("\nkills by point")
     for point, count in sorted(Counter(kill.point for kill in kills).items()):

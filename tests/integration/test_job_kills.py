@@ -6,6 +6,7 @@
 import random
 
 from tests.integration.kill_run import WORKER, Kill, run
+from tests.writer_option import writer_override
 
 KILLS = [
     Kill(point="after client_metrics", occurrence=1),
@@ -17,7 +18,13 @@ KILLS = [
 def test_each_key_is_there_once_after_kills_between_the_writes(tmp_path):
     chance = random.Random(7)  # noqa: S311 - to be repeatable
     told = []
-    differences, expected = run(KILLS, tmp_path / "run", chance, told.append)
+    differences, expected = run(
+        KILLS,
+        tmp_path / "run",
+        chance,
+        told.append,
+        overrides=[writer_override()],
+    )
     assert differences == {}
     assert expected.pushes
     assert len(told) == len(KILLS)

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
 from pipelines.delta_tables import transactions
-from pipelines.delta_tables.writers import find_batch_tables
+from pipelines.delta_tables.writers import open_writer
 from pipelines.jobs.configs.batch import BatchWriter
 from pipelines.jobs.configs.job import CONTRACTS, LEDGER, NO_FLOORS, make_config_tables
 from pipelines.settings import (
@@ -19,6 +19,7 @@ from pipelines.streaming.batch_slices import SlicedBatches
 from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.starts import decide_start
 from tests.spark.empty_tables import make_tables
+from tests.writer_option import writer_override
 from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 TOPIC = "configs"
@@ -81,7 +82,8 @@ class ConfigJob:
         """Make its tables; rules come before those of the settings."""
         self.spark = spark
         settings = load_settings(
-            "local", [f"tables.root_path={folder}/tables", *overrides]
+            "local",
+            [f"tables.root_path={folder}/tables", writer_override(), *overrides],
         )
         known = settings.sensitive_keys
         keys = dataclasses.replace(known, rules=(*rules, *known.rules))
@@ -99,7 +101,7 @@ class ConfigJob:
         tables, job = self.settings.tables, self.settings.client_configs_to_delta
         return BatchWriter(
             settings=tables,
-            tables=find_batch_tables(self.spark, tables, CONTRACTS, self._observe),
+            tables=open_writer(self.spark, tables, CONTRACTS, self._observe),
             layouts=make_config_tables(
                 self.settings, load_config_catalogs(), load_client_type_keys(), floors
             ),

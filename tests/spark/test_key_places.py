@@ -11,8 +11,9 @@ from pipelines.delta_tables.direct import deletion_vectors
 from pipelines.delta_tables.direct.deletion_vectors import StoredVectors
 from pipelines.delta_tables.direct.delta_transactions import list_files
 from pipelines.delta_tables.direct.key_places import can_read
-from pipelines.delta_tables.direct.row_changes import POSITION, RowChanges
+from pipelines.delta_tables.direct.row_changes import RowChanges
 from pipelines.delta_tables.transactions import Transaction
+from pipelines.delta_tables.ways import POSITION
 from pipelines.tables.columns import required
 from pipelines.tables.contract import TableContract, create_statement
 from udfs.files.row_bitmaps import MalformedBitmap

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.delta_tables.direct.row_changes import POSITION, RowChanges
-from pipelines.delta_tables.direct.row_replacement import CONFLICTS
+from pipelines.delta_tables.direct.row_changes import RowChanges
+from pipelines.delta_tables.retry import CONFLICTS
 from pipelines.delta_tables.transactions import Transaction
+from pipelines.delta_tables.ways import POSITION
 from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.tables.columns import Column, required
 from pipelines.tables.contract import TableContract, create_statement

@@ -8,7 +8,7 @@ from pipelines.delta_tables import transactions
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
-from pipelines.delta_tables.writers import find_batch_tables
+from pipelines.delta_tables.writers import open_writer
 from pipelines.jobs.wire_configs.batch import WireBatchWriter
 from pipelines.jobs.wire_configs.job import CONTRACTS, JOB_NAME
 from pipelines.reading import views
@@ -25,6 +25,7 @@ from pipelines.tables.contract import CLIENT_INSTANCES, QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.spark.config_records import HEADERS, RECORD_DDL
 from tests.spark.config_rows import append, held, hours, instance
+from tests.writer_option import writer_override
 from udfs.spark_configs import WireTables
 
 TIME = datetime(2026, 1, 1, tzinfo=UTC)
@@ -39,7 +40,9 @@ class WireJob:
 
     def __init__(self, spark, folder):
         self.spark = spark
-        self.settings = load_settings("local", [f"tables.root_path={folder}/tables"])
+        self.settings = load_settings(
+            "local", [f"tables.root_path={folder}/tables", writer_override()]
+        )
         self.stop_at = ""
         self.query_id = "query"
         ensure_tables(spark, self.settings.tables, CONTRACTS)
@@ -52,7 +55,7 @@ class WireJob:
         not_here = {BODY.name, "client_instance_id", *names(SUBSCRIPTION)}
         tables = self.settings.tables
         writer = WireBatchWriter(
-            tables=find_batch_tables(self.spark, tables, CONTRACTS, self.observe),
+            tables=open_writer(self.spark, tables, CONTRACTS, self.observe),
             layouts=WireTables(
                 quarantine=layout_of(QUARANTINE, without=not_here),
                 quarantine_floors=floors or {},

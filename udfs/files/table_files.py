@@ -19,6 +19,9 @@ ROW_GROUP_BYTES = 64 << 20
 """Of Arrow columns that wait to be written: bounds the memory, however rows look."""
 FILE_BYTES = 32 << 20
 """Of a file, where nothing else is said."""
+READ_ROWS = 10_000
+READ_BYTES = 8 << 20
+"""Of rows that are read again at once, about."""
 ZSTD_LEVEL = 1
 
 
@@ -37,8 +40,6 @@ class TableLayout:
     """Columns whose values are compressed already."""
     file_bytes: int = FILE_BYTES
     """A file that has grown to this is ended, and the next one begun."""
-    has_page_index: bool = False
-    """Where rows are in order, readers pass over pages as well as row groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,6 @@ class FileWriter:
                 rows.schema,
                 version="2.6",
                 store_schema=False,
-                write_page_index=self._layout.has_page_index,
                 # Readers compare dictionaries of numbers with the two zeros in order,
                 # and pass over a row group whose only zero is the other one.
                 use_dictionary=[
@@ -163,6 +163,32 @@ class FileWriter:
             row_count=metadata.num_rows,
             statistics=statistics,
         )
+
+
+def iter_rows(
+    content: bytes, event_date: pa.Scalar, schema: pa.Schema, date_column: str
+) -> Iterator[pa.RecordBatch]:
+    """Read the rows of a TableFile as their table has them, few at once, in order.
+
+    Args:
+        event_date: Of the file.
+        schema: Of the table; a column that the file lacks is null.
+        date_column: The column of schema that event_date is for.
+    """
+    file = pq.ParquetFile(pa.BufferReader(content))
+    for rows in file.iter_batches(batch_size=READ_ROWS):
+        known = dict(zip(rows.schema.names, rows.columns, strict=True))
+        known[date_column] = pa.repeat(event_date, rows.num_rows)
+        arrays = [
+            known[field.name].cast(field.type)
+            if field.name in known
+            else pa.nulls(rows.num_rows, field.type)
+            for field in schema
+        ]
+        whole = pa.RecordBatch.from_arrays(arrays, schema=schema)
+        step = max(1, whole.num_rows * READ_BYTES // max(READ_BYTES, whole.nbytes))
+        for start in range(0, whole.num_rows, step):
+            yield whole.slice(start, step)
 
 
 def _leaf_paths(schema: pa.Schema) -> list[str]:

@@ -10,14 +10,15 @@ for these files, so a table that wants it is refused.
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from pipelines.delta_tables.batch_files import INLINE_BYTES, BatchFiles
 from pipelines.delta_tables.locations import check_is_there, open_path
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.errors import IncompatibleTable
@@ -30,21 +31,8 @@ from .delta_transactions import (
     start_transaction,
     streaming_update,
 )
+from .fit import UNKNOWN_IN_SCHEMA, UNKNOWN_PROPERTIES
 from .local_files import name_file
-
-_UNKNOWN_TO_US = (
-    "delta.constraints.",
-    "delta.columnMapping.mode",
-    "delta.enableIcebergCompatV",
-)
-"""Table properties, by their beginnings, of what only Delta's writer can do."""
-_UNKNOWN_IN_SCHEMA = (
-    "delta.generationExpression",
-    "delta.identity.",
-    "delta.invariants",
-    "CURRENT_DEFAULT",
-)
-"""The same in the metadata of columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +62,23 @@ def read_file(row: Row) -> NewFile:
     )
 
 
-EncodeRows = Callable[[DataFrame], DataFrame]
-"""Makes files of rows of a table; columns event_date, content and statistics."""
+def iter_files(batch: BatchFiles, table: str) -> Iterator[NewFile]:
+    """Return the files of a table, the large ones fetched as they are asked for."""
+    wanted = [row for row in batch.listed if row["table"] == table]
+    for row in wanted:
+        if not _is_apart(row):
+            yield read_file(row)
+    if not any(map(_is_apart, wanted)):
+        return
+    is_large = F.octet_length("content") > INLINE_BYTES
+    of_table = batch.encoded.where((F.col("table") == table) & is_large)
+    for row in of_table.toLocalIterator():
+        yield read_file(row)
+
+
+def _is_apart(row: Row) -> bool:
+    """Say whether the bytes of a file are still to be fetched."""
+    return row["path"] is None and row["content"] is None
 
 
 def append_files(
@@ -132,40 +135,20 @@ def check_writable(contract: TableContract, location: str, metadata: str) -> Non
     found = [
         name
         for name, value in properties.items()
-        if name.startswith(_UNKNOWN_TO_US) and value not in {"none", "false"}
+        if name.startswith(UNKNOWN_PROPERTIES) and value not in {"none", "false"}
     ]
     columns = json.loads(stated["schemaString"])["fields"]
     found += [
         f"{key} of {column['name']}"
         for column in columns
         for key in column.get("metadata", {})
-        if key.startswith(_UNKNOWN_IN_SCHEMA)
+        if key.startswith(UNKNOWN_IN_SCHEMA)
     ]
     if found:
         raise IncompatibleTable(
             f"table {contract.name} at {location}: the job writes its files itself and "
             f"cannot heed {found[0]}; take it away"
         )
-
-
-def store_files(
-    spark: SparkSession, contract: TableContract, location: str, encoded: DataFrame
-) -> list[dict[str, Any]]:
-    """Write the files of an EncodeRows into the table's folder.
-
-    Returns: The actions that add them.
-    Raises: MissingTable where the table was deleted.
-    """
-    kept = encoded.persist(StorageLevel.DISK_ONLY)
-    try:
-        kept.count()  # all at once; they are fetched one by one
-        check_is_there(spark, contract.name, location)
-        return [
-            store_file(spark, contract, location, read_file(row))
-            for row in kept.toLocalIterator()
-        ]
-    finally:
-        kept.unpersist()
 
 
 def store_file(

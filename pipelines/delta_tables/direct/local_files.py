@@ -12,10 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Protocol
 
-from pipelines.errors import MissingTable
-
-LOG_FOLDER = "_delta_log"
-"""What makes a folder a table."""
+from pipelines.delta_tables.damaged_logs import LOG_FOLDER, gone_table
 
 
 class DatedFile(Protocol):
@@ -62,10 +59,3 @@ class LocalFolders:
 def name_file(partition_by: str, event_date: date) -> str:
     """Return a path below the folder of a table that no other file has."""
     return f"{partition_by}={event_date.isoformat()}/part-{uuid.uuid4()}.zstd.parquet"
-
-
-def gone_table(name: str, location: str) -> MissingTable:
-    """Return what to raise where a table was deleted below its writer."""
-    return MissingTable(
-        f"table {name} at {location} is gone: it was deleted below the running job"
-    )

@@ -17,6 +17,7 @@ from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
 from pipelines.delta_tables.locations import check_is_there
 from pipelines.delta_tables.transactions import Transaction
+from pipelines.delta_tables.ways import POSITION
 from pipelines.errors import IncompatibleTable
 from pipelines.tables.contract import TableContract
 
@@ -31,13 +32,11 @@ from .delta_transactions import (
 )
 from .key_places import can_read, find_rows
 
-POSITION = "position"
-"""Where a row is: a struct of file_path and row_index; null for one that is new."""
 _ENABLED = "delta.enableDeletionVectors"
 
 
 class RowChanges:
-    """One table as it is now, and one commit upon that, by one micro-batch."""
+    """One table as it is now, and one commit upon that; see ways.Changes."""
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ class RowChanges:
             read_transaction(self._started, one) >= transaction.batch_id
             for one in known
         )
-        """Whether the table has the micro-batch already."""
+        self.is_new = not self.is_committed
         metadata = json.loads(self._started.metadata().json())["metaData"]
         if metadata.get("configuration", {}).get(_ENABLED) != "true":
             raise IncompatibleTable(
@@ -81,7 +80,7 @@ class RowChanges:
             )
 
     def read(self) -> DataFrame:
-        """Return the table at this version, with POSITION."""
+        """Return the table at this version; a position is (file_path, row_index)."""
         version = self._snapshot.version()
         rows = (
             self._spark.read.format("delta")
@@ -94,12 +93,7 @@ class RowChanges:
     def find(self, rows: DataFrame) -> DataFrame:
         """Return the rows of the table with the merge keys of some others.
 
-        Args:
-            rows: The merge key, one column, each once, and the columns by which the
-                contract says what is newest; some ten thousand.
-        Returns: The merge key, those columns and POSITION. They are read here where
-            that can be, and else by a join with the whole table.
-        Nulls: As in key_places.find_rows.
+        They are read here where that can be, and else by a join with the whole table.
         """
         (key,), order = self._contract.merge_key, self._contract.newest_by
         if not can_read(self._snapshot):
@@ -118,12 +112,7 @@ class RowChanges:
     def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
         """Put rows in the places of old ones, or beside them, once.
 
-        Args:
-            rows: The contract's columns and POSITION, that of the row with their merge
-                key in read(), if there is one; kept, for they are read twice.
-            is_gone: Name of a column of rows: whether nothing comes in its place.
-        Raises: Delta's exceptions where others have changed the table's data meanwhile;
-            MissingTable where it was deleted.
+        Raises: As ways.Changes.commit; MissingTable where the table was deleted.
         """
         if self.is_committed:
             return

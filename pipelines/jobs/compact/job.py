@@ -6,10 +6,9 @@ asks for one client and one metric reads a small part of a date.
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from pipelines.counted import counted
 from pipelines.delta_tables.compaction import (
@@ -18,7 +17,6 @@ from pipelines.delta_tables.compaction import (
     read_clusterings,
     read_partition_files,
 )
-from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.errors import MissingTable
 from pipelines.settings.records import Settings
@@ -29,7 +27,6 @@ from pipelines.tables.contract import (
     TableContract,
 )
 from pipelines.time_ranges import TimeRange
-from udfs.spark import encode_row_files
 
 JOB_NAME = "compact_tables"
 COMPACTED = (CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE)
@@ -95,8 +92,9 @@ def _compact_table(
     span: TimeRange,
 ) -> Iterator[Compaction]:
     clustered = read_clusterings(spark.sql(f"DESCRIBE HISTORY {table}"), contract)
-    files = read_partition_files(spark, table)
-    for day in sorted(set(span.dates) & files.keys()):
+    dates = list(span.dates)
+    files = read_partition_files(spark, table, dates[0], dates[-1])
+    for day in sorted(files):
         is_skipped = clustered.get(day, -1) >= files[day].newest_ms
         if not is_skipped:
             compact_date(
@@ -105,9 +103,8 @@ def _compact_table(
                 table,
                 day,
                 file_bytes=settings.compact_tables.max_file_bytes,
-                encode=partial(_encode, settings, contract),
             )
-        after = files if is_skipped else read_partition_files(spark, table)
+        after = files if is_skipped else read_partition_files(spark, table, day, day)
         yield Compaction(
             table=contract.name,
             event_date=day.isoformat(),
@@ -115,14 +112,3 @@ def _compact_table(
             after=after[day],
             is_skipped=is_skipped,
         )
-
-
-def _encode(settings: Settings, contract: TableContract, rows: DataFrame) -> DataFrame:
-    """Make files of clustered rows; a user may have added columns."""
-    layout = replace(
-        layout_of(contract, columns=rows.columns),
-        # Parts of a date are cut by sizes that are known before; none ends early.
-        file_bytes=2 * settings.compact_tables.max_file_bytes,
-        has_page_index=True,
-    )
-    return encode_row_files(rows, layout, contract.partition_by[0])

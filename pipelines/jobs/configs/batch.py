@@ -15,16 +15,17 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import (
     BatchCounts,
-    read_batch_files,
     select_pushes,
     without_pushes,
 )
 from pipelines.delta_tables.locations import has_table, identify_table
-from pipelines.delta_tables.writers import BatchTables, repeat_change
+from pipelines.delta_tables.retry import repeat_on_conflict
+from pipelines.delta_tables.writers import TableWriter
 from pipelines.settings.records import TableSettings
 from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
+    CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
@@ -54,7 +55,7 @@ class BatchWriter:
     """Writes micro-batches; what it needs beside them stays the same for a query."""
 
     settings: TableSettings
-    tables: BatchTables
+    tables: TableWriter
     layouts: ConfigTables
     has_references: bool
     """Whether client_configs holds known defaults without their values."""
@@ -70,7 +71,7 @@ class BatchWriter:
         )
         # Kafka is read and bodies are decoded once; each write takes what it needs.
         with transactions.persisted(encoded):
-            batch = read_batch_files(encoded.transform(without_pushes))
+            batch = self.tables.decode(encoded.transform(without_pushes))
             self.tables.append(batch, CONFIG_VIOLATIONS, transaction)
             self.tables.append(batch, QUARANTINE, transaction)
             self._merge(encoded.transform(select_pushes), transaction)
@@ -83,19 +84,22 @@ class BatchWriter:
         usable = ledger.where(F.col("decode_status") == DECODED)
         known = usable.select(*current.PUSH_COLUMNS)
         given = pushes, known
-        changed = repeat_change(
+        changed = repeat_on_conflict(
             lambda: self._merge_defaults(*given, transaction),
+            what=CONFIG_DEFAULTS.name,
         )
         rows = ConfigRowWriter(
             tables=self.tables,
             layouts=self.layouts,
             has_references=self.has_references,
         )
-        all_new = repeat_change(
+        all_new = repeat_on_conflict(
             lambda: rows.merge(*given, changed, transaction),
+            what=CLIENT_CONFIGS.name,
         )
-        repeat_change(
+        repeat_on_conflict(
             lambda: self._merge_history(*given, transaction, all_new=all_new),
+            what=CLIENT_CONFIG_HISTORY.name,
         )
 
     def _merge_defaults(
@@ -120,13 +124,14 @@ class BatchWriter:
         )
         with transactions.persisted(told.transform(compare, changes.read())) as rows:
             changed = rows.where("is_changed").select(*config_defaults.KEY)
-            if is_first:
-                # A batch of another checkpoint location may have told them before, and
-                # have ended before it looked at the rows that they concern.
+            if is_first or not changes.is_new:
+                # Another attempt, or a batch of another checkpoint location, may have
+                # told them before, and have ended before it looked at the rows that
+                # they concern.
                 again = pushes.transform(_summarise_defaults)
                 changed = changed.unionByName(again.select(*config_defaults.KEY))
             keys = changed.transform(config_defaults.select_changed_keys).collect()
-            self.tables.commit(changes, contract, rows, rows.count(), is_gone="is_gone")
+            self.tables.change(changes, contract, rows, rows.count(), is_gone="is_gone")
         return keys
 
     def _merge_history(
@@ -155,7 +160,7 @@ class BatchWriter:
                 made = holdings.transform(select_histories)
                 differing = config_history.compare_histories(made, table, families)
                 with transactions.persisted(differing) as rows:
-                    self.tables.commit(
+                    self.tables.change(
                         changes,
                         CLIENT_CONFIG_HISTORY,
                         rows,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row
 
 from pipelines.delta_tables import transactions
-from pipelines.delta_tables.direct.row_changes import POSITION, RowChanges
-from pipelines.delta_tables.writers import BatchTables
+from pipelines.delta_tables.ways import POSITION, Changes
+from pipelines.delta_tables.writers import TableWriter
 from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
 from udfs.spark_configs import (
     DEFAULT_SCHEMA,
@@ -38,7 +38,7 @@ _CHANGED_KEYS = (
 class ConfigRowWriter:
     """Writes the rows of micro-batches."""
 
-    tables: BatchTables
+    tables: TableWriter
     layouts: ConfigTables
     has_references: bool
     """Whether client_configs holds known defaults without their values."""
@@ -88,7 +88,7 @@ class ConfigRowWriter:
         told = told.transform(with_possible_types, self.layouts.type_keys)
         return told.transform(config_types.summarise_possible_types)
 
-    def _write(self, changes: RowChanges, batch: "_Batch", ledger: DataFrame) -> None:
+    def _write(self, changes: Changes, batch: "_Batch", ledger: DataFrame) -> None:
         """Write the newest pushes, and the rows that say something else now."""
         table = changes.read()
         columns = current.PUSH_COLUMNS
@@ -106,7 +106,7 @@ class ConfigRowWriter:
                 described.transform(current.filter_told_otherwise, table)
             )
         with transactions.persisted(rows) as kept:
-            self.tables.commit(changes, CLIENT_CONFIGS, kept, kept.count())
+            self.tables.change(changes, CLIENT_CONFIGS, kept, kept.count())
 
     def _describe(self, pushes: DataFrame, defaults: KnownDefaults) -> DataFrame:
         described = pushes.transform(

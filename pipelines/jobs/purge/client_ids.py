@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables import transactions
-from pipelines.delta_tables.erase import merge_history, merge_purged, repeat_on_conflict
+from pipelines.delta_tables.erase import merge_history, merge_purged
+from pipelines.delta_tables.retry import repeat_on_conflict
 from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
@@ -24,6 +25,8 @@ from udfs.spark_configs import with_client_id_rules, with_text_hash
 
 from .steps import client_ids as steps
 
+ADVICE = "stop client_configs_to_delta, and run the same command again"
+"""What to do where a running job changes the same files each time."""
 _LOGICAL_CLIENT = ("principal", "client_id", "client_type")
 _WIRE_CLIENT = (*_LOGICAL_CLIENT, "client_source_address")
 
@@ -69,7 +72,8 @@ class ClientIdPurge:
             names = names | {CONFIG_VIOLATIONS.name}
         for contract, write in self._writers:
             if contract.name in names:
-                repeat_on_conflict(self._tables[contract.name], write)
+                table = self._tables[contract.name]
+                repeat_on_conflict(write, what=f"table {table}", advice=ADVICE)
 
     def _find(self, contract: TableContract) -> DataFrame:
         rows = self._spark.table(self._tables[contract.name])

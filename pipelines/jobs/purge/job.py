@@ -23,9 +23,9 @@ from pipelines.delta_tables.erase import (
     erase_old_files,
     merge_history,
     merge_purged,
-    repeat_on_conflict,
 )
 from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.delta_tables.retry import repeat_on_conflict
 from pipelines.errors import MissingTable, PipelineError
 from pipelines.jobs.purge.steps.history import (
     select_purged_history,
@@ -47,7 +47,7 @@ from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.sensitive.config_key_names import KEYS_SOFTWARE
 from udfs.spark_configs import REDACTED_ID, with_purge_verdicts
 
-from .client_ids import ClientIdPurge
+from .client_ids import ADVICE, ClientIdPurge
 from .steps import entries as steps
 
 UNREACHED = """\
@@ -182,7 +182,8 @@ class _Purge:
             names = names | {CONFIG_VIOLATIONS.name}
         for name, write in self._writers.items():
             if name in names:
-                repeat_on_conflict(self._tables[name], write)
+                table = self._tables[name]
+                repeat_on_conflict(write, what=f"table {table}", advice=ADVICE)
 
     def _read(self, contract: TableContract) -> DataFrame:
         return self._spark.table(self._tables[contract.name])

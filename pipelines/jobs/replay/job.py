@@ -17,17 +17,17 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.digests import (
-    FILE_NAME,
     digest_pushes,
     filter_differing,
     select_totals,
 )
-from pipelines.delta_tables.direct.row_replacement import CONFLICTS, Replacement
-from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.delta_tables.retry import repeat_on_conflict
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.setup import ensure_tables
-from pipelines.errors import MissingTable, NothingToDo, TooManyConflicts
+from pipelines.delta_tables.ways import PLACE, Replacement
+from pipelines.delta_tables.writers import TableWriter, open_writer
+from pipelines.errors import MissingTable, NothingToDo
 from pipelines.settings.records import Settings
 from pipelines.tables.columns import Column
 from pipelines.tables.contract import (
@@ -38,7 +38,7 @@ from pipelines.tables.contract import (
     TableContract,
 )
 from pipelines.time_ranges import Held, TimeRange, cut_by_count
-from udfs.spark import decode_points, decode_pushes, encode_row_files
+from udfs.spark import decode_points, decode_pushes
 
 from .results import Differences, ReplayResult, describe
 from .steps import (
@@ -61,8 +61,6 @@ PART_BYTES = 128 << 20
 it: rows come from the decoder a few at a time, again wherever they are looked at."""
 READER_SETTINGS = {"spark.sql.parquet.columnarReaderBatchSize": "32"}
 """Rows that a task reads at once; Spark's own number, 4096 bodies, can be 4 GB."""
-ATTEMPTS = 5
-"""For one part, where others change the same files: a compaction, another replay."""
 
 _DECODED = frozenset(
     {
@@ -78,6 +76,13 @@ _COMPARED: Mapping[str, tuple[Column, ...]] = {
     # All else of the ledger stays as it was received.
     CLIENT_PUSHES.name: tuple(c for c in CLIENT_PUSHES.columns if c.name in _DECODED),
 }
+
+_OTHERS: Mapping[str, str] = {
+    "direct": "another replay, or compact_tables",
+    # Open-source Delta is Serializable: an append to a date fails who replaces in it.
+    "spark": "stop client_telemetry_to_delta, which writes to the same date",
+}
+"""Who changes the same files, by the way of writing."""
 
 _logger = logging.getLogger(__name__)
 
@@ -109,7 +114,7 @@ def run(
     replay = _Replay(
         spark=spark,
         settings=settings,
-        tables=tables,
+        writer=open_writer(spark, settings.tables, REPLACED),
         is_dry_run=is_dry_run,
         observer=observer,
     )
@@ -131,15 +136,14 @@ class _Replay:
 
     spark: SparkSession
     settings: Settings
-    tables: Mapping[str, str]
-    """Contract name to SQL identifier."""
+    writer: TableWriter
     is_dry_run: bool
     observer: Observer
 
     def list_parts(self, span: TimeRange) -> Iterator[tuple[TimeRange, int]]:
         """Return the parts that hold pushes, with their number, in order of time."""
         limit = self.settings.replay_pushes.max_pushes_per_commit
-        ledger = self.spark.table(self.tables[CLIENT_PUSHES.name])
+        ledger = self.writer.read(self.spark, CLIENT_PUSHES)
         dates = ledger.transform(filter_dates, span).select("event_date").distinct()
         for row in dates.orderBy("event_date").collect():
             day = span.within(row["event_date"])
@@ -148,14 +152,11 @@ class _Replay:
 
     def run_part(self, part: TimeRange) -> dict[str, Differences]:
         """Replay one part, again where somebody else was quicker."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                return self._replay(part)
-            except CONFLICTS as error:
-                _logger.warning("%s: attempt %d: %s", part, attempt, type(error))
-        raise TooManyConflicts(
-            f"{part}: others changed the same files {ATTEMPTS} times; what stands "
-            f"before it is done, so run the same command again when they have ended"
+        return repeat_on_conflict(
+            lambda: self._replay(part),
+            what=str(part),
+            advice="what stands before it is done, so run the same command again when "
+            f"they have ended: {_OTHERS[self.writer.way.name]}",
         )
 
     def _replay(self, part: TimeRange) -> dict[str, Differences]:
@@ -220,7 +221,7 @@ class _Replay:
         return self.settings.client_telemetry_to_delta.max_decompressed_bytes
 
     def _look_at(self, contract: TableContract) -> Replacement:
-        return Replacement(self.spark, contract, self.tables[contract.name])
+        return self.writer.begin_replacement(self.spark, contract)
 
     def _replace(
         self,
@@ -233,7 +234,7 @@ class _Replay:
         """Give the pushes whose rows differ their fresh rows; return what differed."""
         columns = _COMPARED[contract.name]
         differing = filter_differing(
-            digest_pushes(stored, columns, f"collect_set({FILE_NAME}) AS files"),
+            digest_pushes(stored, columns, f"collect_set({PLACE}) AS places"),
             digest_pushes(find_rows(ledger), columns),
         )
         with transactions.persisted(differing):
@@ -243,10 +244,9 @@ class _Replay:
                 pushes = ledger.join(F.broadcast(differing), PUSH, "left_semi")
                 table_now.commit(
                     differing,
-                    totals["files"],
+                    totals["places"],
                     find_rows(pushes),
                     row_count=totals["fresh_rows"],
-                    encode=partial(_encode, contract),
                 )
                 self.observer(f"after {contract.name}")
         return Differences(
@@ -265,12 +265,6 @@ def _list_held(pushes: DataFrame, limit: int) -> Iterator[Held]:
         of_minute = pushes.where(F.date_trunc("minute", "received_at") == start)
         moments = of_minute.transform(count_by_moment).collect()
         yield from (Held(*one) for one in moments)
-
-
-def _encode(contract: TableContract, rows: DataFrame) -> DataFrame:
-    """Make files of rows of a table; a user may have added columns."""
-    layout = layout_of(contract, columns=rows.columns)
-    return encode_row_files(rows, layout, contract.partition_by[0])
 
 
 def _filter_part(rows: DataFrame, part: TimeRange) -> DataFrame:

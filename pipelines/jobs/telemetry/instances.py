@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables import transactions
-from pipelines.delta_tables.direct.delta_transactions import read_table_state
-from pipelines.tables.contract import CLIENT_INSTANCES
+from pipelines.delta_tables.writers import TableWriter
+from pipelines.tables.contract import CLIENT_INSTANCES, CLIENT_PUSHES
 from udfs.envelopes.deciding_pushes import (
     KEY,
     InstanceColumns,
@@ -132,34 +132,29 @@ class InstanceChanges:
 class InstanceWriter:
     """Writes client_instances for one query."""
 
-    table: str
-    """SQL identifier of client_instances."""
-    location: str
-    """Its folder."""
-    ledger: str
-    """SQL identifier of client_pushes."""
+    tables: TableWriter
     known: KnownInstances = field(default_factory=KnownInstances)
 
     def find_changes(
         self,
         spark: SparkSession,
         deciding: pa.Table | None,
-        transaction: transactions.Transaction,
     ) -> InstanceChanges:
         """Compare the pushes of a micro-batch with the table.
 
         Args:
             deciding: As `udfs.envelopes.deciding_pushes.select_deciding` keeps pushes.
-            transaction: The micro-batch.
         """
-        version, _ = self._read_state(spark, transaction)
+        version = self.tables.read_version(spark, CLIENT_INSTANCES)
         if deciding is None:
             return InstanceChanges(version=version)
         candidates = self.known.select_candidates(deciding, version)
         if not candidates.num_rows:
             return InstanceChanges(version=version)
         compared = find_changes(
-            candidates, spark.table(self.table), spark.table(self.ledger)
+            candidates,
+            self.tables.read(spark, CLIENT_INSTANCES),
+            self.tables.read(spark, CLIENT_PUSHES),
         )
         return InstanceChanges(version=version, compared=compared)
 
@@ -174,25 +169,17 @@ class InstanceWriter:
             return
         version, is_trusted = changes.version, True
         if changes.rows is not None:
-            _, merged = self._read_state(spark, transaction)
+            is_new = self.tables.is_new(spark, CLIENT_INSTANCES, transaction)
             source = spark.createDataFrame(changes.rows)
-            transactions.merge(source, CLIENT_INSTANCES, self.table, transaction)
+            self.tables.merge(source, CLIENT_INSTANCES, transaction)
             # Delta skips the merge of a micro-batch that it has: then the rows may not
             # be what the table says. Nor may they where somebody else wrote meanwhile.
-            version, _ = self._read_state(spark, transaction)
-            is_trusted = (
-                merged < transaction.batch_id and version == changes.version + 1
-            )
+            version = self.tables.read_version(spark, CLIENT_INSTANCES)
+            is_trusted = is_new and version == changes.version + 1
         if is_trusted:
             self.known.remember(changes.compared, version)
         else:
             self.known.forget()
-
-    def _read_state(
-        self, spark: SparkSession, transaction: transactions.Transaction
-    ) -> tuple[int, int]:
-        app_id = transaction.merge_app_id(CLIENT_INSTANCES)
-        return read_table_state(spark, self.location, app_id)
 
 
 def find_changes(pushes: pa.Table, instances: DataFrame, ledger: DataFrame) -> pa.Table:

@@ -4,7 +4,6 @@ A micro-batch writes client_metrics, quarantine, client_instances and, last, the
 client_pushes. It may run again from any point: see `transactions` and `starts`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,11 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.delta_tables import transactions
-from pipelines.delta_tables.batch_files import BatchCounts, BatchFiles, read_batch_files
-from pipelines.delta_tables.direct.local_files import LocalFolders
+from pipelines.delta_tables.batch_files import BatchCounts, BatchFiles
 from pipelines.delta_tables.layouts import layout_of
-from pipelines.delta_tables.locations import find_local_path
-from pipelines.delta_tables.writers import BatchTables
+from pipelines.delta_tables.ways import StoreFile
+from pipelines.delta_tables.writers import TableWriter
 from pipelines.settings.records import Settings
 from pipelines.streaming.run_stream import (
     BatchWriting,
@@ -26,7 +24,6 @@ from pipelines.streaming.run_stream import (
     run_stream,
 )
 from pipelines.streaming.start_records import JobStart, Ledger
-from pipelines.tables.columns import EVENT_DATE
 from pipelines.tables.contract import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -76,12 +73,8 @@ def _make_writing(
     writer = _BatchWriter(
         tables=tables,
         layouts=_layouts(opened.start, max_decompressed_bytes),
-        store=_find_folders(spark, tables.locations),
-        instances=InstanceWriter(
-            table=tables.names[CLIENT_INSTANCES.name],
-            location=tables.locations[CLIENT_INSTANCES.name],
-            ledger=tables.names[CLIENT_PUSHES.name],
-        ),
+        store=tables.find_store(spark, WRITTEN),
+        instances=InstanceWriter(tables=tables),
         partitions=max(1, len(opened.start.starting_offsets)),
     )
     # Where workers store the files, what they hold is bounded, and little returns.
@@ -96,10 +89,10 @@ def _make_writing(
 class _BatchWriter:
     """Writes micro-batches; what it needs beside them stays the same for a query."""
 
-    tables: BatchTables
+    tables: TableWriter
     layouts: PushTables
-    store: LocalFolders | None
-    """Writes files where the tables are; null where only Hadoop can."""
+    store: StoreFile | None
+    """Writes files where the tables are; null where workers may not."""
     instances: InstanceWriter
     partitions: int
     """Of the topic, when the job began."""
@@ -113,7 +106,7 @@ class _BatchWriter:
             of its client instances than MAX_DECIDING_BYTES.
         """
         encoded = self._encode(records, MAX_DECIDING_BYTES)
-        batch = read_batch_files(encoded)
+        batch = self.tables.decode(encoded)
         if batch.is_too_much:
             self.tables.discard(batch, WRITTEN)
             return None
@@ -125,10 +118,10 @@ class _BatchWriter:
         """Write a slice, whose size is bounded, in the same way."""
         encoded = self._encode(records, None)
         if self.store is not None:
-            return self._write_tables(read_batch_files(encoded), transaction)
+            return self._write_tables(self.tables.decode(encoded), transaction)
         # Kafka is read and bodies are decoded once; each table fetches its files.
         with transactions.persisted(encoded):
-            return self._write_tables(read_batch_files(encoded), transaction)
+            return self._write_tables(self.tables.decode(encoded), transaction)
 
     def _encode(self, records: DataFrame, max_deciding_bytes: int | None) -> DataFrame:
         # A task makes at least one file a table, so there are no more than cores.
@@ -156,22 +149,9 @@ class _BatchWriter:
     ) -> None:
         """Merge the client instances that this batch changes; mostly there are none."""
         session = batch.encoded.sparkSession
-        changes = self.instances.find_changes(session, batch.deciding, transaction)
+        changes = self.instances.find_changes(session, batch.deciding)
         with self.tables.observed(CLIENT_INSTANCES, changes.row_count):
             self.instances.merge(session, changes, transaction)
-
-
-def _find_folders(
-    spark: SparkSession, locations: Mapping[str, str]
-) -> LocalFolders | None:
-    """Return where Python workers may write files themselves, if they may."""
-    if not str(spark.sparkContext.master).startswith("local"):
-        return None
-    paths = {c.name: find_local_path(spark, locations[c.name]) for c in WRITTEN}
-    folders = {name: path for name, path in paths.items() if path is not None}
-    if len(folders) < len(paths):
-        return None
-    return LocalFolders(folders=folders, partition_by=EVENT_DATE.name)
 
 
 def _layouts(start: JobStart, max_decompressed_bytes: int) -> PushTables:

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import (
     BatchCounts,
-    read_batch_files,
     select_pushes,
     without_pushes,
 )
-from pipelines.delta_tables.writers import BatchTables, repeat_change
+from pipelines.delta_tables.retry import repeat_on_conflict
+from pipelines.delta_tables.writers import TableWriter
 from pipelines.tables.contract import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.spark_configs import WireTables, encode_wire_config_files
@@ -27,7 +27,7 @@ from . import steps as wire_configs
 class WireBatchWriter:
     """Writes micro-batches; what it needs beside them stays the same for a query."""
 
-    tables: BatchTables
+    tables: TableWriter
     layouts: WireTables
 
     def write(
@@ -39,10 +39,13 @@ class WireBatchWriter:
             encode_wire_config_files, self.layouts, wire_configs.ENTRY_COLUMNS
         )
         with transactions.persisted(encoded):
-            batch = read_batch_files(encoded.transform(without_pushes))
+            batch = self.tables.decode(encoded.transform(without_pushes))
             self.tables.append(batch, QUARANTINE, transaction)
             entries = encoded.transform(select_pushes)
-            rows = repeat_change(lambda: self._merge(entries, transaction))
+            rows = repeat_on_conflict(
+                lambda: self._merge(entries, transaction),
+                what=CLIENT_WIRE_CONFIGS.name,
+            )
             return BatchCounts(batch.records, rows, batch.count_rows(QUARANTINE.name))
 
     def _merge(self, entries: DataFrame, transaction: transactions.Transaction) -> int:
@@ -53,5 +56,5 @@ class WireBatchWriter:
         newer = newest.transform(wire_configs.filter_newer, changes.read())
         with transactions.persisted(newer) as rows:
             count = rows.count()
-            self.tables.commit(changes, contract, rows, count)
+            self.tables.change(changes, contract, rows, count)
         return count

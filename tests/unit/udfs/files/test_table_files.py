@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from udfs.files import table_files
-from udfs.files.table_files import FileWriter, TableLayout
+from udfs.files.table_files import FileWriter, TableLayout, iter_rows
 
 DAY = date(2026, 3, 1)
 TIME = pa.timestamp("us", "UTC")
@@ -55,6 +55,23 @@ def test_rows_come_back_with_dictionaries_of_several_batches_joined():
         "x": ["a", None, "b", "a", "c"],
         "n": [1, 2, 3, 4, 5],
     }
+
+
+def test_rows_are_read_again_as_their_table_has_them(monkeypatch):
+    monkeypatch.setattr(table_files, "READ_ROWS", 2)
+    monkeypatch.setattr(table_files, "READ_BYTES", 1)
+    [file] = write(
+        layout("n", "x"), pa.record_batch({"n": [1, 2, 3], "x": list("abc")})
+    )
+    schema = pa.schema(
+        {"x": pa.string(), "day": pa.date32(), "n": pa.int32(), "new": pa.float64()}
+    )
+    batches = list(iter_rows(file.content, pa.scalar(DAY), schema, "day"))
+    assert [batch.num_rows for batch in batches] == [1, 1, 1]
+    assert pa.Table.from_batches(batches).to_pylist() == [
+        {"x": text, "day": DAY, "n": number, "new": None}
+        for number, text in enumerate("abc", start=1)
+    ]
 
 
 def test_no_rows_make_no_file():

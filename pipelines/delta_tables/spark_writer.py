@@ -1,0 +1,314 @@
+"""Writes by public APIs of Spark and Delta alone: any build, any catalog.
+
+A row goes to its table as Spark writes it. What a micro-batch has become travels as the
+bytes that the kernels made: a table's rows are read from these where they are written.
+
+No public API tells what transactions a table knows, though Delta skips those. But only
+the first micro-batch of a run can be one that an earlier run has begun, and only one
+that this run has begun before can come again in it: of all others it is known that they
+are new.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+from delta.tables import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from pipelines.tables.contract import IS_DELETED, PUSH, TableContract
+from udfs.files.table_files import iter_rows
+
+from .batch_files import BatchFiles
+from .transactions import Transaction
+from .ways import PLACE, POSITION, StoreFile
+
+TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
+TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+_EVENT_DATE, _PUSH_ID = "event_date", "push_id"
+ROWS_PER_FILE = 250_000
+"""Of rows that take the place of others: few make one file."""
+
+
+class SparkWriter:
+    """One way of writing to tables; see ways.Way."""
+
+    name = "spark"
+    needs_content = False
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """Take the SQL identifiers of tables, by contract name."""
+        self._names = names
+        self._begun = BegunBatches()
+
+    def find_store(
+        self, _spark: SparkSession, _contracts: Sequence[TableContract]
+    ) -> StoreFile | None:
+        """Return None: files in the folder of a table are Delta's own."""
+        return None
+
+    def append(
+        self, batch: BatchFiles, contract: TableContract, transaction: Transaction
+    ) -> None:
+        """Append the rows of a micro-batch."""
+        encoded, table = batch.encoded, self._names[contract.name]
+        session = encoded.sparkSession
+        stored = session.table(table)
+        schema = stored.select(*contract.column_names).schema
+        of_table = encoded.where(F.col("table") == contract.name)
+        rows = of_table.transform(_read_rows, schema, contract.partition_by[0])
+        is_new = self._begun.note(contract, "append", transaction)
+        if transaction.slice_number is not None and not is_new:
+            # Another way may have written the whole micro-batch at once: Delta knows
+            # that by the name of the whole, and skips none of its slices.
+            rows = _filter_missing(rows, stored, contract)
+        (
+            rows.writeTo(table)
+            .option("txnAppId", transaction.app_id(contract, "append"))
+            .option("txnVersion", str(transaction.batch_id))
+            .append()
+        )
+
+    def discard(self, batch: BatchFiles, contract: TableContract) -> None:
+        """Do nothing: no worker has stored a file."""
+
+    def begin(
+        self, spark: SparkSession, contract: TableContract, transaction: Transaction
+    ) -> "MergedChanges":
+        """Take a table to change rows of it by their key."""
+        return MergedChanges(
+            spark,
+            contract,
+            self._names[contract.name],
+            transaction,
+            is_new=self.is_new(spark, contract, transaction),
+        )
+
+    def begin_replacement(
+        self, spark: SparkSession, contract: TableContract
+    ) -> "MergedReplacement":
+        """Take a table as it is now, to replace the rows of single pushes."""
+        return MergedReplacement(spark, contract, self._names[contract.name])
+
+    def read_version(self, spark: SparkSession, contract: TableContract) -> int:
+        """Return the number of a table's newest version."""
+        return read_version(spark, self._names[contract.name])
+
+    def is_new(
+        self, _spark: SparkSession, contract: TableContract, transaction: Transaction
+    ) -> bool:
+        """Say whether a table is known to lack the changes of a micro-batch."""
+        return self._begun.note(contract, "merge", transaction)
+
+
+def _read_rows(files: DataFrame, schema: StructType, date_column: str) -> DataFrame:
+    """Read the rows of files of one table, as the table has them."""
+    arrow = to_arrow_schema(schema, timezone="UTC")
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for day, content in zip(*batch.columns, strict=True):
+                yield from iter_rows(content.as_py(), day, arrow, date_column)
+
+    return files.select("event_date", "content").mapInArrow(read, schema)
+
+
+def _filter_missing(
+    rows: DataFrame, stored: DataFrame, contract: TableContract
+) -> DataFrame:
+    """Keep the rows of which a table has none yet."""
+    key = [*contract.merge_key, *({_PUSH_ID} & {*contract.column_names})]
+    there = stored.select(*(F.col(name).alias(f"known_{name}") for name in key))
+    # A broken record has no push_id.
+    same = [F.col(name).eqNullSafe(F.col(f"known_{name}")) for name in key]
+    return rows.join(there, same, "left_anti")
+
+
+class BegunBatches:
+    """The micro-batches that a run has begun, of which any may be there already."""
+
+    def __init__(self) -> None:
+        """Know none yet: the first one may be of an earlier run."""
+        self._first: tuple[str, int] | None = None
+        self._newest: dict[str, int] = {}
+
+    def note(
+        self, contract: TableContract, step: str, transaction: Transaction
+    ) -> bool:
+        """Note a step of a micro-batch; say whether nobody has begun it before."""
+        batch = transaction.query_id, transaction.batch_id
+        if self._first is None:
+            self._first = batch
+        known = transaction.known_app_ids(contract, step)
+        is_begun = any(
+            self._newest.get(one, -1) >= transaction.batch_id for one in known
+        )
+        self._newest[transaction.app_id(contract, step)] = transaction.batch_id
+        return batch != self._first and not is_begun
+
+
+class MergedChanges:
+    """Rows of one table, changed by MERGE; see ways.Changes."""
+
+    is_committed = False
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        contract: TableContract,
+        table: str,
+        transaction: Transaction,
+        *,
+        is_new: bool,
+    ) -> None:
+        """Read nothing yet."""
+        self._spark, self._contract, self._table = spark, contract, table
+        self._transaction = transaction
+        self.is_new = is_new
+
+    def read(self) -> DataFrame:
+        """Return the table; MERGE finds rows by their key, so all are in one place."""
+        return self._spark.table(self._table).withColumn(POSITION, F.lit(True))
+
+    def find(self, rows: DataFrame) -> DataFrame:
+        """Return the rows of the table with the merge keys of some others."""
+        (key,), order = self._contract.merge_key, self._contract.newest_by
+        keys = F.broadcast(rows.select(key))
+        return self.read().select(key, *order, POSITION).join(keys, key, "left_semi")
+
+    def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
+        """Put rows in the places of old ones, or beside them, once."""
+        source = rows.drop(POSITION)
+        merge_rows(
+            source, self._contract, self._table, self._transaction, is_gone=is_gone
+        )
+
+
+class MergedReplacement:
+    """Rows of single pushes, replaced by one MERGE; see ways.Replacement.
+
+    It reads the partitions that hold old rows of the pushes and fails where anything
+    was added to those meanwhile: open-source Delta is Serializable.
+    """
+
+    def __init__(
+        self, spark: SparkSession, contract: TableContract, table: str
+    ) -> None:
+        """Take the newest version of a table.
+
+        Args:
+            contract: What the table promises; it is partitioned by event_date.
+            table: SQL identifier of the table.
+        """
+        self._spark, self._contract, self._table = spark, contract, table
+        self._version = read_version(spark, table)
+
+    def read(self) -> DataFrame:
+        """Return the table at this version; a place is a partition."""
+        rows = self._spark.sql(
+            f"SELECT * FROM {self._table} VERSION AS OF {self._version}"  # noqa: S608 - an identifier of ours
+        )
+        return rows.withColumn(PLACE, F.col(_EVENT_DATE).cast("string"))
+
+    def commit(
+        self,
+        pushes: DataFrame,
+        places: Sequence[str],
+        rows: DataFrame,
+        *,
+        row_count: int,
+    ) -> None:
+        """Put the rows in the place of all rows of the pushes."""
+        names = [n for n in self._spark.table(self._table).columns if n in rows.columns]
+        fresh = rows.select(*names).coalesce(1 + row_count // ROWS_PER_FILE)
+        if not places:
+            fresh.writeTo(self._table).append()
+            return
+        # A push that goes meets all of its rows; a row that comes meets none.
+        gone = pushes.select(*PUSH).withColumn(IS_DELETED, F.lit(True))
+        come = fresh.withColumn(IS_DELETED, F.lit(False))
+        source = come.unionByName(gone, allowMissingColumns=True)
+        dates = ", ".join(f"DATE'{place}'" for place in sorted(places))
+        condition = " AND ".join(
+            [
+                f"source.{IS_DELETED}",
+                f"target.{_EVENT_DATE} IN ({dates})",
+                *(f"target.`{name}` = source.`{name}`" for name in PUSH),
+            ]
+        )
+        (
+            DeltaTable.forName(self._spark, self._table)
+            .alias("target")
+            .merge(source.alias("source"), condition)
+            .whenMatchedDelete()
+            .whenNotMatchedInsert(
+                condition=f"NOT source.{IS_DELETED}",
+                values={f"`{name}`": f"source.`{name}`" for name in names},
+            )
+            .execute()
+        )
+
+
+def merge_rows(
+    rows: DataFrame,
+    contract: TableContract,
+    table: str,
+    transaction: Transaction,
+    *,
+    is_gone: str | None = None,
+) -> None:
+    """Replace or insert one row per merge key, or take it away, once.
+
+    Args:
+        rows: The contract's columns, one row per merge key, only rows that differ.
+        contract: What the table promises.
+        table: SQL identifier of the table.
+        transaction: The micro-batch; Delta skips one that it has.
+        is_gone: Name of a column of rows: whether nothing comes in its place.
+    """
+    # Named one by one, so that a column that a user added stays as it is.
+    values: dict[str, str | Column] = {
+        f"`{name}`": f"source.`{name}`" for name in contract.column_names
+    }
+    session = rows.sparkSession
+    with _named_transaction(session, contract, transaction):
+        merge = (
+            DeltaTable.forName(session, table)
+            .alias("target")
+            .merge(rows.alias("source"), contract.merge_condition)
+        )
+        comes = "true"
+        if is_gone is not None:
+            merge = merge.whenMatchedDelete(f"source.`{is_gone}`")
+            comes = f"NOT source.`{is_gone}`"
+        (
+            merge.whenMatchedUpdate(set=values)
+            .whenNotMatchedInsert(condition=comes, values=values)
+            .execute()
+        )
+
+
+@contextmanager
+def _named_transaction(
+    session: SparkSession, contract: TableContract, transaction: Transaction
+) -> Iterator[None]:
+    """Name the MERGE of a block, which takes its transaction from the session only.
+
+    Spark gives each query a session of its own: there it is set, and taken away.
+    """
+    session.conf.set(TXN_APP_ID, transaction.merge_app_id(contract))
+    session.conf.set(TXN_VERSION, str(transaction.batch_id))
+    try:
+        yield
+    finally:
+        session.conf.unset(TXN_VERSION)
+        session.conf.unset(TXN_APP_ID)
+
+
+def read_version(spark: SparkSession, table: str) -> int:
+    """Return the number of a table's newest version."""
+    newest = DeltaTable.forName(spark, table).history(1).select("version").collect()
+    return int(newest[0]["version"])

@@ -1,0 +1,141 @@
+"""What a way of writing does, whichever it is: `spark_writer`, or `direct`.
+
+Each write is named by a `Transaction` and does nothing the second time.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.tables.contract import TableContract
+
+from .batch_files import BatchFiles
+from .transactions import Transaction
+
+POSITION = "position"
+"""Column of a table that is read to be changed: where a row is, for its writer alone.
+Of a row that is new it is null."""
+PLACE = "place"
+"""Column of a table whose pushes are to be replaced: what part of the table holds a
+row, for its writer alone."""
+
+StoreFile = Callable[[Any], str]
+"""Puts a file where its table is, and returns its path below the table's folder."""
+
+
+class Changes(Protocol):
+    """One table as it is now, and one change of rows upon that."""
+
+    is_committed: bool
+    """Whether the table is known to have the micro-batch already."""
+    is_new: bool
+    """Whether the table is known to lack it."""
+
+    def read(self) -> DataFrame:
+        """Return the table, with POSITION."""
+
+    def find(self, rows: DataFrame) -> DataFrame:
+        """Return the rows of the table with the merge keys of some others.
+
+        Args:
+            rows: The merge key, one column, each once, and the columns by which the
+                contract says what is newest; some ten thousand.
+        Returns: The merge key, those columns and POSITION.
+        Nulls: Columns behind the first of those by which rows are compared may be null
+            where that one differs.
+        """
+
+    def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
+        """Put rows in the places of old ones, or beside them, once.
+
+        Args:
+            rows: The contract's columns and POSITION, that of the row with their merge
+                key in read(), if there is one; kept, for they are read twice.
+            is_gone: Name of a column of rows: whether nothing comes in its place.
+        Raises: retry.CONFLICTS; the table is as it was then.
+        """
+
+
+class Replacement(Protocol):
+    """One table as it is now, and one commit that replaces rows of single pushes."""
+
+    def read(self) -> DataFrame:
+        """Return the table at one version, with PLACE."""
+
+    def commit(
+        self,
+        pushes: DataFrame,
+        places: Sequence[str],
+        rows: DataFrame,
+        *,
+        row_count: int,
+    ) -> None:
+        """Put the rows in the place of all rows of the pushes.
+
+        Args:
+            pushes: topic, partition, offset and push_id, once each; thousands.
+            places: All that read() says of rows of the pushes.
+            rows: The new rows, of these pushes only; columns of the table that they
+                lack become null.
+            row_count: New rows; decides the number of files.
+        Raises: retry.CONFLICTS; the table is as it was then.
+        """
+
+
+class Way(Protocol):
+    """Writes to tables."""
+
+    name: str
+    """As the setting `tables.writer` names it."""
+    needs_content: bool
+    """Whether the driver stores the files that workers have made."""
+
+    def find_store(
+        self,
+        spark: SparkSession,
+        contracts: Sequence[TableContract],
+        /,
+    ) -> StoreFile | None:
+        """Return what puts files where tables are, for Python workers that may."""
+
+    def append(
+        self,
+        batch: BatchFiles,
+        contract: TableContract,
+        transaction: Transaction,
+        /,
+    ) -> None:
+        """Append the rows that a micro-batch has of a table."""
+
+    def discard(self, batch: BatchFiles, contract: TableContract) -> None:
+        """Delete the files of a micro-batch that workers have stored."""
+
+    def begin(
+        self,
+        spark: SparkSession,
+        contract: TableContract,
+        transaction: Transaction,
+        /,
+    ) -> Changes:
+        """Take a table as it is now, to change rows of it by their key."""
+
+    def begin_replacement(
+        self,
+        spark: SparkSession,
+        contract: TableContract,
+        /,
+    ) -> Replacement:
+        """Take a table as it is now, to replace the rows of single pushes."""
+
+    def read_version(self, spark: SparkSession, contract: TableContract) -> int:
+        """Return the number of a table's newest version."""
+
+    def is_new(
+        self,
+        spark: SparkSession,
+        contract: TableContract,
+        transaction: Transaction,
+        /,
+    ) -> bool:
+        """Say whether a table is known to lack the changes of a micro-batch."""

@@ -1,0 +1,134 @@
+"""Both ways of writing leave the same rows, once, whoever began."""
+
+import dataclasses
+
+import pytest
+
+from pipelines.delta_tables.batch_files import read_batch_files
+from pipelines.delta_tables.spark_writer import BegunBatches
+from pipelines.delta_tables.transactions import Transaction
+from pipelines.delta_tables.ways import POSITION
+from pipelines.delta_tables.writers import open_writer
+from pipelines.errors import IncompatibleTable
+from pipelines.settings import load_settings
+from pipelines.tables.contract import create_statement
+from tests.spark.test_row_changes import CONTRACT as CHANGED
+from tests.spark.test_row_changes import SCHEMA
+from tests.spark.test_table_files import CONTRACT as APPENDED
+from tests.spark.test_table_files import NOON, make_file
+from udfs.spark import ENCODED_TYPE
+
+WAYS = ("spark", "direct")
+
+
+@pytest.fixture
+def open_by(spark, tmp_path):
+    """Return what opens the tables of a run by a way of writing."""
+    settings = load_settings("local", [f"tables.root_path={tmp_path}"]).tables
+
+    def make(contract, writer):
+        spark.sql(create_statement(contract, f"delta.`{tmp_path}/{contract.name}`"))
+        chosen = dataclasses.replace(settings, writer=writer)
+        return open_writer(spark, chosen, (contract,))
+
+    return make
+
+
+def append(spark, writer, *numbers, query_id="query", **names):
+    """Append rows of a micro-batch, or of a slice of it."""
+    file = make_file(*((number, "a", 0.5, NOON) for number in numbers))
+    known = {
+        "table": APPENDED.name,
+        "event_date": file.event_date,
+        "row_count": len(numbers),
+        "statistics": file.statistics,
+        "size": file.size,
+        "content": file.content,
+    }
+    row = tuple(known.get(name) for name in ENCODED_TYPE.names)
+    encoded = spark.createDataFrame([row], ENCODED_TYPE)
+    batch = read_batch_files(encoded, with_content=writer.way.needs_content)
+    transaction = Transaction(query_id=query_id, **names)
+    writer.append(batch, APPENDED, transaction)
+
+
+def change(spark, writer, batch_id, *rows):
+    """Give each id its text, or take it away."""
+    transaction = Transaction(query_id="query", batch_id=batch_id)
+    changes = writer.begin(spark, CHANGED, transaction)
+    wanted = spark.createDataFrame(
+        [(number, text, text is None) for number, text in rows], SCHEMA
+    )
+    known = changes.read().select("id", POSITION)
+    found = wanted.join(known, "id", "left").persist()
+    writer.change(changes, CHANGED, found, len(rows), is_gone="is_gone")
+
+
+def read(spark, writer, contract, *columns):
+    return sorted(map(tuple, writer.read(spark, contract).select(*columns).collect()))
+
+
+@pytest.mark.parametrize("first", WAYS)
+@pytest.mark.parametrize("second", WAYS)
+def test_a_batch_is_appended_once_whoever_writes_it_again(
+    spark, open_by, first, second
+):
+    append(spark, open_by(APPENDED, first), 1, 2, batch_id=0)
+    again = open_by(APPENDED, second)
+    append(spark, again, 1, 2, batch_id=0)
+    append(spark, again, 3, batch_id=1)
+    append(spark, again, 4, batch_id=1, query_id="another")
+    rows = read(spark, again, APPENDED, "id", "text", "number")
+    assert [row[0] for row in rows] == [1, 2, 3, 4]
+    assert {row[1:] for row in rows} == {("a", 0.5)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_slices_of_a_batch_that_was_written_at_once_add_nothing(spark, open_by, way):
+    append(spark, open_by(APPENDED, "direct"), 1, 2, batch_id=7)
+    again = open_by(APPENDED, way)
+    append(spark, again, 1, batch_id=7, slice_number=1)
+    append(spark, again, 2, batch_id=7, is_continued=True)
+    append(spark, again, 3, batch_id=8, slice_number=1)
+    assert read(spark, again, APPENDED, "id") == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_are_put_changed_and_taken_away_once(spark, open_by, way):
+    writer = open_by(CHANGED, way)
+    change(spark, writer, 0, (1, "a"), (2, "b"), (3, "c"))
+    change(spark, writer, 1, (2, "B"), (3, None), (5, "e"))
+    change(spark, writer, 1, (2, "again"), (1, None), (9, "again"))
+    assert read(spark, writer, CHANGED, "id", "text") == [(1, "a"), (2, "B"), (5, "e")]
+    change(spark, open_by(CHANGED, way), 1, (2, "again"), (9, "again"))
+    assert read(spark, writer, CHANGED, "id", "text") == [(1, "a"), (2, "B"), (5, "e")]
+
+
+def test_direct_is_taken_where_all_is_known_and_refused_where_it_is_not(spark, open_by):
+    writer = open_by(APPENDED, "auto")
+    assert writer.way.name == "direct"
+    table = writer.names[APPENDED.name]
+    spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT small CHECK (id < 9)")
+    writer = open_by(APPENDED, "auto")
+    assert writer.way.name == "spark"
+    append(spark, writer, 1, batch_id=0)
+    assert read(spark, writer, APPENDED, "id") == [(1,)]
+    with pytest.raises(IncompatibleTable, match=r"delta\.constraints\.small; say auto"):
+        open_by(APPENDED, "direct")
+
+
+def test_only_what_no_run_can_have_begun_is_new():
+    begun = BegunBatches()
+
+    def is_new(batch_id, step="merge", **names):
+        transaction = Transaction(query_id="query", batch_id=batch_id, **names)
+        return begun.note(CHANGED, step, transaction)
+
+    assert not is_new(3), "another run may have begun it"
+    assert not is_new(3, "append")
+    assert is_new(4)
+    assert not is_new(4), "it comes again in this run"
+    assert is_new(4, "append")
+    assert is_new(5, slice_number=1)
+    assert is_new(5, slice_number=2)
+    assert not is_new(5, slice_number=1)
