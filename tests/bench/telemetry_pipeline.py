@@ -4,8 +4,8 @@
 real Apache Kafka holds pushes of 60 points, compressed with zstd; then, round after
 round in one Spark session on two cores, a query of many micro-batches each of
 
-- job: the job as it ships, into client_metrics, client_pushes, quarantine and
-  client_instances;
+- spark and direct: the job as it ships, into client_metrics, client_pushes, quarantine
+  and client_instances, by that way of writing;
 - naive: the same decoder in mapInArrow, its points appended by Spark to one Delta
   table without the identity of their connection (headers are not read);
 - nothing: the same records through mapInArrow, which returns them, to no sink.
@@ -15,6 +15,8 @@ the warm ones (not in the first round, and not among the first of their query), 
 per second of wall clock and CPU-seconds per million points (driver, JVM and Python
 workers; the broker is not counted), and the bytes that the tables take on disk for each
 point. It never fails on a time.
+
+Small batches: `--batch-pushes 10 --batches 12 --paths spark direct`.
 """
 
 import argparse
@@ -44,7 +46,8 @@ from udfs.spark import POINT_TYPE  # noqa: E402 - path
 
 TOPIC = "backlog"
 PARTITIONS = 6
-PATHS = ("job", "naive", "nothing")
+WRITERS = ("spark", "direct")
+PATHS = (*WRITERS, "naive", "nothing")
 
 
 WARM_AFTER = 3
@@ -107,7 +110,7 @@ def read_records(spark, settings):
     )
 
 
-RUNS = {"job": run_job, "naive": run_naive, "nothing": run_nothing}
+RUNS = {**dict.fromkeys(WRITERS, run_job), "naive": run_naive, "nothing": run_nothing}
 
 
 def count_bytes(folder, table):
@@ -124,6 +127,7 @@ def time_path(name, spark, servers, batch_pushes):
             TOPIC,
             folder,
             f"client_telemetry_to_delta.max_offsets_per_trigger={batch_pushes}",
+            *([f"tables.writer={name}"] if name in WRITERS else []),
         )
         with BatchMarks(spark) as marks:
             RUNS[name](spark, settings, folder, marks.observe)
@@ -142,7 +146,8 @@ def print_batches(batches):
     cpu = [b.cpu_s / count * 1e6 for count, b in zip(points, batches, strict=True)]
     print(
         f"{spread(rates, ',.0f')} points/s, {spread(cpu, '.2f')} CPU-seconds per "
-        f"million points, {len(batches)} batches"
+        f"million points, {spread([b.cpu_s for b in batches], '.2f')} a batch, "
+        f"{len(batches)} batches"
     )
 
 

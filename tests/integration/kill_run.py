@@ -3,6 +3,7 @@
 Usage: python tests/integration/kill_run.py [--kills-per-point 5] [--random-kills 20]
                                             [--worker-kills 5] [--batch-pushes 60]
                                             [--folder FOLDER]
+                                            [--set tables.writer=spark]
 
 A real Apache Kafka, pushes with known ids while the job runs, the whole driver (Python
 and JVM) killed with -9 at each point between the job's writes and at random times, and
