@@ -34,9 +34,11 @@ def read_partition_files(
     spark: SparkSession, table: str, first: date = date.min, last: date = date.max
 ) -> dict[date, PartitionFiles]:
     """Return the files of dates that hold rows, without reading a column of these."""
+    # As texts: pyspark does not write the years before 1000 as Java reads them.
+    ends = [F.lit(day.isoformat()).cast("date") for day in (first, last)]
     files = (
         spark.table(table)
-        .where(F.col("event_date").between(first, last))
+        .where(F.col("event_date").between(*ends))
         .groupBy("event_date", "_metadata.file_path")
         .agg(
             F.max("_metadata.file_size").alias("size"),

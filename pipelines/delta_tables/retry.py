@@ -4,28 +4,33 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from delta.exceptions import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
+from py4j.protocol import Py4JJavaError
 
 from pipelines.errors import TooManyConflicts
 
-CONFLICTS = (
-    # Of a table without partitions Delta takes any removal for a read of all of it.
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    MetadataChangedException,
-    ProtocolChangedException,
+CONFLICTS = frozenset(
+    {
+        # Of a table without partitions Delta takes any removal for a read of all of it.
+        "ConcurrentAppendException",
+        "ConcurrentDeleteDeleteException",
+        "ConcurrentDeleteReadException",
+        "MetadataChangedException",
+        "ProtocolChangedException",
+    }
 )
-"""Raised by a commit where somebody else has changed what it stands on: look again."""
+"""Names in io.delta.exceptions of what a commit raises where somebody else has changed
+what it stands on: look again."""
 ATTEMPTS = 5
+"""Of a command, whose user can run it again."""
+JOB_ATTEMPTS = 10
+"""Of a job, which would end."""
 _logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
+
+
+def is_conflict(error: Exception) -> bool:
+    """Say whether somebody else was quicker."""
+    return _name(error) in CONFLICTS
 
 
 def repeat_on_conflict(
@@ -34,7 +39,7 @@ def repeat_on_conflict(
     what: str,
     advice: str = "",
     attempts: int = ATTEMPTS,
-    conflicts: tuple[type[Exception], ...] = CONFLICTS,
+    is_expected: Callable[[Exception], bool] = is_conflict,
 ) -> Result:
     """Write, again where somebody else was quicker.
 
@@ -43,20 +48,25 @@ def repeat_on_conflict(
         what: Names what is written.
         advice: What to do where that happens each time.
         attempts: Their number at most.
-        conflicts: What says that it was somebody else.
+        is_expected: What says that it was somebody else.
     Raises: TooManyConflicts; without advice the last conflict itself.
     """
-    for attempt in range(1, attempts):
+    for attempt in range(1, attempts + 1):
         try:
             return write()
-        except conflicts as conflict:
-            name = type(conflict).__name__
-            _logger.info("%s: attempt %d: %s", what, attempt, name)
-    try:
-        return write()
-    except conflicts as conflict:
-        if not advice:
-            raise
-        raise TooManyConflicts(
-            f"{what}: others changed the same files {attempts} times; {advice}"
-        ) from conflict
+        except Exception as error:
+            if not is_expected(error) or (attempt == attempts and not advice):
+                raise
+            if attempt == attempts:
+                raise TooManyConflicts(
+                    f"{what}: others changed the same files {attempts} times; {advice}"
+                ) from error
+            _logger.info("%s: attempt %d: %s", what, attempt, _name(error))
+    raise ValueError("there is no attempt")
+
+
+def _name(error: Exception) -> str:
+    """Return the name of an exception, of Java's where Delta's Python has no own."""
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception.getClass().getSimpleName())
+    return type(error).__name__

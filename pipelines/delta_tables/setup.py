@@ -54,7 +54,7 @@ def ensure_tables(
             partial(_bring_up_to_date, spark, contract, table, catalog_schema),
             what=f"table {table}",
             attempts=ATTEMPTS,
-            conflicts=_CONFLICTS,
+            is_expected=lambda error: isinstance(error, _CONFLICTS),
         )
 
 

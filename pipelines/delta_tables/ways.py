@@ -53,7 +53,7 @@ class Changes(Protocol):
             rows: The contract's columns and POSITION, that of the row with their merge
                 key in read(), if there is one; kept, for they are read twice.
             is_gone: Name of a column of rows: whether nothing comes in its place.
-        Raises: retry.CONFLICTS; the table is as it was then.
+        Raises: One of retry.CONFLICTS; the table is as it was then.
         """
 
 
@@ -79,7 +79,7 @@ class Replacement(Protocol):
             rows: The new rows, of these pushes only; columns of the table that they
                 lack become null.
             row_count: New rows; decides the number of files.
-        Raises: retry.CONFLICTS; the table is as it was then.
+        Raises: One of retry.CONFLICTS; the table is as it was then.
         """
 
 

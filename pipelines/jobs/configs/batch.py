@@ -19,7 +19,7 @@ from pipelines.delta_tables.batch_files import (
     without_pushes,
 )
 from pipelines.delta_tables.locations import has_table, identify_table
-from pipelines.delta_tables.retry import repeat_on_conflict
+from pipelines.delta_tables.retry import JOB_ATTEMPTS, repeat_on_conflict
 from pipelines.delta_tables.writers import TableWriter
 from pipelines.settings.records import TableSettings
 from pipelines.tables.configs import (
@@ -87,6 +87,7 @@ class BatchWriter:
         changed = repeat_on_conflict(
             lambda: self._merge_defaults(*given, transaction),
             what=CONFIG_DEFAULTS.name,
+            attempts=JOB_ATTEMPTS,
         )
         rows = ConfigRowWriter(
             tables=self.tables,
@@ -96,10 +97,12 @@ class BatchWriter:
         all_new = repeat_on_conflict(
             lambda: rows.merge(*given, changed, transaction),
             what=CLIENT_CONFIGS.name,
+            attempts=JOB_ATTEMPTS,
         )
         repeat_on_conflict(
             lambda: self._merge_history(*given, transaction, all_new=all_new),
             what=CLIENT_CONFIG_HISTORY.name,
+            attempts=JOB_ATTEMPTS,
         )
 
     def _merge_defaults(

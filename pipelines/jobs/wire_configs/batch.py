@@ -14,7 +14,7 @@ from pipelines.delta_tables.batch_files import (
     select_pushes,
     without_pushes,
 )
-from pipelines.delta_tables.retry import repeat_on_conflict
+from pipelines.delta_tables.retry import JOB_ATTEMPTS, repeat_on_conflict
 from pipelines.delta_tables.writers import TableWriter
 from pipelines.tables.contract import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
@@ -45,6 +45,7 @@ class WireBatchWriter:
             rows = repeat_on_conflict(
                 lambda: self._merge(entries, transaction),
                 what=CLIENT_WIRE_CONFIGS.name,
+                attempts=JOB_ATTEMPTS,
             )
             return BatchCounts(batch.records, rows, batch.count_rows(QUARANTINE.name))
 
