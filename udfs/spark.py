@@ -9,21 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    ArrayType,
     BinaryType,
-    BooleanType,
-    DataType,
     DateType,
-    DoubleType,
-    IntegerType,
     LongType,
-    MapType,
     StringType,
     StructField,
     StructType,
-    TimestampType,
 )
 
 from udfs.envelopes.readers import RECORD_SCHEMA
@@ -32,6 +24,7 @@ from udfs.files.push_files import PushTables, write_pushes
 from udfs.files.table_files import TableFile, TableLayout
 from udfs.otlp.metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 
+from .spark_types import arrow_schema, spark_fields
 from .spark_workers import keeping_loaded
 
 __all__ = [
@@ -42,44 +35,6 @@ __all__ = [
     "decode_pushes",
     "encode_push_files",
 ]
-
-_PRIMITIVES: dict[pa.DataType, DataType] = {
-    pa.binary(): BinaryType(),
-    pa.bool_(): BooleanType(),
-    pa.int32(): IntegerType(),
-    pa.int64(): LongType(),
-    pa.float64(): DoubleType(),
-    pa.string(): StringType(),
-    pa.timestamp("us", "UTC"): TimestampType(),
-}
-
-
-def spark_type(arrow_type: pa.DataType) -> DataType:
-    """Say what a kernel's Arrow type becomes.
-
-    Args:
-        arrow_type: As kernels use them.
-    Returns: The Spark type.
-    """
-    if pa.types.is_map(arrow_type):
-        key, item = arrow_type.key_type, arrow_type.item_type
-        return MapType(spark_type(key), spark_type(item))
-    if pa.types.is_list(arrow_type):
-        return ArrayType(spark_type(arrow_type.value_type))
-    if pa.types.is_struct(arrow_type):
-        return StructType(spark_fields(arrow_type))
-    return _PRIMITIVES[arrow_type]
-
-
-def spark_fields(fields: pa.Schema | pa.StructType) -> list[StructField]:
-    """Say what the fields of a schema become.
-
-    Args:
-        fields: Of kernels.
-    Returns: Those of Spark, same order.
-    """
-    return [StructField(field.name, spark_type(field.type)) for field in fields]
-
 
 POINT_TYPE = StructType(spark_fields(POINT_SCHEMA))
 """One data point, as the kernel's POINT_SCHEMA has it."""
@@ -239,7 +194,7 @@ def encode_push_files(
     Nulls: Of a file, either path or content.
     Errors: As in `push_files.write_pushes`; never raises for data.
     """
-    schema = to_arrow_schema(ENCODED_TYPE, timezone="UTC")
+    schema = arrow_schema(ENCODED_TYPE)
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = write_pushes(batches, tables, push_columns)

@@ -6,9 +6,16 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import ArrayType, DataType, LongType, StructField, StructType
+from pyspark.sql.pandas import functions
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from udfs.configs.client_types import (
     ClientTypeKeys,
@@ -46,7 +53,8 @@ from udfs.files.wire_config_files import (
 from udfs.sensitive.client_id_columns import find_stored_client_id_rules
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
-from .spark import ENCODED_TYPE, file_row, spark_fields, spark_type
+from .spark import ENCODED_TYPE, file_row
+from .spark_types import arrow_schema, arrow_type, spark_fields, spark_type
 from .spark_workers import keep_loaded, keeping_loaded
 
 __all__ = [
@@ -68,6 +76,9 @@ __all__ = [
     "with_statuses",
     "with_text_hash",
 ]
+# Spark 4.0 has none. The stubs lack the hint-only form; naming functionType would warn
+# at run time.
+_make_udf: Any = getattr(functions, "arrow_udf", None)
 
 
 def encode_config_files(
@@ -124,7 +135,7 @@ def _encode(
     kinds = {field.name: spark_type(field.type) for field in known}
     push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
     output = StructType([*ENCODED_TYPE.fields, StructField("push", push_type)])
-    schema = to_arrow_schema(output, timezone="UTC")
+    schema = arrow_schema(output)
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for part in write(batches):
@@ -178,7 +189,7 @@ def with_statuses(
             for field in pushes.schema.fields
         ]
     )
-    stored = to_arrow_schema(output, timezone="UTC").field("configs").type
+    stored = arrow_schema(output).field("configs").type
     place = output.names.index("configs")
 
     def describe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -210,8 +221,10 @@ def filter_valid_values(entries: DataFrame) -> DataFrame:
         typed = type_values(values.cast(pa.string()), type_names.cast(pa.string()))
         return typed.field("value_error").is_null()
 
-    fits_udf = _make_udf(fits, "boolean")
-    return entries.where(fits_udf("config_value", "config_type"))
+    judged = _with_column(
+        entries, "fits", fits, BooleanType(), "config_value", "config_type"
+    )
+    return judged.where("fits").drop("fits")
 
 
 def with_possible_types(pushes: DataFrame, type_keys: ClientTypeKeys) -> DataFrame:
@@ -226,9 +239,7 @@ def with_possible_types(pushes: DataFrame, type_keys: ClientTypeKeys) -> DataFra
     def find(config_keys: pa.Array) -> pa.Array:
         return find_possible_types(config_keys, type_keys)
 
-    return pushes.withColumn(
-        "possible_types", _make_udf(find, LongType())("config_keys")
-    )
+    return _with_column(pushes, "possible_types", find, LongType(), "config_keys")
 
 
 def with_logical_clients(pushes: DataFrame) -> DataFrame:
@@ -242,10 +253,11 @@ def with_logical_clients(pushes: DataFrame) -> DataFrame:
     def name(principal: pa.Array, client_id: pa.Array, types: pa.Array) -> pa.Array:
         return name_logical_clients(principal, client_id, types)
 
-    name_udf = _make_udf(name, StructType(spark_fields(CLIENT_TYPE)))
-    who = name_udf("principal", "client_id", "possible_types")
     others = pushes.drop(*(field.name for field in CLIENT_TYPE))
-    return others.select("*", who.alias("who")).select("*", "who.*").drop("who")
+    kind = StructType(spark_fields(CLIENT_TYPE))
+    given = ("principal", "client_id", "possible_types")
+    named = _with_column(others, "who", name, kind, *given)
+    return named.select("*", "who.*").drop("who")
 
 
 def select_histories(holdings: DataFrame) -> DataFrame:
@@ -257,7 +269,7 @@ def select_histories(holdings: DataFrame) -> DataFrame:
     Shape: As in `histories.make_histories`. A partition is in memory at once.
     """
     output = StructType(spark_fields(HISTORY_SCHEMA))
-    schema = to_arrow_schema(output, timezone="UTC")
+    schema = arrow_schema(output)
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = [b.select(HOLDING_SCHEMA.names).cast(HOLDING_SCHEMA) for b in batches]
@@ -285,8 +297,9 @@ def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
     def judge(software_names: pa.Array, entries: pa.Array) -> pa.Array:
         return judge_stored_entries(software_names, entries, rules)
 
-    judge_udf = _make_udf(judge, StructType(spark_fields(PURGE_TYPE)))
-    return rows.withColumn("purge", judge_udf("client_software_name", "entries"))
+    kind = StructType(spark_fields(PURGE_TYPE))
+    given = ("client_software_name", "entries")
+    return _with_column(rows, "purge", judge, kind, *given)
 
 
 def with_client_id_rules(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
@@ -301,8 +314,7 @@ def with_client_id_rules(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame
     def find(client_ids: pa.Array) -> pa.Array:
         return find_stored_client_id_rules(client_ids.cast(pa.string()), rules)
 
-    find_udf = _make_udf(find, "string")
-    return rows.withColumn("hiding_rule", find_udf("client_id"))
+    return _with_column(rows, "hiding_rule", find, StringType(), "client_id")
 
 
 def with_text_hash(rows: DataFrame, name: str, columns: Sequence[str]) -> DataFrame:
@@ -318,19 +330,39 @@ def with_text_hash(rows: DataFrame, name: str, columns: Sequence[str]) -> DataFr
     def make(*texts: pa.Array) -> pa.Array:
         return hash_texts(*texts)
 
-    hash_udf = _make_udf(make, "string")
-    return rows.withColumn(name, hash_udf(*columns))
+    return _with_column(rows, name, make, StringType(), *columns)
 
 
-def _make_udf(kernel: Callable[..., pa.Array], kind: DataType | str) -> Any:  # noqa: ANN401 - pyspark's hints lack it
-    """Return a kernel for columns; a worker keeps what it has loaded for it."""
+def _with_column(
+    rows: DataFrame,
+    name: str,
+    kernel: Callable[..., pa.Array],
+    kind: DataType,
+    *columns: str,
+) -> DataFrame:
+    """Put beside rows what a kernel makes of some of their columns.
+
+    A worker keeps what it has loaded for it.
+    """
 
     @wraps(kernel)  # Spark reads its hints
     def make(*columns: pa.Array) -> pa.Array:
-        made = kernel(*columns)
+        column = kernel(*columns)
         keep_loaded()
-        return made
+        return column
 
-    # The stubs lack the hint-only form; naming functionType would warn at run time.
-    make_udf: Any = arrow_udf
-    return make_udf(make, kind)
+    if _make_udf is not None:
+        return rows.withColumn(name, _make_udf(make, kind)(*columns))
+    others = rows.drop(name)
+    made = arrow_type(kind)
+
+    def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            column = make(*(batch.column(one) for one in columns)).cast(made)
+            yield pa.RecordBatch.from_arrays(
+                [batch.column(one) for one in kept] + [column], names=[*kept, name]
+            )
+
+    kept = others.columns
+    schema = StructType([*others.schema.fields, StructField(name, kind)])
+    return rows.mapInArrow(add, schema)

@@ -16,11 +16,11 @@ import pyarrow as pa
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pipelines.tables.contract import IS_DELETED, PUSH, TableContract
 from udfs.files.table_files import iter_rows
+from udfs.spark_types import arrow_schema
 
 from .batch_files import BatchFiles
 from .transactions import Transaction
@@ -106,7 +106,7 @@ class SparkWriter:
 
 def _read_rows(files: DataFrame, schema: StructType, date_column: str) -> DataFrame:
     """Read the rows of files of one table, as the table has them."""
-    arrow = to_arrow_schema(schema, timezone="UTC")
+    arrow = arrow_schema(schema)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

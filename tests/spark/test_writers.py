@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from pipelines.delta_tables.batch_files import read_batch_files
+from pipelines.delta_tables.direct.fit import KNOWN_SPARK
 from pipelines.delta_tables.spark_writer import BegunBatches
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.delta_tables.ways import POSITION
@@ -27,6 +28,8 @@ def open_by(spark, tmp_path):
     settings = load_settings("local", [f"tables.root_path={tmp_path}"]).tables
 
     def make(contract, writer):
+        if writer == "direct" and spark.version != KNOWN_SPARK:
+            pytest.skip(f"direct knows Spark {KNOWN_SPARK} alone")
         spark.sql(create_statement(contract, f"delta.`{tmp_path}/{contract.name}`"))
         chosen = dataclasses.replace(settings, writer=writer)
         return open_writer(spark, chosen, (contract,))
@@ -106,15 +109,17 @@ def test_rows_are_put_changed_and_taken_away_once(spark, open_by, way):
 
 def test_direct_is_taken_where_all_is_known_and_refused_where_it_is_not(spark, open_by):
     writer = open_by(APPENDED, "auto")
-    assert writer.way.name == "direct"
+    is_known = spark.version == KNOWN_SPARK
+    assert writer.way.name == ("direct" if is_known else "spark")
     table = writer.names[APPENDED.name]
     spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT small CHECK (id < 9)")
     writer = open_by(APPENDED, "auto")
     assert writer.way.name == "spark"
     append(spark, writer, 1, batch_id=0)
     assert read(spark, writer, APPENDED, "id") == [(1,)]
-    with pytest.raises(IncompatibleTable, match=r"delta\.constraints\.small; say auto"):
-        open_by(APPENDED, "direct")
+    if is_known:
+        with pytest.raises(IncompatibleTable, match=r"constraints\.small; say auto"):
+            open_by(APPENDED, "direct")
 
 
 def test_only_what_no_run_can_have_begun_is_new():
