@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets up like spark-submit.sh, then every check and every test, cheapest first.
-# `tests/run.sh unit` (or spark, integration, checks) runs one part alone.
+# `tests/run.sh unit` (or spark, integration, checks) runs one part alone;
+# `tests/run.sh long` the proofs that take hours, and prints what they showed.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -44,8 +45,12 @@ run_tier() {
 part=${1:-all}
 case "$part" in
   all | checks | unit | spark | integration) ;;
+  long)
+    "$BIN/python" tests/record_classes.py
+    exec "$BIN/python" -P -m tests.long "${@:2}"
+    ;;
   *)
-    printf 'usage: tests/run.sh [checks|unit|spark|integration]\n' >&2
+    printf 'usage: tests/run.sh [checks|unit|spark|integration|long [PROOF ...]]\n' >&2
     exit 2
     ;;
 esac

@@ -1,6 +1,6 @@
 """A real client hears an error code and pushes again.
 
-`python tests/integration/error_code_run.py` is the long form of this.
+`python tests/long/error_codes.py` is the long form of this.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import asyncio
 import pytest
 
 from tests.integration.error_code_cases import CASES, JAVA, LIBRDKAFKA
-from tests.integration.error_code_run import run
+from tests.long.error_codes import run
 
 
 @pytest.mark.parametrize("name", ["PushTelemetry 117", "PushTelemetry 76"])

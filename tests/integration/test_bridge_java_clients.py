@@ -1,6 +1,6 @@
 """Apache Kafka's own clients, of two releases, push through bridges into a real Kafka.
 
-`python tests/integration/java_client_run.py` prints what they do as a table.
+`python tests/long/java_pushes.py` prints what they do as a table.
 """
 
 import subprocess

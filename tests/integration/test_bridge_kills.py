@@ -1,6 +1,6 @@
 """Kafka is frozen, bridge and broker are killed: nothing accepted is lost or twice.
 
-`python tests/integration/bridge_kill_run.py` and `python tests/bench/outage.py` are
+`python tests/long/bridge_kills.py` and `python tests/bench/outage.py` are
 the long forms of this.
 """
 
@@ -8,8 +8,8 @@ import random
 from collections import Counter
 
 from tests.bench.outage import run as run_outage
-from tests.integration.bridge_kill_run import plan_kills, run
 from tests.integration.raw_pushers import THROTTLED, Outcomes, compare
+from tests.long.bridge_kills import plan_kills, run
 
 
 def test_each_accepted_push_is_there_once_after_kills(tmp_path):

@@ -1,9 +1,9 @@
 """Ten thousand secrets go into the bridge and the job, and stand nowhere after it.
 
-`config_canary_run.py` does the same with as many as it is told.
+`tests/long/config_canaries.py` does the same with as many as it is told.
 """
 
-from tests.integration.config_canary_run import run_canaries
+from tests.long.config_canaries import run_canaries
 
 CANARIES = 10_000
 

@@ -1,11 +1,11 @@
 """The driver dies by kill -9 between its writes; nothing is lost or twice.
 
-`python tests/integration/kill_run.py` is the long form of this: every point, many times.
+`python tests/long/job_kills.py` is the long form of this: every point, many times.
 """
 
 import random
 
-from tests.integration.kill_run import WORKER, Kill, run
+from tests.long.job_kills import WORKER, Kill, run
 from tests.writer_option import writer_override
 
 KILLS = [

@@ -1,6 +1,6 @@
 """Telemetry of stock clients comes through the proxy into the table of data points.
 
-proxy_client_matrix_run.py does so with more kinds of clients, and two releases of Java.
+tests/long/proxy_client_matrix.py does so with more kinds of clients, and two releases of Java.
 """
 
 from pipelines.tables.contract import CLIENT_METRICS

@@ -1,6 +1,6 @@
 """Apache Kafka's own clients of two releases use a cluster through the bridge.
 
-proxy_java_run.py runs all of the programs with both releases.
+tests/long/proxy_java.py runs all of the programs with both releases.
 """
 
 import re

@@ -5,10 +5,10 @@ import secrets
 from collections import Counter
 
 from tests.integration import pipeline_requests as requests
-from tests.integration import proxy_pipelines_run as pipelines
 from tests.integration.bridge_support import running_bridge
 from tests.integration.config_support import read_topic
 from tests.integration.proxy_support import ProxiedClients, find_servers, proxy_settings
+from tests.long import proxy_pipelines as pipelines
 
 COUNT = 300
 

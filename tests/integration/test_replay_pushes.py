@@ -1,6 +1,6 @@
 """A replay puts right what a decoder with faults has written, and nothing else.
 
-Beside a stream, and killed, it is shown by `python tests/integration/replay_run.py`.
+Beside a stream, and killed, it is shown by `python tests/long/replays.py`.
 """
 
 import os

@@ -3,12 +3,12 @@
 import pytest
 
 from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
-from tests.integration.config_shuffle_run import cut_off, run_shuffles
+from tests.long.config_shuffles import cut_off, run_shuffles
 from tests.spark.config_records import ConfigJob, entry, make_record
 
 
 def test_tables_follow_from_the_set_of_pushes(spark, tmp_path):
-    """The long form is tests/integration/config_shuffle_run.py."""
+    """The long form is tests/long/config_shuffles.py."""
     faults, restarts = run_shuffles(spark, tmp_path, count=120, orders=1, batches=2)
     assert faults == []
     assert restarts > 0

@@ -19,7 +19,7 @@ from pipelines.tables.configs import (
     CONFIG_VIOLATIONS,
 )
 from tests.integration.config_job_support import read_every_byte
-from tests.integration.config_shuffle_run import write_ends
+from tests.long.config_shuffles import write_ends
 from tests.spark.config_records import ConfigJob, entry, make_record
 from tests.spark.shuffled_pushes import find_ends, make_pushes
 from tests.spark.test_purge_secrets import CANARY, rule

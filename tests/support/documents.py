@@ -10,6 +10,7 @@ _BLOCK = re.compile(r"^```(\w+)(?: title=(\S+))?\n(.*?)^```$", re.MULTILINE | re
 NOT_RUN = {
     ("README.md", "tests"): "it is what runs all tests",
     ("docs/dev/tests.md", "all-tests"): "it is what runs all tests",
+    ("docs/dev/tests.md", "long-proofs"): "it takes hours",
     ("docs/guide/cluster.md", "submit"): "it names a host of a cluster; "
     "tests/integration/test_cluster_submit.py submits to one of this machine",
     ("docs/tutorial.md", "kcat"): "kcat is no package of Python; the blocks before it "

@@ -1,6 +1,6 @@
 """The command of the telemetry job as a person runs it, and what its tables hold then.
 
-For `job_stops_run`: a scene has a topic, a folder and a producer of its own.
+For `job_stops`: a scene has a topic, a folder and a producer of its own.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Let each job read topics that would fill its memory, and print what it took.
 
-Usage: python tests/integration/job_memory_run.py [--jobs JOB …] [--loads LOAD …]
+Usage: python tests/long/job_memory.py [--jobs JOB …] [--loads LOAD …]
                                                   [--scale 1.0] [--folder FOLDER]
                                                   [--replayed 2000]
 

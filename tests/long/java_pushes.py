@@ -1,6 +1,6 @@
 """Let Java clients of each release, kind and codec push; print what each of them did.
 
-Usage: python tests/integration/java_client_run.py [--releases 3.9.2,4.3.1]
+Usage: python tests/long/java_pushes.py [--releases 3.9.2,4.3.1]
                                                    [--end waiting|idle]
 
 A real Apache Kafka and a bridge for each codec. At first the clients of each release

@@ -1,6 +1,6 @@
 """Clients that only push telemetry through the proxy: is any of them ever cut off?
 
-Usage: python tests/integration/proxy_idle_run.py [--minutes 25] [--idle-ms 60000]
+Usage: python tests/long/proxy_idle.py [--minutes 25] [--idle-ms 60000]
 
 Two real brokers that cut idle connections after so long, one of which wants a login that
 is repeated, and a bridge in front of each. Clients with push intervals below and above

@@ -1,6 +1,6 @@
 """Random pipelines with a bad request somewhere: does the proxy answer as the broker?
 
-Usage: python tests/integration/proxy_pipelines_run.py [--pipelines 10000] [--seed N]
+Usage: python tests/long/proxy_pipelines.py [--pipelines 10000] [--seed N]
 
 A real broker and a bridge in front of it. Each pipeline is written at once, to the broker
 and to the proxy: good requests, one that ends the connection, and more. Compared are all

@@ -1,6 +1,6 @@
 """Kill the bridge and its broker again and again under load; then compare every push.
 
-Usage: python tests/integration/bridge_kill_run.py [--bridge-kills 100]
+Usage: python tests/long/bridge_kills.py [--bridge-kills 100]
            [--broker-kills 20] [--pushers 60] [--seed 0] [--folder FOLDER]
 
 A real Apache Kafka, a bridge process, and many clients that each push unique bytes

@@ -1,6 +1,6 @@
 """Send real clients each error code that the bridge can send; do they push again?
 
-Usage: python tests/integration/error_code_run.py [--clients librdkafka,java,java-3.9.2]
+Usage: python tests/long/error_codes.py [--clients librdkafka,java,java-3.9.2]
                                                   [--only "PushTelemetry 117"]
 
 A real Apache Kafka, a bridge for each case, and a real client behind a relay. Where

@@ -1,6 +1,6 @@
 """Kill the driver again and again while pushes arrive; then compare every key.
 
-Usage: python tests/integration/kill_run.py [--kills-per-point 5] [--random-kills 20]
+Usage: python tests/long/job_kills.py [--kills-per-point 5] [--random-kills 20]
                                             [--worker-kills 5] [--batch-pushes 60]
                                             [--folder FOLDER]
                                             [--set tables.writer=spark]

@@ -1,6 +1,6 @@
 """Replay a day of pushes beside the streaming job; then compare every bit.
 
-Usage: python tests/integration/replay_run.py [--pushes 200000] [--folder FOLDER] …
+Usage: python tests/long/replays.py [--pushes 200000] [--folder FOLDER] …
 
 A real Apache Kafka and the job fill the tables with a day of pushes. Then rows are
 altered, taken away and doubled as a decoder with faults would have it, and while the

@@ -1,6 +1,6 @@
 """The same pushes in other orders, batches and with restarts give the same tables.
 
-Usage: python tests/integration/config_shuffle_run.py [--pushes 1000] [--orders 10]
+Usage: python tests/long/config_shuffles.py [--pushes 1000] [--orders 10]
 [--first-order 0]
 
 Each order is a topic of its own, read in micro-batches of random sizes. Some of them are

@@ -1,6 +1,6 @@
 """Run every Java program through the proxy, with each release; print what each took.
 
-Usage: python tests/integration/proxy_java_run.py [--releases 3.9.2,4.3.1]
+Usage: python tests/long/proxy_java.py [--releases 3.9.2,4.3.1]
 
 Three real brokers with an authorizer. UseCluster: applications and admins;
 AdministerCluster: ACLs, quotas, groups, settings, and leaders that move while clients

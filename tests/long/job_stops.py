@@ -1,7 +1,7 @@
 # Longer than 400 lines: each stop of one job is a few lines here.
 """Bring the telemetry job to each of its stops, and on again as it says.
 
-Usage: python tests/integration/job_stops_run.py [--only SITUATION …] [--folder FOLDER]
+Usage: python tests/long/job_stops.py [--only SITUATION …] [--folder FOLDER]
                                                  [-- MORE WORDS FOR THE JOB]
 
 A real Apache Kafka and the job as shipped. Printed is what the command says at each
@@ -30,7 +30,10 @@ from confluent_kafka import Producer, TopicPartition  # noqa: E402 - path
 from confluent_kafka.admin import AdminClient, OffsetSpec  # noqa: E402 - path
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.integration.job_stop_scenes import (  # noqa: E402 - path
+from tests.integration.job_support import PushProducer  # noqa: E402 - path
+from tests.integration.test_job_stops import NEWER_PROTOCOL  # noqa: E402 - path
+from tests.integration.topics import find_partitions, wait_for  # noqa: E402 - path
+from tests.long.job_stop_scenes import (  # noqa: E402 - path
     JOB,
     PARTITIONS,
     Fault,
@@ -38,9 +41,6 @@ from tests.integration.job_stop_scenes import (  # noqa: E402 - path
     Scene,
     list_files,
 )
-from tests.integration.job_support import PushProducer  # noqa: E402 - path
-from tests.integration.test_job_stops import NEWER_PROTOCOL  # noqa: E402 - path
-from tests.integration.topics import find_partitions, wait_for  # noqa: E402 - path
 
 ACCEPT = "--accept-data-loss"
 SAME = "same command"

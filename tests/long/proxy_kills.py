@@ -1,6 +1,6 @@
 """Kill the proxy under load: do clients recover, and is anything lost?
 
-Usage: python tests/integration/proxy_kill_run.py [--kills 24]
+Usage: python tests/long/proxy_kills.py [--kills 24]
 
 A bridge process in front of a real cluster is killed (SIGKILL) and started again while
 idempotent producers write and a consumer group reads through it. Printed: how many

@@ -1,6 +1,6 @@
 """Plants secrets in pushes and looks for them in every byte that is left.
 
-Usage: python tests/integration/config_canary_run.py [--canaries 1000000] [--seed N]
+Usage: python tests/long/config_canaries.py [--canaries 1000000] [--seed N]
 
 A real Apache Kafka, a bridge of its own process, the job. Four ways, each with as many
 secrets: through the bridge, past the bridge (as an older set of rules would have let

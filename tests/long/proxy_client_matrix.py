@@ -1,6 +1,6 @@
 """Push with every stock client through the proxy; print what the table says of each.
 
-Usage: python tests/integration/proxy_client_matrix_run.py [--releases 3.9.2,4.3.1]
+Usage: python tests/long/proxy_client_matrix.py [--releases 3.9.2,4.3.1]
            [--protocols PLAINTEXT,SASL_PLAINTEXT,SSL,SASL_SSL]
 
 Three real brokers, a proxy for each security protocol, clients of librdkafka and of
