@@ -114,7 +114,7 @@ def encode_wire_config_files(
         entry_columns: What comes back of each entry.
     Returns: ENCODED_TYPE, and push struct of entry_columns.
     Shape: As encode_push_files, and a row for each entry.
-    Errors: As in `wire_configs.write_wire_configs`; never raises for data.
+    Errors: As in `wire_config_files.write_wire_configs`; never raises for data.
     """
     nothing = pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA)
     known = pa.schema([*read_wire_envelopes(nothing).schema, *WIRE_ENTRY_SCHEMA])

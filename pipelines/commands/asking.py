@@ -1,4 +1,7 @@
-"""Ask the tables: one query, or a prompt. Reading takes no lock and no metastore."""
+"""What `sql` and `shell` do: ask the tables once, or at a prompt.
+
+Reading takes no lock and no metastore.
+"""
 
 import code
 import sys

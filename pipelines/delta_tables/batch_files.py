@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.tables.contract import QUARANTINE, TableContract
+from pipelines.tables.contract import TableContract
+from pipelines.tables.telemetry import QUARANTINE
 
 INLINE_BYTES = 4 << 20
 """Files up to this come with the counts; a task makes few small ones, so that what

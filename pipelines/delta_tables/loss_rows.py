@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.settings.records import TableSettings
-from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.telemetry import QUARANTINE
 
 from .locations import identify_table
 

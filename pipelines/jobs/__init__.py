@@ -1,1 +1,1 @@
-"""One file per job; wiring only."""
+"""A folder a job: its wiring, its batch and its steps."""

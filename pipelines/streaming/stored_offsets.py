@@ -12,7 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables.locations import identify_table
 from pipelines.settings.records import TableSettings
-from pipelines.tables.contract import QUARANTINE, TableContract
+from pipelines.tables.contract import TableContract
+from pipelines.tables.telemetry import QUARANTINE
 
 from .offsets import Offsets, select_newest_offsets
 from .start_records import Ledger

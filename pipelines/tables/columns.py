@@ -71,6 +71,9 @@ CONNECTION = (
     required("bridge_id", "STRING", "Bridge that took the push."),
 )
 
+IDENTITY = (*CLIENT, *CONNECTION)
+"""Who a client is, and by which connection."""
+
 SUBSCRIPTION = (
     required("subscription_id", "INT", "SubscriptionId of the push, as Kafka's crc."),
     required("push_interval_ms", "INT", "Push interval of the client, milliseconds."),

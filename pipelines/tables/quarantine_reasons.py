@@ -1,4 +1,8 @@
-"""Why a record stands in `quarantine`: each reason code, and what it says of it."""
+"""Why a record stands in `quarantine`: each reason code, and what it says of it.
+
+A code is a constant where its fault is found: in `udfs/`, or in
+`pipelines/streaming/topic_losses.py`. A test compares them with these.
+"""
 
 from collections.abc import Mapping
 

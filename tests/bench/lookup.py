@@ -26,7 +26,7 @@ from pipelines.delta_tables.locations import identify_table  # noqa: E402 - path
 from pipelines.delta_tables.setup import ensure_tables  # noqa: E402 - path
 from pipelines.jobs.compact import job as compact_tables  # noqa: E402 - path
 from pipelines.settings import load_settings  # noqa: E402 - path
-from pipelines.tables.contract import CLIENT_METRICS, CONTRACTS  # noqa: E402 - path
+from pipelines.tables.telemetry import CLIENT_METRICS, TELEMETRY_CONTRACTS  # noqa: E402 - path
 from pipelines.time_ranges import TimeRange  # noqa: E402 - path
 
 FIRST_DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -189,7 +189,7 @@ def main():
 
 def run(spark, folder, points, days):
     settings = load_settings("local", [f"tables.root_path={folder}/tables"])
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     table = identify_table(spark, settings.tables, CLIENT_METRICS)
     if not read_partition_files(spark, table):
         began = time.perf_counter()

@@ -31,7 +31,7 @@ from pipelines.commands.session import own_session  # noqa: E402 - path
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
 from pipelines.streaming.run_stream import RunContext  # noqa: E402 - path
-from pipelines.tables.contract import CLIENT_PUSHES  # noqa: E402 - path
+from pipelines.tables.telemetry import CLIENT_PUSHES  # noqa: E402 - path
 from tests.bench.generated_pushes import java_push  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.bench.push_load import Load  # noqa: E402 - path

@@ -36,7 +36,7 @@ from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.settings.kafka import spark_source_options  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
 from pipelines.streaming.sources import read_kafka  # noqa: E402 - path
-from pipelines.tables.contract import CLIENT_METRICS, CLIENT_PUSHES  # noqa: E402 - path
+from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES  # noqa: E402 - path
 from tests.bench.backlog import POINTS_PER_PUSH, SHAPES, produce_backlog  # noqa: E402 - path
 from tests.bench.batch_marks import BatchMarks  # noqa: E402 - path
 from tests.bench.running_bridge import describe_machine  # noqa: E402 - path

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset
 
 from pipelines.delta_tables.locations import identify_table
-from pipelines.tables.contract import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
+from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 
 NAN_BITS = struct.unpack("<q", struct.pack("<d", math.nan))[0]
 TABLES = (CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE)

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from pipelines.delta_tables.locations import identify_table
-from pipelines.tables.contract import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
+from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 from pipelines.time_ranges import midnight
 from tests.bench.generated_pushes import java_push, librdkafka_push
 from tests.integration.job_support import CODECS, FLUSH_TIMEOUT_S, make_instance_id

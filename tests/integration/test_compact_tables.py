@@ -14,7 +14,7 @@ from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.jobs.compact import job as compact_tables
 from pipelines.settings import CONF_PATH, load_settings
-from pipelines.tables.contract import CLIENT_METRICS, CONTRACTS
+from pipelines.tables.telemetry import CLIENT_METRICS, TELEMETRY_CONTRACTS
 from pipelines.time_ranges import TimeRange, midnight
 from tests.integration.test_docs import HASTE
 
@@ -28,7 +28,7 @@ PATIENCE_S = 600
 @pytest.fixture
 def settings(spark, tmp_path):
     made = load_settings("local", [f"tables.root_path={tmp_path}/tables"])
-    ensure_tables(spark, made.tables, CONTRACTS)
+    ensure_tables(spark, made.tables, TELEMETRY_CONTRACTS)
     return made
 
 

@@ -16,7 +16,7 @@ from pipelines.tables.configs import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.telemetry import QUARANTINE
 from tests.integration.config_job_support import make_settings, read_table, run_once
 from tests.integration.config_support import running_bridge
 from tests.integration.test_docs import HASTE

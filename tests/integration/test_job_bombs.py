@@ -15,7 +15,7 @@ from pyspark.errors import StreamingQueryException
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.streaming import batch_slices
 from pipelines.streaming.sources import read_kafka_ranges
-from pipelines.tables.contract import (
+from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,

@@ -7,7 +7,7 @@ from pipelines.delta_tables.locations import identify_table
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
-from pipelines.tables.contract import CLIENT_INSTANCES
+from pipelines.tables.telemetry import CLIENT_INSTANCES
 from tests.bench.generated_pushes import java_push
 from tests.integration.job_support import (
     CODECS,

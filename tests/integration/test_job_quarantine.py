@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from pipelines.reading import views
 from pipelines.settings import CONF_PATH
-from pipelines.tables.contract import (
+from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,

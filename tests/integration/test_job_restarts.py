@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from pipelines.errors import MissingService, UnsafeStart
-from pipelines.tables.contract import CLIENT_INSTANCES, CLIENT_PUSHES
+from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from tests.integration.job_support import (
     PushProducer,
     create_topic,

@@ -22,7 +22,7 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming import run_stream
 from pipelines.streaming.job_runs import run_to_end
 from pipelines.streaming.run_stream import RunContext
-from pipelines.tables.contract import CLIENT_PUSHES, QUARANTINE
+from pipelines.tables.telemetry import CLIENT_PUSHES, QUARANTINE
 from tests.integration.job_support import (
     PushProducer,
     create_topic,

@@ -3,7 +3,7 @@
 tests/long/proxy_client_matrix.py does so with more kinds of clients, and two releases of Java.
 """
 
-from pipelines.tables.contract import CLIENT_METRICS
+from pipelines.tables.telemetry import CLIENT_METRICS
 from tests.integration.client_matrix import count_points, list_clients, push_through
 from tests.integration.client_site import PROTOCOLS, running_site
 from tests.integration.job_support import make_settings, run_once

@@ -12,7 +12,7 @@ from pipelines.reading.views.client_config_views import ENTRIES
 from pipelines.settings import load_config_catalogs
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
-from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.telemetry import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.integration.bridge_support import running_bridge
 from tests.integration.config_job_support import read_table

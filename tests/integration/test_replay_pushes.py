@@ -19,11 +19,11 @@ from pipelines.errors import MissingTable, NothingToDo
 from pipelines.jobs.replay import job as replay_pushes
 from pipelines.jobs.replay.results import Differences
 from pipelines.settings import CONF_PATH
-from pipelines.tables.contract import (
+from pipelines.tables.telemetry import (
     CLIENT_METRICS,
     CLIENT_PUSHES,
-    CONTRACTS,
     QUARANTINE,
+    TELEMETRY_CONTRACTS,
 )
 from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
@@ -47,7 +47,7 @@ def test_a_range_without_pushes_and_tables_that_are_not_there_are_named(
     settings = make_settings("127.0.0.1:1", "t", tmp_path)
     with pytest.raises(MissingTable, match="client_metrics`: there is none"):
         replay_pushes.run(spark, settings, SPAN)
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     with pytest.raises(NothingToDo, match="2026-03-01T12:00:00Z to 2026-03-01T13"):
         replay_pushes.run(spark, settings, SPAN)
 
@@ -74,7 +74,7 @@ def append_row(spark, settings, contract, known):
 
 def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys):
     settings = make_settings("127.0.0.1:1", "t", tmp_path)
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     append_push(spark, settings)
     metrics = identify_table(spark, settings.tables, CLIENT_METRICS)
     asked = find_block("docs/operations/replay.md", "replay").commands
@@ -94,7 +94,7 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
 
 def test_large_bodies_are_read_few_at_a_time_and_by_the_replay_alone(spark, tmp_path):
     settings = make_settings("127.0.0.1:1", "t", tmp_path)
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     append_push(spark, settings)
     before = spark.conf.get(ROWS_AT_ONCE)
     seen = set()
@@ -112,7 +112,7 @@ def test_a_minute_with_more_pushes_than_a_commit_may_have_is_cut(
     settings = make_settings(
         "127.0.0.1:1", "t", tmp_path, "replay_pushes.max_pushes_per_commit=1"
     )
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     for second in range(2):
         at = NOON + timedelta(seconds=second)
         append_push(spark, settings, b"", push_id=f"p{second}", received_at=at)
@@ -127,7 +127,7 @@ def test_pushes_of_a_topic_made_anew_are_told_from_those_of_the_former_one(
 ):
     """All have the same coordinates, and were received in the same minute."""
     settings = make_settings("127.0.0.1:1", "t", tmp_path)
-    ensure_tables(spark, settings.tables, CONTRACTS)
+    ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     append_push(spark, settings, push_id="former")
     replay_pushes.run(spark, settings, SPAN)
     # A record without a push_id is in quarantine alone.

@@ -28,7 +28,7 @@ from confluent_kafka import Producer  # noqa: E402 - path
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.tables.configs import CLIENT_CONFIG_PUSHES  # noqa: E402 - path
-from pipelines.tables.contract import QUARANTINE  # noqa: E402 - path
+from pipelines.tables.telemetry import QUARANTINE  # noqa: E402 - path
 from tests.config_canaries import (  # noqa: E402 - path
     CANARY,
     ORDINARY,

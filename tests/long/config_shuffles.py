@@ -27,7 +27,7 @@ from pipelines.tables.configs import (  # noqa: E402 - path
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.tables.contract import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE  # noqa: E402 - path
+from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE  # noqa: E402 - path
 from tests.spark.config_records import ConfigJob  # noqa: E402 - path
 from tests.spark.empty_tables import make_tables  # noqa: E402 - path
 from tests.spark.local_session import start_session  # noqa: E402 - path

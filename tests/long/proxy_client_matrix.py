@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.reading.text_tables import format_table  # noqa: E402 - path
-from pipelines.tables.contract import CLIENT_METRICS  # noqa: E402 - path
+from pipelines.tables.telemetry import CLIENT_METRICS  # noqa: E402 - path
 from tests.client_jars import find_java  # noqa: E402 - path
 from tests.integration.client_matrix import (  # noqa: E402 - path
     JAVA_KINDS,

@@ -8,7 +8,7 @@ from pipelines.jobs.telemetry.instances import (
     find_changes,
 )
 from pipelines.jobs.telemetry.steps import PUSH_COLUMNS
-from pipelines.tables.contract import CLIENT_INSTANCES
+from pipelines.tables.telemetry import CLIENT_INSTANCES
 from udfs.envelopes.deciding_pushes import select_deciding
 
 EPOCH = datetime(2026, 3, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from pipelines.commands.notebook.cells import Cell, InvalidNotebook
 from pipelines.commands.refused_queries import InvalidQuery
 from pipelines.reading import views
 from pipelines.settings import load_settings
-from pipelines.tables.contract import CONTRACTS
+from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
 from tests.spark.empty_tables import make_tables
 
 
@@ -27,7 +27,7 @@ class Terminal(io.StringIO):
 @pytest.fixture(scope="module")
 def settings(spark, tmp_path_factory):
     made = load_settings("local", [f"tables.root_path={tmp_path_factory.mktemp('q')}"])
-    make_tables(spark, made.tables, CONTRACTS)
+    make_tables(spark, made.tables, TELEMETRY_CONTRACTS)
     return made
 
 

@@ -10,7 +10,7 @@ from pipelines.tables.configs import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.telemetry import QUARANTINE
 from tests.spark.config_records import ConfigJob, entry, make_record
 
 KEYS = (

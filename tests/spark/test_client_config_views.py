@@ -9,6 +9,7 @@ from pipelines.reading.views.catalog_entries import load_catalog_entries
 from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.reading.views.config_value_sql import PARSED, TRIMMED
+from pipelines.reading.views.view_names import VIEWS
 from pipelines.settings import load_settings
 from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
@@ -102,7 +103,9 @@ def of_instance(entries, name, *columns):
 
 def test_every_table_and_view_is_registered_without_telemetry(spark, settings, entries):
     names = [contract.name for contract in CLIENT_CONFIG_CONTRACTS]
-    expected = sorted([*names, ENTRIES, TIMELINE, DISAGREEMENTS, "config_catalog"])
+    found = {ENTRIES, TIMELINE, DISAGREEMENTS, "config_catalog"}
+    assert found <= VIEWS.keys()
+    expected = sorted([*names, *found])
     assert views.register(spark, settings) == expected
     assert spark.table("config_catalog").where("default_value = 'all'").count() > 0
     assert entries

@@ -12,7 +12,7 @@ from pipelines.tables.configs import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.telemetry import QUARANTINE
 from tests.spark.config_records import START_MS, ConfigJob, entry, make_record
 
 SECRET = "hunter2-hunter2"

@@ -11,7 +11,7 @@ from pipelines.tables.configs import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from pipelines.tables.contract import CLIENT_INSTANCES, CLIENT_PUSHES
+from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from tests.spark.config_records import START_MS, ConfigJob, make_record
 from tests.spark.config_records import entry as pushed_entry
 from tests.spark.config_rows import append, entry, held, hours, instance, span

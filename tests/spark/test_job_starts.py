@@ -17,7 +17,7 @@ from pipelines.streaming.starts import (
     resume_offsets,
     write_checkpoint_file,
 )
-from pipelines.tables.contract import CONTRACTS
+from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
 from tests.spark.empty_tables import make_tables
 
 BOUNDS = TopicBounds(beginning={0: 0, 1: 10}, end={0: 5, 1: 20})
@@ -25,7 +25,7 @@ BOUNDS = TopicBounds(beginning={0: 0, 1: 10}, end={0: 5, 1: 20})
 
 def decide(spark, folder, *, topic="t", bounds=BOUNDS):
     settings = load_settings("base", [f"tables.root_path={folder}/tables"])
-    make_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     return starts.decide_start(
         spark,
         settings.tables,

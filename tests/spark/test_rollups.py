@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pipelines.reading.rollups import select_rollups
-from pipelines.tables.contract import CLIENT_METRICS
+from pipelines.tables.telemetry import CLIENT_METRICS
 
 SCHEMA = ", ".join(f"`{c.name}` {c.sql_type}" for c in CLIENT_METRICS.columns)
 MINUTE = 1_767_225_600

@@ -14,7 +14,7 @@ from pipelines.jobs.replay.steps import (
     with_reason,
 )
 from pipelines.streaming.offsets import select_newest_offsets
-from pipelines.tables.contract import CLIENT_METRICS, QUARANTINE
+from pipelines.tables.telemetry import CLIENT_METRICS, QUARANTINE
 from tests.spark.telemetry_records import INSTANCE
 from udfs.spark import POINT_TYPE
 

@@ -10,11 +10,8 @@ from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.settings import load_settings
 from pipelines.tables.columns import Column, required
-from pipelines.tables.contract import (
-    CONTRACT_VERSION_PROPERTY,
-    CONTRACTS,
-    TableContract,
-)
+from pipelines.tables.contract import CONTRACT_VERSION_PROPERTY, TableContract
+from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
 
 OLD = TableContract(
     name="things",
@@ -56,9 +53,9 @@ def read_columns(spark, table):
 
 
 def test_every_table_of_the_product_is_made_with_all_its_comments(spark, tables):
-    ensure_tables(spark, tables, CONTRACTS)
-    ensure_tables(spark, tables, CONTRACTS)
-    for contract in CONTRACTS:
+    ensure_tables(spark, tables, TELEMETRY_CONTRACTS)
+    ensure_tables(spark, tables, TELEMETRY_CONTRACTS)
+    for contract in TELEMETRY_CONTRACTS:
         table = identify_table(spark, tables, contract)
         assert read_columns(spark, table) == [
             (column.name, column.comment) for column in contract.columns

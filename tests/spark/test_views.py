@@ -8,12 +8,13 @@ from pyspark.testing import assertDataFrameEqual
 from pipelines.delta_tables.locations import identify_table
 from pipelines.reading import views
 from pipelines.reading.overview import select_newest_values
+from pipelines.reading.views.view_names import VIEWS
 from pipelines.settings import load_settings
-from pipelines.tables.contract import (
+from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
-    CONTRACTS,
+    TELEMETRY_CONTRACTS,
 )
 from tests.spark.empty_tables import make_tables
 
@@ -58,14 +59,15 @@ def test_only_tables_that_exist_are_registered(spark, settings):
     assert views.register(spark, settings) == []
     make_tables(spark, settings.tables, [CLIENT_PUSHES])
     assert views.register(spark, settings) == ["client_pushes"]
-    make_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     names = ["client_instances", "client_metrics", "client_pushes", "clients"]
     names += ["newest_values", "quarantine"]
     assert views.register(spark, settings) == names
+    assert {*names} - {one.name for one in TELEMETRY_CONTRACTS} <= VIEWS.keys()
 
 
 def test_newest_values_are_those_that_the_library_gives(spark, settings):
-    make_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings)
     known = {"client_instance_id": "a", "metric": "m"}
     append(
@@ -88,7 +90,7 @@ def test_newest_values_are_those_that_the_library_gives(spark, settings):
 
 
 def test_a_client_is_live_silent_or_terminated(spark, settings):
-    make_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings)
     append(
         spark,
@@ -120,7 +122,7 @@ def test_a_client_is_live_silent_or_terminated(spark, settings):
 
 
 def test_a_view_shows_what_was_written_after_it_was_registered(spark, settings):
-    make_tables(spark, settings.tables, CONTRACTS)
+    make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings)
     append(spark, settings, CLIENT_INSTANCES, instance("a"))
     newest = {"client_source_port": 9, "bridge_id": "b9", "point_count": 5}

@@ -21,7 +21,7 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.tables.contract import CLIENT_INSTANCES, QUARANTINE
+from pipelines.tables.telemetry import CLIENT_INSTANCES, QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.spark.config_records import HEADERS, RECORD_DDL
 from tests.spark.config_rows import append, held, hours, instance

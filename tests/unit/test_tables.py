@@ -4,17 +4,20 @@ import re
 
 import pytest
 
+from pipelines.commands.reference.readers import ALL_CONTRACTS
 from pipelines.tables.columns import Column, required
 from pipelines.tables.contract import (
-    CLIENT_METRICS,
-    CLIENT_PUSHES,
-    CONTRACTS,
     STATISTICS_PROPERTY,
     TableContract,
     add_columns_statement,
     column_definition,
     create_statement,
     set_properties_statement,
+)
+from pipelines.tables.telemetry import (
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    TELEMETRY_CONTRACTS,
 )
 
 CONTRACT = TableContract(
@@ -57,7 +60,7 @@ def test_a_merge_finds_the_row_of_the_whole_key():
     )
 
 
-@pytest.mark.parametrize("contract", CONTRACTS, ids=lambda c: c.name)
+@pytest.mark.parametrize("contract", ALL_CONTRACTS, ids=lambda c: c.name)
 def test_a_contract_holds_together(contract):
     columns = {column.name: column for column in contract.columns}
     assert len(columns) == len(contract.columns)
@@ -70,7 +73,7 @@ def test_a_contract_holds_together(contract):
     assert contract.contract_version >= 1
 
 
-@pytest.mark.parametrize("contract", CONTRACTS, ids=lambda c: c.name)
+@pytest.mark.parametrize("contract", ALL_CONTRACTS, ids=lambda c: c.name)
 def test_a_definition_is_one_column_of_sql(contract):
     for column in contract.columns:
         definition = column_definition(column)
@@ -83,4 +86,4 @@ def test_bodies_have_no_statistics_and_facts_are_partitioned_by_date():
 
 
 def test_the_ledger_is_written_last():
-    assert CONTRACTS[-1] is CLIENT_PUSHES
+    assert TELEMETRY_CONTRACTS[-1] is CLIENT_PUSHES

@@ -1,4 +1,4 @@
-# Strategy: as in compression_frames. A usual push, one frame, is read in one call, into
+# Strategy: as in frames. A usual push, one frame, is read in one call, into
 # memory of the size that it states, which is compared with the limit first, or of a
 # guess.
 #

@@ -1,1 +1,1 @@
-"""Rows to Parquet bytes with Delta's statistics."""
+"""A job's whole pass over records: to Parquet bytes with Delta's statistics."""

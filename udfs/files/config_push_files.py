@@ -78,7 +78,7 @@ def write_config_pushes(
     Returns: Parts in the order of the records; the last one has only files. Pushes
         whose bodies were read have the columns of the envelope and CONFIG_PUSH_TYPES.
     Shape: Each record is counted once, each usable one is a row of `pushes`.
-    Nulls: As in `config_entries.decode_configs`.
+    Nulls: As in `entries.decode_configs`.
     Errors: A record that cannot be used, or a body that cannot be decoded, is a row
         of quarantine; never raises for data.
     """

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.reading import views
 from pipelines.settings.loading import load_settings
-from pipelines.tables.contract import CONTRACTS
+from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
 
 _WORK = """
 from pipelines.commands.submit.spark_classes import load_classes
@@ -32,7 +32,7 @@ load_classes(spark, {folder!r})
 def load_classes(spark: SparkSession, folder: str) -> None:
     """Let Spark load what commands need: make tables and read them."""
     settings = load_settings("local", [f"tables.root_path={folder}"])
-    ensure_tables(spark, settings.tables, [*CONTRACTS])
+    ensure_tables(spark, settings.tables, [*TELEMETRY_CONTRACTS])
     for name in views.register(spark, settings):
         spark.table(name).limit(1).collect()
 

@@ -20,12 +20,8 @@ from pipelines.delta_tables.compaction import (
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.errors import MissingTable
 from pipelines.settings.records import Settings
-from pipelines.tables.contract import (
-    CLIENT_METRICS,
-    CLIENT_PUSHES,
-    QUARANTINE,
-    TableContract,
-)
+from pipelines.tables.contract import TableContract
+from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 from pipelines.time_ranges import TimeRange
 
 JOB_NAME = "compact_tables"

@@ -29,12 +29,8 @@ from pipelines.tables.configs import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
-from pipelines.tables.contract import (
-    CLIENT_INSTANCES,
-    CLIENT_PUSHES,
-    DECODED,
-    QUARANTINE,
-)
+from pipelines.tables.contract import DECODED
+from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE
 from udfs.spark_configs import (
     ConfigTables,
     encode_config_files,

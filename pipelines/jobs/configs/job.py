@@ -27,7 +27,7 @@ from pipelines.tables.configs import (
     CLIENT_CONFIG_PUSHES,
     CONFIG_VIOLATIONS,
 )
-from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.telemetry import QUARANTINE
 from udfs.spark_configs import ConfigTables, make_client_type_keys
 
 from .batch import BatchWriter

@@ -30,13 +30,8 @@ from pipelines.delta_tables.writers import TableWriter, open_writer
 from pipelines.errors import MissingTable, NothingToDo
 from pipelines.settings.records import Settings
 from pipelines.tables.columns import Column
-from pipelines.tables.contract import (
-    CLIENT_METRICS,
-    CLIENT_PUSHES,
-    PUSH,
-    QUARANTINE,
-    TableContract,
-)
+from pipelines.tables.contract import PUSH, TableContract
+from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 from pipelines.time_ranges import Held, TimeRange, cut_by_count
 from udfs.spark import decode_points, decode_pushes
 

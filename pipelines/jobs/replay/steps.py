@@ -11,7 +11,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.columns import CLIENT, RECEIVED, names
-from pipelines.tables.contract import CLIENT_METRICS, DECODED, PUSH, QUARANTINE
+from pipelines.tables.contract import DECODED, PUSH
+from pipelines.tables.telemetry import CLIENT_METRICS, QUARANTINE
 from pipelines.time_ranges import TimeRange
 
 COMPRESSION_IDS: Mapping[str, int] = {

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.writers import TableWriter
-from pipelines.tables.contract import CLIENT_INSTANCES, CLIENT_PUSHES
+from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from udfs.envelopes.deciding_pushes import (
     KEY,
     InstanceColumns,

@@ -24,12 +24,12 @@ from pipelines.streaming.run_stream import (
     run_stream,
 )
 from pipelines.streaming.start_records import JobStart, Ledger
-from pipelines.tables.contract import (
+from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
-    CONTRACTS,
     QUARANTINE,
+    TELEMETRY_CONTRACTS,
 )
 from udfs.spark import PushTables, encode_push_files
 
@@ -58,7 +58,7 @@ def run(spark: SparkSession, settings: Settings, context: RunContext) -> Streami
     max_bytes = settings.client_telemetry_to_delta.max_decompressed_bytes
     spec = JobSpec(
         ledger=LEDGER,
-        contracts=CONTRACTS,
+        contracts=TELEMETRY_CONTRACTS,
         rows_name="points",
         max_value_bytes=max_bytes,
         make_writing=partial(_make_writing, spark, max_bytes),

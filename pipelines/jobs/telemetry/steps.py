@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.columns import CLIENT_TYPE, MEMBERSHIP, names
-from pipelines.tables.contract import CLIENT_INSTANCES
+from pipelines.tables.telemetry import CLIENT_INSTANCES
 
 KEY = CLIENT_INSTANCES.merge_key[0]
 _TYPE = CLIENT_TYPE.name

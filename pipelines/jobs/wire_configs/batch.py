@@ -16,7 +16,7 @@ from pipelines.delta_tables.batch_files import (
 )
 from pipelines.delta_tables.retry import JOB_ATTEMPTS, repeat_on_conflict
 from pipelines.delta_tables.writers import TableWriter
-from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.telemetry import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.spark_configs import WireTables, encode_wire_config_files
 

@@ -21,7 +21,7 @@ from pipelines.streaming.run_stream import (
 from pipelines.streaming.start_records import Ledger
 from pipelines.tables.columns import BODY, CLIENT, SUBSCRIPTION, names
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
-from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.telemetry import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.spark_configs import WireTables
 

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.settings.records import Settings
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
-from pipelines.tables.contract import (
+from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
-    CONTRACTS,
+    TELEMETRY_CONTRACTS,
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
@@ -100,7 +100,11 @@ def register(
             view_names finds them; None: all.
     """
     registered = []
-    for contract in (*CONTRACTS, *CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS):
+    for contract in (
+        *TELEMETRY_CONTRACTS,
+        *CLIENT_CONFIG_CONTRACTS,
+        CLIENT_WIRE_CONFIGS,
+    ):
         if names is not None and contract.name not in names:
             continue
         table = identify_table(spark, settings.tables, contract)

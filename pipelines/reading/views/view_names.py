@@ -10,12 +10,12 @@ from collections.abc import Collection
 
 from pipelines.settings.records import Settings
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
-from pipelines.tables.contract import (
+from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
-    CONTRACTS,
     QUARANTINE,
+    TELEMETRY_CONTRACTS,
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
@@ -61,7 +61,7 @@ FUNCTIONS = {
 """Functions of SQL that return tables, to what one row of them is."""
 _INTERNAL = frozenset({RELEASES, NAMES})
 _MAKERS = (
-    {contract.name: _TELEMETRY_JOB for contract in CONTRACTS}
+    {contract.name: _TELEMETRY_JOB for contract in TELEMETRY_CONTRACTS}
     | {contract.name: _CONFIGS_JOB for contract in CLIENT_CONFIG_CONTRACTS}
     | {CLIENT_WIRE_CONFIGS.name: _WIRE_CONFIGS_JOB}
     | dict.fromkeys((CLIENTS, NEWEST_VALUES, QUARANTINE.name), _TELEMETRY_JOB)

@@ -8,7 +8,7 @@ has pushed wins, whatever it calls the key; what was seen wins over defaults.
 from collections.abc import Collection
 
 from pipelines.tables.configs import CLIENT_CONFIGS
-from pipelines.tables.contract import CLIENT_INSTANCES
+from pipelines.tables.telemetry import CLIENT_INSTANCES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 WIRE = "wire"

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pipelines.jobs.telemetry.instances import KnownInstances
 from pipelines.jobs.telemetry.steps import PUSH_COLUMNS
-from pipelines.tables.contract import CLIENT_INSTANCES
+from pipelines.tables.telemetry import CLIENT_INSTANCES
 
 TIME = pa.timestamp("us", "UTC")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

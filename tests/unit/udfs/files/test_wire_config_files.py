@@ -13,7 +13,7 @@ from pipelines.delta_tables.layouts import layout_of
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 from pipelines.tables.columns import BODY, SUBSCRIPTION, names
-from pipelines.tables.contract import QUARANTINE
+from pipelines.tables.telemetry import QUARANTINE
 from udfs.configs.wire_keys import WIRE_KEYS
 from udfs.envelopes.readers import RECORD_SCHEMA
 from udfs.files.wire_config_files import (
