@@ -42,8 +42,7 @@ def identify_table(
     """Return the quoted SQL identifier of a path table or of a catalog table."""
     if tables.catalog_schema:
         return f"{identify_schema(tables)}.{_quote(contract.name)}"
-    root = qualify_path(spark, tables.root_path).rstrip("/")
-    return f"delta.{_quote(f'{root}/{contract.name}')}"
+    return f"delta.{_quote(locate_path_table(spark, tables, contract))}"
 
 
 def identify_schema(tables: TableSettings) -> str:
@@ -51,17 +50,27 @@ def identify_schema(tables: TableSettings) -> str:
     return ".".join(map(_quote, tables.catalog_schema.split(".")))
 
 
-def locate_table(
+def locate_path_table(
     spark: SparkSession, tables: TableSettings, contract: TableContract
 ) -> str:
-    """Return the folder of a table that there is."""
+    """Return the folder of a table that no catalog knows."""
+    root = qualify_path(spark, tables.root_path).rstrip("/")
+    return f"{root}/{contract.name}"
+
+
+def find_table_folder(
+    spark: SparkSession, tables: TableSettings, contract: TableContract
+) -> str | None:
+    """Return the folder of a table that there is.
+
+    Nulls: None where its catalog does not tell.
+    """
     if not tables.catalog_schema:
-        root = qualify_path(spark, tables.root_path).rstrip("/")
-        return f"{root}/{contract.name}"
+        return locate_path_table(spark, tables, contract)
     table = identify_table(spark, tables, contract)
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
     described = {row["col_name"]: row["data_type"] for row in rows}
-    return str(described["Location"])
+    return described.get("Location")
 
 
 def find_local_path(spark: SparkSession, location: str) -> str | None:

@@ -24,7 +24,7 @@ from .locations import (
     has_table,
     identify_schema,
     identify_table,
-    locate_table,
+    locate_path_table,
     open_path,
 )
 from .retry import repeat_on_conflict
@@ -49,7 +49,7 @@ def ensure_tables(
         table = identify_table(spark, tables, contract)
         catalog_schema = identify_schema(tables) if tables.catalog_schema else None
         if catalog_schema is None:
-            _refuse_remains(spark, contract, locate_table(spark, tables, contract))
+            _refuse_remains(spark, contract, locate_path_table(spark, tables, contract))
         repeat_on_conflict(
             partial(_bring_up_to_date, spark, contract, table, catalog_schema),
             what=f"table {table}",

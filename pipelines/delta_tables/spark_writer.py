@@ -9,8 +9,9 @@ that this run has begun before can come again in it: of all others it is known t
 are new.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 
 import pyarrow as pa
 from delta.tables import DeltaTable
@@ -64,13 +65,36 @@ class SparkWriter:
         if transaction.slice_number is not None and not is_new:
             # Another way may have written the whole micro-batch at once: Delta knows
             # that by the name of the whole, and skips none of its slices.
-            rows = _filter_missing(rows, stored, contract)
+            dates = {
+                one["event_date"]
+                for one in batch.listed
+                if one["table"] == contract.name
+            }
+            rows = _filter_missing(rows, self._read_dates(session, contract, dates))
         (
             rows.writeTo(table)
             .option("txnAppId", transaction.app_id(contract, "append"))
             .option("txnVersion", str(transaction.batch_id))
             .append()
         )
+
+    def _read_dates(
+        self, session: SparkSession, contract: TableContract, dates: Iterable[date]
+    ) -> DataFrame:
+        """Return what names rows of some dates, at a version of its own.
+
+        An append that reads the newest one fails where others write to it meanwhile.
+        """
+        table = self._names[contract.name]
+        version = read_version(session, table)
+        rows = session.sql(f"SELECT * FROM {table} VERSION AS OF {version}")  # noqa: S608 - an identifier of ours
+        # A topic that is made anew has all coordinates once more, and a broken record
+        # has no push_id.
+        key = [
+            *contract.merge_key,
+            *({_PUSH_ID, "kafka_timestamp"} & {*contract.column_names}),
+        ]
+        return rows.where(F.col(contract.partition_by[0]).isin(*dates)).select(*key)
 
     def discard(self, batch: BatchFiles, contract: TableContract) -> None:
         """Do nothing: no worker has stored a file."""
@@ -116,14 +140,10 @@ def _read_rows(files: DataFrame, schema: StructType, date_column: str) -> DataFr
     return files.select("event_date", "content").mapInArrow(read, schema)
 
 
-def _filter_missing(
-    rows: DataFrame, stored: DataFrame, contract: TableContract
-) -> DataFrame:
-    """Keep the rows of which a table has none yet."""
-    key = [*contract.merge_key, *({_PUSH_ID} & {*contract.column_names})]
-    there = stored.select(*(F.col(name).alias(f"known_{name}") for name in key))
-    # A broken record has no push_id.
-    same = [F.col(name).eqNullSafe(F.col(f"known_{name}")) for name in key]
+def _filter_missing(rows: DataFrame, known: DataFrame) -> DataFrame:
+    """Keep the rows that are not known yet, by all columns of those."""
+    there = known.toDF(*(f"known_{name}" for name in known.columns))
+    same = [F.col(name).eqNullSafe(F.col(f"known_{name}")) for name in known.columns]
     return rows.join(there, same, "left_anti")
 
 

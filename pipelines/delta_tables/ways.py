@@ -16,7 +16,7 @@ from .transactions import Transaction
 POSITION = "position"
 """Column of a table that is read to be changed: where a row is, for its writer alone.
 Of a row that is new it is null."""
-PLACE = "place"
+PLACE = "_clientele_place"
 """Column of a table whose pushes are to be replaced: what part of the table holds a
 row, for its writer alone."""
 

@@ -19,9 +19,14 @@ from pipelines.tables.contract import TableContract
 from . import transactions
 from .batch_files import BatchFiles, read_batch_files
 from .damaged_logs import gone_table
-from .direct.fit import find_misfit
+from .direct.fit import find_misfit, find_strange_version
 from .direct.writer import DirectWriter
-from .locations import check_is_there, has_table, identify_table, locate_table
+from .locations import (
+    check_is_there,
+    find_table_folder,
+    has_table,
+    identify_table,
+)
 from .spark_writer import SparkWriter, merge_rows
 from .ways import Changes, Replacement, StoreFile, Way
 
@@ -162,24 +167,24 @@ def open_writer(
     """
     names = {c.name: identify_table(spark, settings, c) for c in contracts}
     is_asked = settings.writer == SparkWriter.name
-    folders = {
-        c.name: locate_table(spark, settings, c)
-        for c in contracts
-        if not (is_asked and settings.catalog_schema)
-    }
-    reason = (
-        "the settings say so"
-        if is_asked
-        else find_misfit(spark, contracts, names, folders)
-    )
+    reason = "the settings say so" if is_asked else find_strange_version(spark)
+    folders: dict[str, str] = {}
+    # A catalog may keep to itself where its tables are.
+    if reason is None or not settings.catalog_schema:
+        found = {c.name: find_table_folder(spark, settings, c) for c in contracts}
+        folders = {name: folder for name, folder in found.items() if folder}
     if reason is None:
-        way: Way = DirectWriter(names, folders)
+        reason = find_misfit(spark, contracts, names, folders)
+    if reason is None:
         _logger.info("tables are written by direct: all is known that is found")
+        way: Way = DirectWriter(names, folders)
     elif settings.writer == DirectWriter.name:
         raise IncompatibleTable(
             f"tables.writer is direct, and {reason}; say auto or spark"
         )
     else:
-        way = SparkWriter(names)
         _logger.info("tables are written by spark: %s", reason)
+        way = SparkWriter(names)
+        if settings.catalog_schema:
+            folders = {}
     return TableWriter(names=names, folders=folders, observer=observer, way=way)

@@ -1,7 +1,7 @@
 """A comparison of tables that takes no two bits for the same, NaNs excepted.
 
-The job and a replay keep the payload of a NaN. Spark's writer, which is in every SQL
-statement that rewrites rows, knows one NaN only.
+A NaN is a NaN: Spark's writer, which is in every SQL statement that rewrites rows,
+knows one only.
 """
 
 import math

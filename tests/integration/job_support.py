@@ -166,7 +166,7 @@ def expected_instances(expected):
 
 def find_differences(spark, settings, expected):
     """Compare every key in the tables with what was produced; return what differs."""
-    from pipelines.tables import contract as tables
+    from pipelines.tables import telemetry as tables
 
     coordinates = ("topic", "partition", "offset")
     compared = {

@@ -1,6 +1,7 @@
 """A driver that runs the job and, if told so, kills itself at one point of it.
 
-Usage: python kill_driver.py FOLDER CHECKPOINT SERVERS TOPIC BATCH_PUSHES POINT OCCURRENCE
+Usage: python kill_driver.py FOLDER CHECKPOINT SERVERS TOPIC BATCH_PUSHES SLICE_BYTES
+                             POINT OCCURRENCE [SETTING=VALUE …]
 
 At POINT (its OCCURRENCE-th time) the driver's whole process group, Python and JVM, dies
 by SIGKILL. POINT `never` runs until somebody else kills it, POINT `end` until the topic
@@ -13,14 +14,16 @@ import sys
 
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
+from pipelines.streaming import batch_slices
 from pipelines.streaming.run_stream import RunContext
 from tests.integration.job_support import make_settings
 from tests.spark.local_session import start_quick_session
 
 
-def main(
-    folder, checkpoint, servers, topic, batch_pushes, point, occurrence, *overrides
-):
+def main(*words):
+    folder, checkpoint, servers, topic, batch_pushes, slice_bytes, *more = words
+    point, occurrence, *overrides = more
+    batch_slices.SLICE_BYTES = int(slice_bytes)
     remaining = int(occurrence)
 
     def observe(reached, _rows):

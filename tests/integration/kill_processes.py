@@ -24,6 +24,7 @@ class Driver:
         servers,
         topic,
         batch_pushes,
+        slice_bytes,
         point,
         occurrence,
         *overrides,
@@ -33,7 +34,7 @@ class Driver:
         self._told = threading.Event()
         log = (folder / "driver.log").open("ab")
         words = [str(folder), checkpoint, servers, topic, str(batch_pushes)]
-        words += [point, str(occurrence), *overrides]
+        words += [str(slice_bytes), point, str(occurrence), *overrides]
         environ = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder / "tmp")}
         with log:
             self.process = subprocess.Popen(

@@ -5,8 +5,7 @@
 
 import random
 
-from tests.long.job_kills import WORKER, Kill, run
-from tests.writer_option import writer_override
+from tests.long.job_kills import WAYS, WORKER, Kill, run
 
 KILLS = [
     Kill(point="after client_metrics", occurrence=1),
@@ -23,7 +22,8 @@ def test_each_key_is_there_once_after_kills_between_the_writes(tmp_path):
         tmp_path / "run",
         chance,
         told.append,
-        overrides=[writer_override()],
+        writers=WAYS,
+        slice_bytes=4096,
     )
     assert differences == {}
     assert expected.pushes

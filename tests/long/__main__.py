@@ -41,9 +41,13 @@ PROOFS = (
     *(
         Proof(
             name=f"job-kills-{writer}",
-            words=("long/job_kills.py", "--set", f"tables.writer={writer}"),
+            words=("long/job_kills.py", "--writer", writer, *more),
         )
-        for writer in ("direct", "spark")
+        for writer, *more in (
+            ("direct",),
+            ("spark",),
+            ("both", "--slice-bytes", "4096"),
+        )
     ),
     Proof(name="job-stops", words=("long/job_stops.py",)),
     Proof(name="job-memory", words=("long/job_memory.py",)),

@@ -3,11 +3,13 @@
 Usage: python tests/long/job_kills.py [--kills-per-point 5] [--random-kills 20]
                                             [--worker-kills 5] [--batch-pushes 60]
                                             [--folder FOLDER]
-                                            [--set tables.writer=spark]
+                                            [--writer auto|spark|direct|both]
+                                            [--slice-bytes BYTES]
 
 A real Apache Kafka, pushes with known ids while the job runs, the whole driver (Python
 and JVM) killed with -9 at each point between the job's writes and at random times, and
-Python workers, too. Some restarts get a new checkpoint location. In the end every
+Python workers, too. Some restarts get a new checkpoint location; with `both` ways of
+writing the drivers take them in turn. In the end every
 push_id must stand in client_pushes exactly once, every (push_id, point_index) in
 client_metrics exactly once, the rejected records in quarantine exactly once, and
 client_instances must say what all pushes together say.
@@ -31,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.streaming import batch_slices  # noqa: E402 - path
 from tests.integration.job_support import (  # noqa: E402 - path
     PushProducer,
     create_topic,
@@ -38,6 +41,7 @@ from tests.integration.job_support import (  # noqa: E402 - path
     make_settings,
 )
 from tests.integration.kill_processes import PATIENCE_S, Driver  # noqa: E402 - path
+from tests.writer_option import WRITERS  # noqa: E402 - path
 
 TABLES = ("client_metrics", "quarantine", "client_instances", "client_pushes")
 POINTS = (
@@ -46,6 +50,8 @@ POINTS = (
 )
 TOPIC = "pushes-and-kills"
 WORKER = "worker"
+BOTH = "both"
+WAYS = ("spark", "direct")
 RANDOM = "random"
 RANDOM_WINDOW_S = 8
 RANDOM_START_SHARE = 0.2
@@ -134,12 +140,23 @@ def _kill_worker(driver, chance):
     assert killed, "the driver ended before a worker was killed"
 
 
-def run(kills, folder, chance, say, batch_pushes=60, overrides=()):
+def run(
+    kills,
+    folder,
+    chance,
+    say,
+    *,
+    batch_pushes=60,
+    writers=("auto",),
+    slice_bytes=batch_slices.SLICE_BYTES,
+):
     """Run the whole thing; return the differences and the number of pushes.
 
     Args:
-        overrides: Settings of the job, as --set takes them.
+        writers: Ways of writing, which drivers take in turn.
+        slice_bytes: What a micro-batch is cut by.
     """
+    ways = itertools.cycle(writers)
     (folder / "tmp").mkdir(parents=True)
     with EmbeddedKafka(java=_java()) as kafka:
         servers = kafka.bootstrap_servers
@@ -151,9 +168,10 @@ def run(kills, folder, chance, say, batch_pushes=60, overrides=()):
                 feed.grant(SENDS_PER_DRIVER)
                 if number % NEW_CHECKPOINT_EVERY == 0:
                     checkpoint = f"checkpoint-{number}"
+                way = next(ways)
                 driver = Driver(
-                    *(folder, checkpoint, servers, TOPIC, batch_pushes),
-                    *(kill.point, kill.occurrence, *overrides),
+                    *(folder, checkpoint, servers, TOPIC, batch_pushes, slice_bytes),
+                    *(kill.point, kill.occurrence, f"tables.writer={way}"),
                 )
                 try:
                     where = run_until_killed(driver, kill, chance)
@@ -161,12 +179,14 @@ def run(kills, folder, chance, say, batch_pushes=60, overrides=()):
                     driver.close()
                 say(
                     f"{number:3} of {len(kills)}  {kill.point:24} ended after "
-                    f"`{where}`, {time.monotonic() - driver.began:.0f} s, {checkpoint}"
+                    f"`{where}`, {time.monotonic() - driver.began:.0f} s, {checkpoint}, "
+                    f"{way}"
                 )
         finally:
             feed.close()
         last = Driver(
-            *(folder, checkpoint, servers, TOPIC, batch_pushes, "end", 0, *overrides)
+            *(folder, checkpoint, servers, TOPIC, batch_pushes, slice_bytes),
+            *("end", 0, f"tables.writer={next(ways)}"),
         )
         assert last.wait()
         last.close()
@@ -199,7 +219,8 @@ def main():
     parser.add_argument("--batch-pushes", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--writer", choices=[*WRITERS, BOTH], default="auto")
+    parser.add_argument("--slice-bytes", type=int, default=batch_slices.SLICE_BYTES)
     arguments = parser.parse_args()
     # A plain kill of this program ends its drivers and its broker, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
@@ -217,8 +238,9 @@ def main():
         folder,
         chance,
         lambda text: print(text, flush=True),
-        arguments.batch_pushes,
-        arguments.set,
+        batch_pushes=arguments.batch_pushes,
+        writers=WAYS if arguments.writer == BOTH else [arguments.writer],
+        slice_bytes=arguments.slice_bytes,
     )
     print("\nkills by point")
     for point, count in sorted(Counter(kill.point for kill in kills).items()):

@@ -1,18 +1,21 @@
 """Both ways of writing leave the same rows, once, whoever began."""
 
 import dataclasses
+from datetime import date
 
 import pytest
+from delta.tables import DeltaTable
+from pyspark.sql.types import StructType
 
 from pipelines.delta_tables.batch_files import read_batch_files
-from pipelines.delta_tables.direct.fit import KNOWN_SPARK
+from pipelines.delta_tables.direct.fit import KNOWN_SPARK, VECTORS_PROPERTY
 from pipelines.delta_tables.spark_writer import BegunBatches
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.delta_tables.ways import POSITION
 from pipelines.delta_tables.writers import open_writer
 from pipelines.errors import IncompatibleTable
 from pipelines.settings import load_settings
-from pipelines.tables.contract import create_statement
+from pipelines.tables.contract import column_definition, create_statement
 from tests.spark.test_row_changes import CONTRACT as CHANGED
 from tests.spark.test_row_changes import SCHEMA
 from tests.spark.test_table_files import CONTRACT as APPENDED
@@ -35,6 +38,10 @@ def open_by(spark, tmp_path):
         return open_writer(spark, chosen, (contract,))
 
     return make
+
+
+def columns_of(contract):
+    return ", ".join(map(column_definition, contract.columns))
 
 
 def append(spark, writer, *numbers, query_id="query", **names):
@@ -120,6 +127,44 @@ def test_direct_is_taken_where_all_is_known_and_refused_where_it_is_not(spark, o
     if is_known:
         with pytest.raises(IncompatibleTable, match=r"constraints\.small; say auto"):
             open_by(APPENDED, "direct")
+
+
+def test_a_table_without_deletion_vectors_is_changed_by_spark(spark, open_by):
+    writer = open_by(CHANGED, "auto")
+    table = writer.names[CHANGED.name]
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('{VECTORS_PROPERTY}' = 'false')")
+    writer = open_by(CHANGED, "auto")
+    assert writer.way.name == "spark"
+    change(spark, writer, 0, (1, "a"), (2, "b"))
+    change(spark, writer, 1, (2, None))
+    assert read(spark, writer, CHANGED, "id", "text") == [(1, "a")]
+
+
+def test_a_table_with_a_generated_column_is_written_by_spark(spark, open_by, tmp_path):
+    (
+        DeltaTable.createOrReplace(spark)
+        .location(f"{tmp_path}/{APPENDED.name}")
+        .addColumns(StructType.fromDDL(columns_of(APPENDED)))
+        .addColumn("twice", "BIGINT", generatedAlwaysAs="id * 2")
+        .partitionedBy(*APPENDED.partition_by)
+        .execute()
+    )
+    writer = open_by(APPENDED, "auto")
+    assert writer.way.name == "spark"
+    append(spark, writer, 3, batch_id=0)
+    assert read(spark, writer, APPENDED, "id", "twice") == [(3, 6)]
+
+
+def test_rows_of_a_slice_are_looked_for_in_their_dates_while_others_append(
+    spark, open_by
+):
+    append(spark, open_by(APPENDED, "direct"), 1, 2, batch_id=7)
+    writer = open_by(APPENDED, "spark")
+    table = writer.names[APPENDED.name]
+    looked = writer.way._read_dates(spark, APPENDED, [NOON.date()])
+    spark.sql(f"DELETE FROM {table} WHERE id = 1")  # noqa: S608 - an identifier of ours
+    assert {row["id"] for row in looked.collect()} == {1, 2}
+    assert writer.way._read_dates(spark, APPENDED, [date(1999, 1, 1)]).count() == 0
 
 
 def test_only_what_no_run_can_have_begun_is_new():

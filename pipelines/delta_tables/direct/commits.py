@@ -8,7 +8,6 @@ writer does beyond that (constraints, generated columns, mapped columns) it cann
 for these files, so a table that wants it is refused.
 """
 
-import json
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from .delta_transactions import (
     start_transaction,
     streaming_update,
 )
-from .fit import UNKNOWN_IN_SCHEMA, UNKNOWN_PROPERTIES
+from .fit import find_unknown
 from .local_files import name_file
 
 
@@ -130,24 +129,11 @@ def discard_files(spark: SparkSession, location: str, files: Iterable[NewFile]) 
 
 def check_writable(contract: TableContract, location: str, metadata: str) -> None:
     """Refuse a table whose writers must do more than write its columns."""
-    stated = json.loads(metadata)["metaData"]
-    properties = stated.get("configuration", {})
-    found = [
-        name
-        for name, value in properties.items()
-        if name.startswith(UNKNOWN_PROPERTIES) and value not in {"none", "false"}
-    ]
-    columns = json.loads(stated["schemaString"])["fields"]
-    found += [
-        f"{key} of {column['name']}"
-        for column in columns
-        for key in column.get("metadata", {})
-        if key.startswith(UNKNOWN_IN_SCHEMA)
-    ]
-    if found:
+    found = find_unknown(metadata)
+    if found is not None:
         raise IncompatibleTable(
             f"table {contract.name} at {location}: the job writes its files itself and "
-            f"cannot heed {found[0]}; take it away"
+            f"cannot heed {found}; take it away, or set tables.writer to spark"
         )
 
 

@@ -7,7 +7,6 @@ deletion vectors, adds a file with the new rows, and copies no row. The keys of 
 table are read once.
 """
 
-import json
 import time
 from typing import Any
 
@@ -30,9 +29,8 @@ from .delta_transactions import (
     start_transaction,
     streaming_update,
 )
+from .fit import VECTORS_PROPERTY, has_vectors
 from .key_places import can_read, find_rows
-
-_ENABLED = "delta.enableDeletionVectors"
 
 
 class RowChanges:
@@ -72,11 +70,10 @@ class RowChanges:
             for one in known
         )
         self.is_new = not self.is_committed
-        metadata = json.loads(self._started.metadata().json())["metaData"]
-        if metadata.get("configuration", {}).get(_ENABLED) != "true":
+        if not has_vectors(self._started.metadata().json()):
             raise IncompatibleTable(
                 f"table {contract.name} at {location}: the job marks rows in deletion "
-                f"vectors; set {_ENABLED} to true"
+                f"vectors; set {VECTORS_PROPERTY} to true, or tables.writer to spark"
             )
 
     def read(self) -> DataFrame:

@@ -75,7 +75,8 @@ _COMPARED: Mapping[str, tuple[Column, ...]] = {
 _OTHERS: Mapping[str, str] = {
     "direct": "another replay, or compact_tables",
     # Open-source Delta is Serializable: an append to a date fails who replaces in it.
-    "spark": "stop client_telemetry_to_delta, which writes to the same date",
+    "spark": "stop the jobs, which write to the same date, another replay and "
+    "compact_tables",
 }
 """Who changes the same files, by the way of writing."""
 
