@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import sys
-from pathlib import Path
 
 # In full: Spark starts this file as a script.
 from pipelines.commands import COMMANDS_BY_NAME, FORMER_NAMES, parse_words
@@ -22,7 +21,7 @@ from pipelines.commands.failures import (
 )
 from pipelines.commands.log_lines import log_to
 from pipelines.commands.options import Command
-from pipelines.commands.trace_files import DETAILS_VARIABLE
+from pipelines.commands.trace_files import tell_details
 from pipelines.errors import InvalidSetting, PipelineError
 
 RUN = "run"
@@ -63,7 +62,7 @@ def main(words: list[str]) -> int:
             limit_readers()
             return _run(command, call)
     except PipelineError as error:
-        tell_failure(error, _name_details(), is_verbose=arguments.verbose)
+        tell_failure(error, tell_details(), is_verbose=arguments.verbose)
         return error.exit_code
     except KeyboardInterrupt:
         print(f"kafka-clientele: {command.name}: interrupted", file=sys.stderr)
@@ -78,7 +77,9 @@ def _run(command: Command, call: Call) -> int:
     from pipelines.commands.session import hand_over
 
     command.check(call)
-    return hand_over(call, command, RUN)
+    call.read_settings()  # a wrong key fails now, not after Spark has started
+    words = [RUN, command.name, *command.words_of(call.arguments)]
+    return hand_over(words, call.spark_words, call.environ)
 
 
 class _Terminated(BaseException):
@@ -101,13 +102,6 @@ def limit_readers() -> None:
             "the owner alone or 027 for the group, too"
         )
     os.umask(int(text, base=8))
-
-
-def _name_details() -> str:
-    """Say where the traces of Java are, where there are any."""
-    path = os.environ.get(DETAILS_VARIABLE, "")
-    has_any = path and Path(path).is_file() and Path(path).stat().st_size
-    return f" (details: {path})" if has_any else ""
 
 
 def start() -> None:

@@ -18,9 +18,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.settings.places import CACHE_PATH, CONF_PATH, PACKAGES_PATH
 
-from .call import Call
 from .failures import EXIT_INTERRUPTED, told_in_a_sentence
-from .options import Command
 from .submit.arguments import (
     WORKER_PYTHON,
     Installation,
@@ -46,20 +44,20 @@ _MAIN = Path(__file__).parents[1] / "__main__.py"
 Environ = MutableMapping[str, str]
 
 
-def hand_over(call: Call, command: Command, mark: str) -> int:
+def hand_over(
+    words: Sequence[str], spark_words: Sequence[str], environ: Environ
+) -> int:
     """Hand a job to Spark's spark-submit, which replaces this process.
 
     Args:
-        call: The user's.
-        command: The job.
-        mark: The word before the job's own, by which the driver is known.
+        words: What the driver is called with.
+        spark_words: The user's options of spark-submit.
+        environ: Of this process.
     """
-    call.read_settings()  # a wrong key fails now, not after Spark has started
     home = find_spark_home()
     program = str(home / "bin" / "spark-submit")
-    own = [mark, command.name, *command.words_of(call.arguments)]
-    line = [program, *spark_arguments(call.spark_words, call.environ), str(_MAIN), *own]
-    call.environ["SPARK_HOME"] = str(home)
+    line = [program, *spark_arguments(spark_words, environ), str(_MAIN), *words]
+    environ["SPARK_HOME"] = str(home)
     sys.stdout.flush()
     os.execv(program, line)  # noqa: S606 - built above, no shell reads it
 

@@ -14,6 +14,13 @@ def name_trace_file() -> str:
     return f"{datetime.now(tz=UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.log"
 
 
+def tell_details() -> str:
+    """Say where the traces of this process are, where there are any."""
+    path = os.environ.get(DETAILS_VARIABLE, "")
+    has_any = path and Path(path).is_file() and Path(path).stat().st_size
+    return f" (details: {path})" if has_any else ""
+
+
 def remove_old_files(folder: Path) -> None:
     """Remove all files of traces but the newest, and those of running commands.
 
