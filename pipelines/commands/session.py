@@ -157,9 +157,9 @@ def own_session(
             logging.disable()
             end_own_jvm()
             raise
+        # Not killed: what options ask of a JVM at its end, such as the file of Spark's
+        # classes, it does by itself.
         spark.stop()
-        # What the JVM would still do is remove its files, one by one.
-        end_own_jvm()
 
 
 @contextmanager
