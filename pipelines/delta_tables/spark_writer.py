@@ -86,8 +86,7 @@ class SparkWriter:
         An append that reads the newest one fails where others write to it meanwhile.
         """
         table = self._names[contract.name]
-        version = read_version(session, table)
-        rows = session.sql(f"SELECT * FROM {table} VERSION AS OF {version}")  # noqa: S608 - an identifier of ours
+        rows = _read_at(session, table, read_version(session, table))
         # A topic that is made anew has all coordinates once more, and a broken record
         # has no push_id.
         key = [
@@ -228,9 +227,7 @@ class MergedReplacement:
 
     def read(self) -> DataFrame:
         """Return the table at this version; a place is a partition."""
-        rows = self._spark.sql(
-            f"SELECT * FROM {self._table} VERSION AS OF {self._version}"  # noqa: S608 - an identifier of ours
-        )
+        rows = _read_at(self._spark, self._table, self._version)
         return rows.withColumn(PLACE, F.col(_EVENT_DATE).cast("string"))
 
     def commit(
@@ -332,3 +329,8 @@ def read_version(spark: SparkSession, table: str) -> int:
     """Return the number of a table's newest version."""
     newest = DeltaTable.forName(spark, table).history(1).select("version").collect()
     return int(newest[0]["version"])
+
+
+def _read_at(spark: SparkSession, table: str, version: int) -> DataFrame:
+    """Return a table as it was at a version."""
+    return spark.sql(f"SELECT * FROM {table} VERSION AS OF {version}")  # noqa: S608 - an identifier of ours
