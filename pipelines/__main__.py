@@ -21,7 +21,7 @@ from pipelines.commands.failures import (
 )
 from pipelines.commands.log_lines import log_to
 from pipelines.commands.options import Command
-from pipelines.commands.trace_files import tell_details
+from pipelines.commands.trace_files import DETAILS_VARIABLE, tell_details
 from pipelines.errors import InvalidSetting, PipelineError
 
 RUN = "run"
@@ -62,7 +62,8 @@ def main(words: list[str]) -> int:
             limit_readers()
             return _run(command, call)
     except PipelineError as error:
-        tell_failure(error, tell_details(), is_verbose=arguments.verbose)
+        details = tell_details(os.environ.get(DETAILS_VARIABLE, ""))
+        tell_failure(error, details, is_verbose=arguments.verbose)
         return error.exit_code
     except KeyboardInterrupt:
         print(f"kafka-clientele: {command.name}: interrupted", file=sys.stderr)

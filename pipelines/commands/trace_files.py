@@ -14,9 +14,12 @@ def name_trace_file() -> str:
     return f"{datetime.now(tz=UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.log"
 
 
-def tell_details() -> str:
-    """Say where the traces of this process are, where there are any."""
-    path = os.environ.get(DETAILS_VARIABLE, "")
+def tell_details(path: str) -> str:
+    """Say where the traces of this process are, where there are any.
+
+    Args:
+        path: The value of DETAILS_VARIABLE; empty where it has none.
+    """
     has_any = path and Path(path).is_file() and Path(path).stat().st_size
     return f" (details: {path})" if has_any else ""
 
