@@ -5,7 +5,7 @@ Tests of jobs write tables as `--writer` says.
 
 from hypothesis import HealthCheck, settings
 
-from tests.writer_option import WRITERS, choose_writer
+from tests.support.spark.writer_option import WRITERS, choose_writer
 
 settings.register_profile(
     "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]

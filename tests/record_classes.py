@@ -19,13 +19,13 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.reading import views  # noqa: E402 - path
-from tests.integration import job_support  # noqa: E402 - path
-from tests.spark.class_archive import (  # noqa: E402 - path
+from tests.support.jobs import job_support  # noqa: E402 - path
+from tests.support.spark.class_archive import (  # noqa: E402 - path
     archive_path,
     find_java,
     words_with,
 )
-from tests.spark.local_session import start_session  # noqa: E402 - path
+from tests.support.spark.local_session import start_session  # noqa: E402 - path
 
 END_TIMEOUT_S = 300
 """The JVM writes 200 MB when it ends."""

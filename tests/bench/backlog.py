@@ -7,8 +7,8 @@ import zstandard
 from confluent_kafka import Producer
 
 from tests.bench.generated_pushes import java_push, librdkafka_push
-from tests.integration.job_support import create_topic, make_instance_id
-from tests.spark.telemetry_records import make_headers
+from tests.support.jobs.job_support import create_topic, make_instance_id
+from tests.support.spark.telemetry_records import make_headers
 
 POINTS_PER_PUSH = 60
 SHAPES = {"java": java_push, "librdkafka": librdkafka_push}

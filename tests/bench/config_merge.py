@@ -31,7 +31,7 @@ from pipelines.jobs.configs.steps.current import KEY, with_known_push  # noqa: E
 from pipelines.tables.configs import CLIENT_CONFIGS  # noqa: E402 - path
 from tests.bench.config_table import KEYS, make_table  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
-from tests.spark.local_session import start_session  # noqa: E402 - path
+from tests.support.spark.local_session import start_session  # noqa: E402 - path
 
 PUSHES = 10_000
 COMPILED = (

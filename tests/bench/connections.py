@@ -29,7 +29,7 @@ from tests.bench.running_bridge import (
     read_reply,
     running_bridge,
 )
-from tests.certificates import Authority
+from tests.support.bridge.certificates import Authority
 
 STATES = ("connected", "versions", "subscribed", "pushed")
 WARM_UP = 200

@@ -19,13 +19,13 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
-from tests.spark.config_records import (  # noqa: E402 - path
+from tests.support.spark.config_records import (  # noqa: E402 - path
     START_MS,
     ConfigJob,
     entry,
     make_record,
 )
-from tests.spark.local_session import start_session  # noqa: E402 - path
+from tests.support.spark.local_session import start_session  # noqa: E402 - path
 
 KEYS = (
     "acks", "batch.size", "buffer.memory", "client.id", "compression.type",

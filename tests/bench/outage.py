@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
-from tests.integration.raw_pushers import (  # noqa: E402 - path
+from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
+from tests.support.clients.raw_pushers import (  # noqa: E402 - path
     THROTTLED,
     compare,
     count_stored,

@@ -24,10 +24,10 @@ sys.path.insert(0, str(ROOT))
 from confluent_kafka import Consumer, Producer, TopicPartition  # noqa: E402 - path
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
-from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
-from tests.integration.proxy_support import QUIET, ProxiedClients  # noqa: E402 - path
+from tests.support.bridge.base_ports import pick_base_port  # noqa: E402 - path
+from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
+from tests.support.bridge.proxy_support import QUIET, ProxiedClients  # noqa: E402 - path
 
 RECORDS_PER_S = 2_000
 SMALL, LARGE = b"x" * 100, b"x" * 99_800

@@ -23,12 +23,12 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.reading.text_tables import format_table  # noqa: E402 - path
-from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.client_jars import find_java  # noqa: E402 - path
-from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
-from tests.integration.java_programs import run_tool  # noqa: E402 - path
-from tests.integration.proxy_support import ProxiedClients  # noqa: E402 - path
+from tests.support.bridge.base_ports import pick_base_port  # noqa: E402 - path
+from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
+from tests.support.bridge.proxy_support import ProxiedClients  # noqa: E402 - path
+from tests.support.clients.java_programs import run_tool  # noqa: E402 - path
 
 TOOLS = "org.apache.kafka.tools"
 DIRECT, PROXIED = "direct", "proxied"

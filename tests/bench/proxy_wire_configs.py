@@ -27,7 +27,6 @@ from pipelines.bridge.proxy.frames.line import Care, Line  # noqa: E402 - path
 from pipelines.bridge.proxy.frames.request_frames import RequestFrames  # noqa: E402 - path
 from pipelines.bridge.proxy.frames.versions import FETCH, PRODUCE  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.base_ports import pick_base_port  # noqa: E402 - path
 from tests.bench.proxy import (  # noqa: E402 - path
     GB,
     LARGE,
@@ -37,8 +36,9 @@ from tests.bench.proxy import (  # noqa: E402 - path
     produce,
     spread,
 )
-from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
-from tests.integration.proxy_support import ProxiedClients  # noqa: E402 - path
+from tests.support.bridge.base_ports import pick_base_port  # noqa: E402 - path
+from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
+from tests.support.bridge.proxy_support import ProxiedClients  # noqa: E402 - path
 
 SAMPLE = 256
 FRAMES = 200_000

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.integration.config_support import running_bridge  # noqa: E402 - path
+from tests.support.bridge.config_support import running_bridge  # noqa: E402 - path
 from tests.unit.bridge.push_config.raw_client import (  # noqa: E402 - path
     PUSH_CONFIG,
     connect,

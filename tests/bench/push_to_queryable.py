@@ -39,7 +39,7 @@ from tests.bench.running_bridge import (  # noqa: E402 - path
     describe_machine,
     running_bridge,
 )
-from tests.integration.job_support import make_settings  # noqa: E402 - path
+from tests.support.jobs.job_support import make_settings  # noqa: E402 - path
 
 CONNECTIONS = 200
 INSTANCES_PER_CONNECTION = 5

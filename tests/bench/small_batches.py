@@ -19,13 +19,13 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
-from tests.spark.config_records import (  # noqa: E402 - path
+from tests.support.spark.config_records import (  # noqa: E402 - path
     START_MS,
     ConfigJob,
     entry,
     make_record,
 )
-from tests.spark.local_session import start_quick_session  # noqa: E402 - path
+from tests.support.spark.local_session import start_quick_session  # noqa: E402 - path
 
 
 def make_push(offset):

@@ -40,7 +40,7 @@ from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES  # noqa: E4
 from tests.bench.backlog import POINTS_PER_PUSH, SHAPES, produce_backlog  # noqa: E402 - path
 from tests.bench.batch_marks import BatchMarks  # noqa: E402 - path
 from tests.bench.running_bridge import describe_machine  # noqa: E402 - path
-from tests.integration.job_support import make_settings, run_once  # noqa: E402 - path
+from tests.support.jobs.job_support import make_settings, run_once  # noqa: E402 - path
 from udfs.compression.codecs import ZSTD  # noqa: E402 - path
 from udfs.spark import POINT_TYPE  # noqa: E402 - path
 

@@ -12,8 +12,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from pipelines.embedded import EmbeddedKafka, ports, starting
-from tests.integration.topics import find_partitions, make_topic
-from tests.spark.local_session import start_quick_session
+from tests.support.kafka.topics import find_partitions, make_topic
+from tests.support.spark.local_session import start_quick_session
 
 PATIENCE_S = 180
 # Three processes of tests start brokers side by side, on few cores.

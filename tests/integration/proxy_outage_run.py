@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import Producer
 
-from tests.integration.proxy_support import PATIENCE_S, QUIET
+from tests.support.bridge.proxy_support import PATIENCE_S, QUIET
 
 PACE_S = 0.002
 

@@ -2,15 +2,15 @@
 
 import subprocess
 import uuid
-from pathlib import Path
 
 import pytest
 
 from pipelines.embedded.installation import JARS_PATH
-from tests.integration.bridge_support import make_settings, running_bridge
-from tests.integration.kafka_commands import SHORT_LIVED
+from tests.support.bridge.bridge_support import make_settings, running_bridge
+from tests.support.clients.java_clients import PROGRAMS_PATH
+from tests.support.kafka.kafka_commands import SHORT_LIVED
 
-PROGRAM = Path(__file__).with_name("AdministerSubscriptions.java")
+PROGRAM = PROGRAMS_PATH / "AdministerSubscriptions.java"
 SPARK_JARS_PATH = JARS_PATH.parent / "spark"
 PATIENCE_S = 180
 REFUSED = (

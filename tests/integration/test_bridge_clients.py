@@ -12,8 +12,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
-from tests.integration.config_support import read_topic
-from tests.integration.topics import find_partitions
+from tests.support.bridge.config_support import read_topic
+from tests.support.kafka.topics import find_partitions
 
 CLIENTS = ("producer-1", "consumer-1")
 PUSHES = 2

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
-from tests.integration.bridge_support import make_settings, running_bridge
+from tests.support.bridge.bridge_support import make_settings, running_bridge
 from udfs.compression.codecs import COMPRESSION_NAMES, decompress
 
 CODECS = {name: number for number, name in COMPRESSION_NAMES.items()}

@@ -7,8 +7,8 @@ import asyncio
 
 import pytest
 
-from tests.integration.error_code_cases import CASES, JAVA, LIBRDKAFKA
 from tests.long.error_codes import run
+from tests.support.bridge.error_code_cases import CASES, JAVA, LIBRDKAFKA
 
 
 @pytest.mark.parametrize("name", ["PushTelemetry 117", "PushTelemetry 76"])

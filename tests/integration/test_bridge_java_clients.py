@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from tests.integration import java_clients
-from tests.integration.java_clients import BY_ID, CHANGED, NEW, OLD, PREFIX
-from tests.integration.push_reader import CODECS
+from tests.support.bridge.push_reader import CODECS
+from tests.support.clients import java_clients
+from tests.support.clients.java_clients import BY_ID, CHANGED, NEW, OLD, PREFIX
 
 
 @pytest.fixture(scope="module")

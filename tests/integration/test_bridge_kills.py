@@ -8,8 +8,8 @@ import random
 from collections import Counter
 
 from tests.bench.outage import run as run_outage
-from tests.integration.raw_pushers import THROTTLED, Outcomes, compare
 from tests.long.bridge_kills import plan_kills, run
+from tests.support.clients.raw_pushers import THROTTLED, Outcomes, compare
 
 
 def test_each_accepted_push_is_there_once_after_kills(tmp_path):

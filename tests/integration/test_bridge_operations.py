@@ -11,9 +11,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines.embedded import EmbeddedKafka
-from tests.integration.bridge_process import BridgeProcess
-from tests.integration.raw_pushers import make_frame, make_push, pushing
-from tests.integration.stopped_processes import stop_process
+from tests.support.bridge.bridge_process import BridgeProcess
+from tests.support.clients.raw_pushers import make_frame, make_push, pushing
+from tests.support.kafka.stopped_processes import stop_process
 
 CANARY = b"canary-7f3a"
 STRANGERS = 300

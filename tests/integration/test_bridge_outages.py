@@ -20,7 +20,7 @@ from pipelines.bridge.server import BridgeServer
 from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
-from tests.integration.stopped_processes import stop_process
+from tests.support.kafka.stopped_processes import stop_process
 
 NONE, REFUSED = ErrorCode.none, ErrorCode.throttling_quota_exceeded
 ANSWERS = {71: GetTelemetrySubscriptionsResponse, 72: PushTelemetryResponse}

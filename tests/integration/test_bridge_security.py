@@ -10,7 +10,7 @@ import uuid
 import pytest
 from confluent_kafka import KafkaError, Producer
 
-from tests.integration.secured_bridge import (
+from tests.support.bridge.secured_bridge import (
     PASSWORD,
     PATIENCE_S,
     Site,

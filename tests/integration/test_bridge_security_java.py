@@ -5,15 +5,15 @@ import contextlib
 import subprocess
 import uuid
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from pipelines.embedded.installation import JARS_PATH
-from tests.integration.kafka_commands import SHORT_LIVED
-from tests.integration.secured_bridge import PASSWORD, Site, serving, wait_for_pushes
+from tests.support.bridge.secured_bridge import PASSWORD, Site, serving, wait_for_pushes
+from tests.support.clients.java_clients import PROGRAMS_PATH
+from tests.support.kafka.kafka_commands import SHORT_LIVED
 
-PROGRAM = Path(__file__).with_name("PushAs.java")
+PROGRAM = PROGRAMS_PATH / "PushAs.java"
 MODULES = "org.apache.kafka.common.security"
 PRINCIPALS = {
     "java-plain": "User:alice",

@@ -14,7 +14,7 @@ import pytest
 from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import CONF_PATH
 from tests.bench.running_bridge import GET, make_push, read_reply
-from tests.integration.stopped_processes import stop_process
+from tests.support.kafka.stopped_processes import stop_process
 
 PUBLISH_TIMEOUT_S = 29
 PATIENCE_S = 180

@@ -6,8 +6,8 @@ import struct
 import pytest
 
 from pipelines.bridge.core.client_identity import uuid_text
-from tests.integration.bridge_support import make_settings, running_bridge
-from tests.integration.config_support import read_topic
+from tests.support.bridge.bridge_support import make_settings, running_bridge
+from tests.support.bridge.config_support import read_topic
 from tests.unit.bridge.push_config.raw_client import connect
 
 # Key, version, correlation id and client id of a header 2 without tags.

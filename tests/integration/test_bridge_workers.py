@@ -9,8 +9,8 @@ import uuid
 import pytest
 
 from tests.bench.running_bridge import GET, make_push, read_reply
-from tests.integration.bridge_process import BridgeProcess
-from tests.integration.config_support import read_topic
+from tests.support.bridge.bridge_process import BridgeProcess
+from tests.support.bridge.config_support import read_topic
 
 PATIENCE_S = 180
 CONNECTIONS = 24

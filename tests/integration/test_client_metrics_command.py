@@ -10,7 +10,7 @@ import pytest
 from pipelines.__main__ import main
 from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import CONF_PATH
-from tests.integration.bridge_support import make_settings, running_bridge
+from tests.support.bridge.bridge_support import make_settings, running_bridge
 from tests.support.documents import find_block
 
 ROOT = CONF_PATH.parent

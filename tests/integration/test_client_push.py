@@ -15,7 +15,7 @@ from pipelines.clients.key_lists import (
     PRODUCER,
     SHARE_CONSUMER,
 )
-from tests.integration.config_support import read_topic, running_bridge
+from tests.support.bridge.config_support import read_topic, running_bridge
 from tests.support.documents import find_block
 from tests.unit.bridge.push_config.raw_client import read_record
 

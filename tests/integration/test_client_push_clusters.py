@@ -18,11 +18,11 @@ from pipelines.clients import node_search
 from pipelines.clients.instance_ids import instance_id_text
 from pipelines.clients.key_lists import PRODUCER
 from pipelines.clients.starting import prepare
-from tests.integration import bridge_support
-from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
-from tests.integration.proxy_support import find_servers, proxy_settings
-from tests.integration.stopped_processes import stop_process
 from tests.integration.test_client_push import KINDS, conf_for
+from tests.support.bridge import bridge_support
+from tests.support.bridge.config_support import DEADLINE_S, read_topic, running_bridge
+from tests.support.bridge.proxy_support import find_servers, proxy_settings
+from tests.support.kafka.stopped_processes import stop_process
 from tests.unit.bridge.push_config.raw_client import (
     PUSH_CONFIG,
     connect,

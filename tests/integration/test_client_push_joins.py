@@ -10,9 +10,9 @@ import pytest
 from pipelines import clients
 from pipelines.clients.key_lists import PRODUCER
 from pipelines.clients.starting import prepare
-from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
-from tests.integration.secured_bridge import Site, serving
 from tests.integration.test_bridge_security import PRINCIPALS, client_configs
+from tests.support.bridge.config_support import DEADLINE_S, read_topic, running_bridge
+from tests.support.bridge.secured_bridge import Site, serving
 
 SUBSCRIPTION = 'subscriptions=[{name="s",metrics=["*"],interval_ms=500,match=[]}]'
 QUIET = {"error_cb": lambda _error: None, "log_level": 0}

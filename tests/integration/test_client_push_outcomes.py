@@ -13,7 +13,7 @@ from pipelines.clients import node_search
 from pipelines.clients.key_lists import PRODUCER
 from pipelines.clients.push_messages import ConfigEntry, write_push_config
 from pipelines.clients.starting import prepare
-from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
+from tests.support.bridge.config_support import DEADLINE_S, read_topic, running_bridge
 
 MAX_BYTES = 10_240
 """client.config.max.bytes, unless set otherwise."""

@@ -20,8 +20,8 @@ from pipelines.clients.push_messages import ConfigEntry, NamedSoftware
 from pipelines.clients.push_plan import PushPlan
 from pipelines.clients.pushed_entries import choose_entries
 from pipelines.clients.starting import prepare
-from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
-from tests.integration.stopped_processes import stop_process
+from tests.support.bridge.config_support import DEADLINE_S, read_topic, running_bridge
+from tests.support.kafka.stopped_processes import stop_process
 
 
 def make_plan(host, port, timeout_ms=DEADLINE_S * 1_000, **more):

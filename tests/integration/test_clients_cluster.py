@@ -33,15 +33,15 @@ from pipelines.bridge.cluster import following
 from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.embedded import EmbeddedKafka
-from tests.integration.bridge_support import running_bridge
-from tests.integration.java_programs import AUTHORIZER
-from tests.integration.kafka_commands import configure
-from tests.integration.proxy_support import (
+from tests.support.bridge.bridge_support import running_bridge
+from tests.support.bridge.proxy_support import (
     PATIENCE_S,
     ask_in_bytes,
     find_servers,
     proxy_settings,
 )
+from tests.support.clients.java_programs import AUTHORIZER
+from tests.support.kafka.kafka_commands import configure
 
 CLIENT_METRICS, SET, DELETE = 16, 0, 1
 OWN = 'subscriptions=[{name="own",metrics=["own."],interval_ms=300,match=[]}]'

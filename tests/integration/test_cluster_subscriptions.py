@@ -19,8 +19,8 @@ from kio.schema.incremental_alter_configs.v1.response import (
 from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.embedded import EmbeddedKafka
-from tests.integration.bridge_support import make_settings, running_bridge
-from tests.integration.kafka_commands import configure
+from tests.support.bridge.bridge_support import make_settings, running_bridge
+from tests.support.kafka.kafka_commands import configure
 
 PATIENCE_S = 180
 SET, DELETE, APPEND, SUBTRACT = range(4)

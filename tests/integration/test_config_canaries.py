@@ -5,8 +5,12 @@ import random
 import re
 import uuid
 
-from tests.config_canaries import ALLOWED_KEYS, SPELLINGS, list_sensitive_keys
-from tests.integration.config_support import read_topic, running_bridge
+from tests.support.bridge.config_support import read_topic, running_bridge
+from tests.support.clients.config_canaries import (
+    ALLOWED_KEYS,
+    SPELLINGS,
+    list_sensitive_keys,
+)
 from tests.unit.bridge.push_config.raw_client import (
     PUSH_CONFIG,
     TYPES,

@@ -5,15 +5,15 @@ import math
 import random
 import struct
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from pipelines.settings import CONF_PATH
-from tests.integration.kafka_commands import SHORT_LIVED
+from tests.support.clients.java_clients import PROGRAMS_PATH
+from tests.support.kafka.kafka_commands import SHORT_LIVED
 from udfs.configs.values import INVALID, parse_value
 
-PROGRAM = Path(__file__).with_name("ParsesInJava.java")
+PROGRAM = PROGRAMS_PATH / "ParsesInJava.java"
 JARS = CONF_PATH.parent / ".cache" / "jars" / "kafka"
 SEED = 20_261_121
 TEXTS = 60_000

@@ -27,8 +27,8 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
 )
 from tests.integration.test_docs import HASTE, PATIENCE_S
-from tests.spark.config_rows import append, entry, held, hours, instance, span
 from tests.support.documents import find_block
+from tests.support.spark.config_rows import append, entry, held, hours, instance, span
 
 ROOT = CONF_PATH.parent
 ORDERS = {"logical_client": "orders", "client_id": "orders"}

@@ -17,10 +17,10 @@ from pipelines.tables.configs import (
     CONFIG_VIOLATIONS,
 )
 from pipelines.tables.telemetry import QUARANTINE
-from tests.integration.config_job_support import make_settings, read_table, run_once
-from tests.integration.config_support import running_bridge
 from tests.integration.test_docs import HASTE
+from tests.support.bridge.config_support import running_bridge
 from tests.support.documents import find_block
+from tests.support.jobs.config_job_support import make_settings, read_table, run_once
 
 SECRET = "hunter2-hunter2"
 RECORDS = 3

@@ -11,7 +11,8 @@ import lz4.frame
 import pytest
 import zstandard
 
-from tests.integration.kafka_commands import SHORT_LIVED
+from tests.support.clients.java_clients import PROGRAMS_PATH
+from tests.support.kafka.kafka_commands import SHORT_LIVED
 from tests.unit.udfs.compression.test_codecs import (
     FRAMES,
     HEADER,
@@ -24,7 +25,7 @@ from tests.unit.udfs.compression.test_codecs import (
 from udfs.compression.codecs import GZIP, LZ4, SNAPPY, ZSTD, decompress
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(__file__).with_name("DecompressInJava.java")
+PROGRAM = PROGRAMS_PATH / "DecompressInJava.java"
 SKIPPABLE = b"\x53\x2a\x4d\x18" + struct.pack("<I", 5) + b"hello"
 # More than GZIPInputStream's buffer holds, so that it asks what is available.
 NOISE = random.Random(1).randbytes(20_000)  # noqa: S311 - the same in every run

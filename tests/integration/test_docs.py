@@ -25,8 +25,8 @@ from pipelines.commands.call import Call
 from pipelines.commands.session import INTERPRETED
 from pipelines.commands.submit.arguments import SHORT_JAVA_OPTIONS
 from pipelines.settings import CONF_PATH, load_settings
-from tests.spark.class_archive import driver_words
 from tests.support.documents import find_block
+from tests.support.spark.class_archive import driver_words
 
 ROOT = CONF_PATH.parent
 PATIENCE_S = 600

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from pipelines.embedded import EmbeddedKafka
 from pipelines.embedded.ports import pick_free_ports
 from pipelines.errors import EmbeddedKafkaError
-from tests.integration.topics import find_partitions
+from tests.support.kafka.topics import find_partitions
 
 PATIENCE_S = 180
 MAX_RESIDENT_KB = 300 * 1024

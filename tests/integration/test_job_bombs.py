@@ -22,8 +22,8 @@ from pipelines.tables.telemetry import (
     QUARANTINE,
 )
 from tests.bench.generated_pushes import java_push
-from tests.integration.job_loads import PARTITIONS, Load, produce_load
-from tests.integration.job_support import (
+from tests.support.jobs.job_loads import PARTITIONS, Load, produce_load
+from tests.support.jobs.job_support import (
     CODECS,
     FLUSH_TIMEOUT_S,
     create_topic,
@@ -31,7 +31,7 @@ from tests.integration.job_support import (
     read_rows,
     run_once,
 )
-from tests.spark.telemetry_records import make_headers
+from tests.support.spark.telemetry_records import make_headers
 from tests.unit.udfs.compression.test_codecs import raw_snappy, xerial, zstd
 
 TOPIC = "bombs"

@@ -9,7 +9,7 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 from pipelines.tables.telemetry import CLIENT_INSTANCES
 from tests.bench.generated_pushes import java_push
-from tests.integration.job_support import (
+from tests.support.jobs.job_support import (
     CODECS,
     FLUSH_TIMEOUT_S,
     START_MS,
@@ -17,7 +17,7 @@ from tests.integration.job_support import (
     make_instance_id,
     make_settings,
 )
-from tests.spark.telemetry_records import make_headers
+from tests.support.spark.telemetry_records import make_headers
 
 POINT = f"before {CLIENT_INSTANCES.name}"
 

@@ -10,13 +10,13 @@ from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 from tests.bench.generated_pushes import java_push
-from tests.integration.job_support import (
+from tests.support.jobs.job_support import (
     CODECS,
     FLUSH_TIMEOUT_S,
     create_topic,
     make_settings,
 )
-from tests.spark.telemetry_records import make_headers
+from tests.support.spark.telemetry_records import make_headers
 
 LIMIT = 40
 PUSHES = 100

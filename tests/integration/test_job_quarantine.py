@@ -15,14 +15,14 @@ from pipelines.tables.telemetry import (
     CLIENT_PUSHES,
     QUARANTINE,
 )
-from tests.integration.job_support import (
+from tests.support.jobs.job_support import (
     FLUSH_TIMEOUT_S,
     create_topic,
     make_settings,
     read_rows,
     run_once,
 )
-from tests.spark.telemetry_records import INSTANCE, make_headers
+from tests.support.spark.telemetry_records import INSTANCE, make_headers
 
 CAPTURES = CONF_PATH.parent / "tests" / "golden" / "telemetry"
 TOPIC = "pushes-good-and-bad"

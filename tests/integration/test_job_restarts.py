@@ -9,7 +9,7 @@ from pyspark.errors import StreamingQueryException
 
 from pipelines.errors import MissingService, UnsafeStart
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
-from tests.integration.job_support import (
+from tests.support.jobs.job_support import (
     PushProducer,
     create_topic,
     find_differences,

@@ -17,7 +17,7 @@ from pipelines.settings import load_settings
 from pipelines.settings.kafka import spark_source_options
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.positions import read_topic_bounds
-from tests.integration.java_programs import AUTHORIZER
+from tests.support.clients.java_programs import AUTHORIZER
 
 TOPIC = "client-telemetry"
 USERS = {"admin": "admin-password", "job": "job-password"}

@@ -8,9 +8,9 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from pipelines.tables.telemetry import QUARANTINE
-from tests.integration.job_support import make_settings, read_rows
 from tests.integration.test_docs import HASTE
 from tests.long.job_stop_scenes import JOB, PARTITIONS, Scene
+from tests.support.jobs.job_support import make_settings, read_rows
 
 
 @pytest.fixture

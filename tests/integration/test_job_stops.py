@@ -23,7 +23,7 @@ from pipelines.streaming import run_stream
 from pipelines.streaming.job_runs import run_to_end
 from pipelines.streaming.run_stream import RunContext
 from pipelines.tables.telemetry import CLIENT_PUSHES, QUARANTINE
-from tests.integration.job_support import (
+from tests.support.jobs.job_support import (
     PushProducer,
     create_topic,
     find_differences,

@@ -3,14 +3,14 @@
 import base64
 import random
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from pipelines.bridge.telemetry.java_patterns import MatchPattern, UnsupportedPattern
-from tests.integration.kafka_commands import SHORT_LIVED
+from tests.support.clients.java_clients import PROGRAMS_PATH
+from tests.support.kafka.kafka_commands import SHORT_LIVED
 
-PROGRAM = Path(__file__).with_name("MatchesInJava.java")
+PROGRAM = PROGRAMS_PATH / "MatchesInJava.java"
 SEED = 20_261_121
 PATTERNS = 30_000
 PIECES = [

@@ -4,9 +4,9 @@ tests/long/proxy_client_matrix.py does so with more kinds of clients, and two re
 """
 
 from pipelines.tables.telemetry import CLIENT_METRICS
-from tests.integration.client_matrix import count_points, list_clients, push_through
-from tests.integration.client_site import PROTOCOLS, running_site
-from tests.integration.job_support import make_settings, run_once
+from tests.support.clients.client_matrix import count_points, list_clients, push_through
+from tests.support.clients.client_site import PROTOCOLS, running_site
+from tests.support.jobs.job_support import make_settings, run_once
 
 CLIENTS = list_clients(PROTOCOLS, ["4.3.1"], ["producer", "consumer", "admin"])
 

@@ -21,10 +21,10 @@ from confluent_kafka.admin import (
 )
 
 from pipelines.embedded import EmbeddedKafka
-from tests.base_ports import pick_base_port
-from tests.integration.bridge_process import BridgeProcess
-from tests.integration.bridge_support import running_bridge
-from tests.integration.proxy_support import (
+from tests.support.bridge.base_ports import pick_base_port
+from tests.support.bridge.bridge_process import BridgeProcess
+from tests.support.bridge.bridge_support import running_bridge
+from tests.support.bridge.proxy_support import (
     PATIENCE_S,
     ProxiedClients,
     ask_in_bytes,
@@ -33,8 +33,8 @@ from tests.integration.proxy_support import (
     read_all,
     write_all,
 )
-from tests.integration.secured_bridge import wait_for_pushes
-from tests.integration.topics import NOT_YET, find_partitions, wait_for
+from tests.support.bridge.secured_bridge import wait_for_pushes
+from tests.support.kafka.topics import NOT_YET, find_partitions, wait_for
 
 BROKERS = 3
 VALUES = [b"value-%d" % number for number in range(500)]

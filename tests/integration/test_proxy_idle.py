@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.integration.proxy_support import find_servers
 from tests.long import proxy_idle as idle
+from tests.support.bridge.proxy_support import find_servers
 
 IDLE_MS, SESSION_MS = 2_500, 10_000
 PUSHES = {"often": 20, "seldom": 3, "rare": 2}

@@ -8,22 +8,22 @@ import re
 import pytest
 
 from pipelines.embedded import EmbeddedKafka
-from tests.integration.bridge_support import running_bridge
-from tests.integration.config_support import read_topic
-from tests.integration.flowing_records import FlowingRecords
-from tests.integration.java_clients import RELEASES, find_jars
-from tests.integration.java_programs import (
-    AUTHORIZER,
-    find_streams_jars,
-    run_program,
-    run_tool,
-)
-from tests.integration.proxy_support import (
+from tests.support.bridge.bridge_support import running_bridge
+from tests.support.bridge.config_support import read_topic
+from tests.support.bridge.proxy_support import (
     ProxiedClients,
     find_servers,
     proxy_settings,
     write_all,
 )
+from tests.support.clients.java_clients import RELEASES, find_jars
+from tests.support.clients.java_programs import (
+    AUTHORIZER,
+    find_streams_jars,
+    run_program,
+    run_tool,
+)
+from tests.support.jobs.flowing_records import FlowingRecords
 
 BROKERS = 3
 PUSH_MS = 3_000

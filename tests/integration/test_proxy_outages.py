@@ -6,9 +6,9 @@ import pytest
 
 from pipelines.embedded import EmbeddedKafka
 from pipelines.embedded.ports import pick_free_ports
-from tests.integration.bridge_support import running_bridge
 from tests.integration.proxy_outage_run import PacedProducer, frozen
-from tests.integration.proxy_support import (
+from tests.support.bridge.bridge_support import running_bridge
+from tests.support.bridge.proxy_support import (
     SUBSCRIPTION,
     ProxiedClients,
     find_servers,

@@ -4,11 +4,15 @@ import random
 import secrets
 from collections import Counter
 
-from tests.integration import pipeline_requests as requests
-from tests.integration.bridge_support import running_bridge
-from tests.integration.config_support import read_topic
-from tests.integration.proxy_support import ProxiedClients, find_servers, proxy_settings
 from tests.long import proxy_pipelines as pipelines
+from tests.support.bridge import pipeline_requests as requests
+from tests.support.bridge.bridge_support import running_bridge
+from tests.support.bridge.config_support import read_topic
+from tests.support.bridge.proxy_support import (
+    ProxiedClients,
+    find_servers,
+    proxy_settings,
+)
 
 COUNT = 300
 

@@ -3,23 +3,23 @@
 import subprocess
 import time
 import zipfile
-from pathlib import Path
 
 import pytest
 
 from pipelines.embedded import EmbeddedKafka
 from pipelines.embedded.installation import JARS_PATH
-from tests.integration.bridge_support import running_bridge
-from tests.integration.config_support import read_topic
-from tests.integration.kafka_commands import configure
-from tests.integration.proxy_support import (
+from tests.support.bridge.bridge_support import running_bridge
+from tests.support.bridge.config_support import read_topic
+from tests.support.bridge.proxy_support import (
     PATIENCE_S,
     ProxiedClients,
     find_servers,
     proxy_settings,
 )
+from tests.support.clients.java_clients import PROGRAMS_PATH
+from tests.support.kafka.kafka_commands import configure
 
-PLUGIN = Path(__file__).with_name("KeepTelemetry.java")
+PLUGIN = PROGRAMS_PATH / "KeepTelemetry.java"
 KINDS = ("producer", "consumer")
 
 

@@ -17,12 +17,10 @@ from confluent_kafka.admin import (
 )
 
 from pipelines.embedded import EmbeddedKafka
-from tests.certificates import Authority
-from tests.integration.bridge_support import running_bridge
-from tests.integration.config_support import read_topic
-from tests.integration.java_clients import find_jars
-from tests.integration.java_programs import run_program
-from tests.integration.proxy_support import (
+from tests.support.bridge.bridge_support import running_bridge
+from tests.support.bridge.certificates import Authority
+from tests.support.bridge.config_support import read_topic
+from tests.support.bridge.proxy_support import (
     PATIENCE_S,
     ProxiedClients,
     find_servers,
@@ -30,8 +28,10 @@ from tests.integration.proxy_support import (
     read_all,
     write_all,
 )
-from tests.integration.raw_pushers import make_frame, make_push
-from tests.integration.secured_bridge import wait_for_pushes
+from tests.support.bridge.secured_bridge import wait_for_pushes
+from tests.support.clients.java_clients import find_jars
+from tests.support.clients.java_programs import run_program
+from tests.support.clients.raw_pushers import make_frame, make_push
 
 PASSWORD = "secret"
 MECHANISMS = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"

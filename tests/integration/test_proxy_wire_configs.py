@@ -14,12 +14,10 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 from pipelines.tables.telemetry import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from tests.integration.bridge_support import running_bridge
-from tests.integration.config_job_support import read_table
-from tests.integration.config_support import read_topic
-from tests.integration.java_clients import RELEASES, find_jars
-from tests.integration.java_programs import run_program
-from tests.integration.proxy_support import (
+from tests.integration.test_configs_job import run_as_documented
+from tests.support.bridge.bridge_support import running_bridge
+from tests.support.bridge.config_support import read_topic
+from tests.support.bridge.proxy_support import (
     PATIENCE_S,
     ProxiedClients,
     find_servers,
@@ -27,8 +25,10 @@ from tests.integration.proxy_support import (
     read_all,
     write_all,
 )
-from tests.integration.test_configs_job import run_as_documented
+from tests.support.clients.java_clients import RELEASES, find_jars
+from tests.support.clients.java_programs import run_program
 from tests.support.documents import find_block
+from tests.support.jobs.config_job_support import read_table
 
 VALUES = [b"v" * 1_000 for _ in range(50)]
 COMMON = {

@@ -14,10 +14,10 @@ from pipelines.tables.configs import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from tests.integration.given_calls import GivenCall
 from tests.integration.test_docs import HASTE, PATIENCE_S
-from tests.spark.config_rows import JAVA, append, entry, held, instance
 from tests.support.documents import find_block
+from tests.support.jobs.given_calls import GivenCall
+from tests.support.spark.config_rows import JAVA, append, entry, held, instance
 
 ROOT = CONF_PATH.parent
 CANARY = "canary7f3a"

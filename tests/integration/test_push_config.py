@@ -12,9 +12,9 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from pipelines.bridge.core.client_identity import uuid_text
-from tests.integration.config_support import DEADLINE_S, read_topic, running_bridge
-from tests.integration.stopped_processes import stop_process
-from tests.integration.topics import find_partitions
+from tests.support.bridge.config_support import DEADLINE_S, read_topic, running_bridge
+from tests.support.kafka.stopped_processes import stop_process
+from tests.support.kafka.topics import find_partitions
 from tests.unit.bridge.push_config.raw_client import (
     PushReply,
     connect,

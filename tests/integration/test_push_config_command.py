@@ -9,14 +9,14 @@ import pytest
 from pipelines.clients.catalogs import load_java_catalog
 from pipelines.clients.key_lists import CLIENT_TYPES
 from pipelines.commands.java.configs_in_force import derive
-from tests.integration.config_support import (
+from tests.support.bridge.config_support import (
     DEADLINE_S,
     ROOT,
     read_topic,
     running_bridge,
 )
-from tests.integration.java_clients import find_jars
-from tests.integration.java_programs import program_command
+from tests.support.clients.java_clients import find_jars
+from tests.support.clients.java_programs import program_command
 from tests.unit.bridge.push_config.raw_client import read_record
 
 

@@ -27,10 +27,10 @@ from pipelines.tables.telemetry import (
 )
 from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
-from tests.integration.given_calls import GivenCall
-from tests.integration.job_support import make_settings, read_rows
 from tests.integration.test_docs import HASTE, PATIENCE_S
 from tests.support.documents import find_block
+from tests.support.jobs.given_calls import GivenCall
+from tests.support.jobs.job_support import make_settings, read_rows
 
 ROOT = CONF_PATH.parent
 COMMAND = [sys.executable, "-P", "-m", "pipelines"]

@@ -29,14 +29,15 @@ from confluent_kafka import Producer  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.tables.configs import CLIENT_CONFIG_PUSHES  # noqa: E402 - path
 from pipelines.tables.telemetry import QUARANTINE  # noqa: E402 - path
-from tests.config_canaries import (  # noqa: E402 - path
+from tests.support.bridge.config_support import running_bridge  # noqa: E402 - path
+from tests.support.clients.config_canaries import (  # noqa: E402 - path
     CANARY,
     ORDINARY,
     find_canaries,
     make_canary_pushes,
     spoil_bodies,
 )
-from tests.integration.config_job_support import (  # noqa: E402 - path
+from tests.support.jobs.config_job_support import (  # noqa: E402 - path
     encode_pushes,
     make_settings,
     push_bodies,
@@ -44,9 +45,8 @@ from tests.integration.config_job_support import (  # noqa: E402 - path
     read_table,
     run_once,
 )
-from tests.integration.config_support import running_bridge  # noqa: E402 - path
-from tests.spark.config_records import make_record  # noqa: E402 - path
-from tests.spark.local_session import start_session  # noqa: E402 - path
+from tests.support.spark.config_records import make_record  # noqa: E402 - path
+from tests.support.spark.local_session import start_session  # noqa: E402 - path
 
 SEED = 20_261_122
 CUT_EVERY = 10

@@ -28,10 +28,10 @@ from pipelines.tables.configs import (  # noqa: E402 - path
     CONFIG_DEFAULTS,
 )
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE  # noqa: E402 - path
-from tests.spark.config_records import ConfigJob  # noqa: E402 - path
-from tests.spark.empty_tables import make_tables  # noqa: E402 - path
-from tests.spark.local_session import start_session  # noqa: E402 - path
-from tests.spark.shuffled_pushes import (  # noqa: E402 - path
+from tests.support.spark.config_records import ConfigJob  # noqa: E402 - path
+from tests.support.spark.empty_tables import make_tables  # noqa: E402 - path
+from tests.support.spark.local_session import start_session  # noqa: E402 - path
+from tests.support.spark.shuffled_pushes import (  # noqa: E402 - path
     OPEN_MS,
     expect_defaults,
     expect_history,

@@ -27,8 +27,8 @@ from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.reading.text_tables import format_table  # noqa: E402 - path
 from pipelines.settings import load_settings  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
-from tests.integration.altering_relay import PUSH, Relay  # noqa: E402 - path
-from tests.integration.error_code_cases import (  # noqa: E402 - path
+from tests.support.bridge.altering_relay import PUSH, Relay  # noqa: E402 - path
+from tests.support.bridge.error_code_cases import (  # noqa: E402 - path
     CASES,
     INTERVAL_MS,
     NAMES,
@@ -38,7 +38,7 @@ from tests.integration.error_code_cases import (  # noqa: E402 - path
     freeze_kafka,
     put_subscription,
 )
-from tests.integration.error_code_clients import (  # noqa: E402 - path
+from tests.support.clients.error_code_clients import (  # noqa: E402 - path
     CLIENT_IDS,
     CLIENTS,
     find_java,

@@ -20,8 +20,8 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.reading.text_tables import format_table  # noqa: E402 - path
-from tests.integration.error_code_clients import find_java  # noqa: E402 - path
-from tests.integration.java_clients import (  # noqa: E402 - path
+from tests.support.clients.error_code_clients import find_java  # noqa: E402 - path
+from tests.support.clients.java_clients import (  # noqa: E402 - path
     IDLE,
     RELEASES,
     WAITING,

@@ -34,14 +34,14 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.streaming import batch_slices  # noqa: E402 - path
-from tests.integration.job_support import (  # noqa: E402 - path
+from tests.support.jobs.job_support import (  # noqa: E402 - path
     PushProducer,
     create_topic,
     find_differences,
     make_settings,
 )
-from tests.integration.kill_processes import PATIENCE_S, Driver  # noqa: E402 - path
-from tests.writer_option import WRITERS  # noqa: E402 - path
+from tests.support.jobs.kill_processes import PATIENCE_S, Driver  # noqa: E402 - path
+from tests.support.spark.writer_option import WRITERS  # noqa: E402 - path
 
 TABLES = ("client_metrics", "quarantine", "client_instances", "client_pushes")
 POINTS = (
@@ -196,7 +196,7 @@ def run(
 
 
 def _compare(folder, servers, expected):
-    from tests.spark.local_session import start_quick_session
+    from tests.support.spark.local_session import start_quick_session
 
     spark = start_quick_session(f"{folder}/warehouse")
     try:

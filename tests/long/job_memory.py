@@ -37,7 +37,7 @@ from tests.bench.process_memory import (  # noqa: E402 - path
     WORKER,
     MemoryWatch,
 )
-from tests.integration.job_loads import (  # noqa: E402 - path
+from tests.support.jobs.job_loads import (  # noqa: E402 - path
     CONFIGS,
     LOADS,
     MIB,

@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 
 from pipelines.settings import CONF_PATH
-from tests.integration.job_support import Expectation, PushProducer, create_topic
+from tests.support.jobs.job_support import Expectation, PushProducer, create_topic
 
 ROOT = CONF_PATH.parent
 JOB = "client_telemetry_to_delta"

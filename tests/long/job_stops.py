@@ -30,9 +30,7 @@ from confluent_kafka import Producer, TopicPartition  # noqa: E402 - path
 from confluent_kafka.admin import AdminClient, OffsetSpec  # noqa: E402 - path
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.integration.job_support import PushProducer  # noqa: E402 - path
 from tests.integration.test_job_stops import NEWER_PROTOCOL  # noqa: E402 - path
-from tests.integration.topics import find_partitions, wait_for  # noqa: E402 - path
 from tests.long.job_stop_scenes import (  # noqa: E402 - path
     JOB,
     PARTITIONS,
@@ -41,6 +39,8 @@ from tests.long.job_stop_scenes import (  # noqa: E402 - path
     Scene,
     list_files,
 )
+from tests.support.jobs.job_support import PushProducer  # noqa: E402 - path
+from tests.support.kafka.topics import find_partitions, wait_for  # noqa: E402 - path
 
 ACCEPT = "--accept-data-loss"
 SAME = "same command"

@@ -20,15 +20,15 @@ sys.path.insert(0, str(ROOT))
 from pipelines.reading.text_tables import format_table  # noqa: E402 - path
 from pipelines.tables.telemetry import CLIENT_METRICS  # noqa: E402 - path
 from tests.client_jars import find_java  # noqa: E402 - path
-from tests.integration.client_matrix import (  # noqa: E402 - path
+from tests.support.clients.client_matrix import (  # noqa: E402 - path
     JAVA_KINDS,
     count_points,
     list_clients,
     push_through,
 )
-from tests.integration.client_site import PROTOCOLS, running_site  # noqa: E402 - path
-from tests.integration.job_support import make_settings, run_once  # noqa: E402 - path
-from tests.spark.local_session import start_session  # noqa: E402 - path
+from tests.support.clients.client_site import PROTOCOLS, running_site  # noqa: E402 - path
+from tests.support.jobs.job_support import make_settings, run_once  # noqa: E402 - path
+from tests.support.spark.local_session import start_session  # noqa: E402 - path
 
 
 def run(java, clients, folder):

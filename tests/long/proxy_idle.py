@@ -24,9 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.integration.bridge_support import running_bridge  # noqa: E402 - path
-from tests.integration.config_support import read_topic  # noqa: E402 - path
-from tests.integration.proxy_support import find_servers, proxy_settings  # noqa: E402 - path
+from tests.support.bridge.bridge_support import running_bridge  # noqa: E402 - path
+from tests.support.bridge.config_support import read_topic  # noqa: E402 - path
+from tests.support.bridge.proxy_support import find_servers, proxy_settings  # noqa: E402 - path
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, GET, PUSH = 18, 17, 36, 71, 72
 FLEXIBLE = {GET, PUSH}

@@ -19,19 +19,19 @@ sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from tests.client_jars import find_java  # noqa: E402 - path
-from tests.integration.bridge_support import running_bridge  # noqa: E402 - path
-from tests.integration.flowing_records import FlowingRecords  # noqa: E402 - path
-from tests.integration.java_clients import RELEASES, find_jars  # noqa: E402 - path
-from tests.integration.java_programs import (  # noqa: E402 - path
-    AUTHORIZER,
-    find_streams_jars,
-    run_program,
-)
-from tests.integration.proxy_support import (  # noqa: E402 - path
+from tests.support.bridge.bridge_support import running_bridge  # noqa: E402 - path
+from tests.support.bridge.proxy_support import (  # noqa: E402 - path
     ProxiedClients,
     find_servers,
     proxy_settings,
 )
+from tests.support.clients.java_clients import RELEASES, find_jars  # noqa: E402 - path
+from tests.support.clients.java_programs import (  # noqa: E402 - path
+    AUTHORIZER,
+    find_streams_jars,
+    run_program,
+)
+from tests.support.jobs.flowing_records import FlowingRecords  # noqa: E402 - path
 
 BROKERS = 3
 PUSH_MS = 3_000

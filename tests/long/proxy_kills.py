@@ -20,11 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.base_ports import pick_base_port  # noqa: E402 - path
-from tests.integration.bridge_process import BridgeProcess  # noqa: E402 - path
-from tests.integration.config_support import read_topic  # noqa: E402 - path
-from tests.integration.proxy_support import PATIENCE_S, ProxiedClients  # noqa: E402 - path
-from tests.integration.topics import wait_for  # noqa: E402 - path
+from tests.support.bridge.base_ports import pick_base_port  # noqa: E402 - path
+from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
+from tests.support.bridge.config_support import read_topic  # noqa: E402 - path
+from tests.support.bridge.proxy_support import PATIENCE_S, ProxiedClients  # noqa: E402 - path
+from tests.support.kafka.topics import wait_for  # noqa: E402 - path
 
 LONGEST_LIFE_S = 2.0
 TELEMETRY = "telemetry"

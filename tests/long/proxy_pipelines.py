@@ -26,9 +26,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.integration.bridge_support import running_bridge  # noqa: E402 - path
-from tests.integration.config_support import read_topic  # noqa: E402 - path
-from tests.integration.pipeline_requests import (  # noqa: E402 - path
+from tests.support.bridge.bridge_support import running_bridge  # noqa: E402 - path
+from tests.support.bridge.config_support import read_topic  # noqa: E402 - path
+from tests.support.bridge.pipeline_requests import (  # noqa: E402 - path
     API_VERSIONS,
     FETCH,
     FIND_COORDINATOR,
@@ -48,13 +48,13 @@ from tests.integration.pipeline_requests import (  # noqa: E402 - path
     split_requests,
     string,
 )
-from tests.integration.proxy_support import (  # noqa: E402 - path
+from tests.support.bridge.proxy_support import (  # noqa: E402 - path
     ProxiedClients,
     ask_in_bytes,
     proxy_settings,
     write_all,
 )
-from tests.integration.topics import wait_for  # noqa: E402 - path
+from tests.support.kafka.topics import wait_for  # noqa: E402 - path
 
 END_S = 20.0
 """A connection that has not ended by then is kept open."""

@@ -13,8 +13,8 @@ import sys
 from pipelines.jobs.replay import job as replay_pushes
 from pipelines.jobs.replay import results as replay_results
 from pipelines.time_ranges import TimeRange, parse_moment
-from tests.integration.job_support import make_settings
-from tests.spark.local_session import start_quick_session
+from tests.support.jobs.job_support import make_settings
+from tests.support.spark.local_session import start_quick_session
 
 
 def main(folder, servers, topic, start, end, limit, point, occurrence):

@@ -31,15 +31,15 @@ from pipelines.jobs.telemetry import job as client_telemetry_to_delta  # noqa: E
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
 from pipelines.streaming.run_stream import RunContext  # noqa: E402 - path
 from pipelines.time_ranges import TimeRange, parse_moment  # noqa: E402 - path
-from tests.integration.bit_comparison import (  # noqa: E402 - path
+from tests.support.jobs.bit_comparison import (  # noqa: E402 - path
     find_bit_differences,
 )
-from tests.integration.job_support import (  # noqa: E402 - path
+from tests.support.jobs.job_support import (  # noqa: E402 - path
     create_topic,
     make_settings,
     run_once,
 )
-from tests.integration.replay_support import (  # noqa: E402 - path
+from tests.support.jobs.replay_support import (  # noqa: E402 - path
     YESTERDAY,
     Commits,
     DayOfPushes,
@@ -158,7 +158,7 @@ def main():
     parser.add_argument("--feed", type=int, default=50, help="pushes each half second")
     parser.add_argument("--folder", type=Path)
     arguments = parser.parse_args()
-    from tests.spark.local_session import start_quick_session
+    from tests.support.spark.local_session import start_quick_session
 
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="replay-run-"))
     print(f"tables and checkpoints in {folder}")

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.spark.local_session import start_quick_session
+from tests.support.spark.local_session import start_quick_session
 
 
 @pytest.fixture(scope="session")

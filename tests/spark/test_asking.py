@@ -14,7 +14,7 @@ from pipelines.commands.refused_queries import InvalidQuery
 from pipelines.reading import views
 from pipelines.settings import load_settings
 from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
-from tests.spark.empty_tables import make_tables
+from tests.support.spark.empty_tables import make_tables
 
 
 class Terminal(io.StringIO):

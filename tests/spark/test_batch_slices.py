@@ -11,7 +11,7 @@ from pipelines.tables.configs import (
     CONFIG_VIOLATIONS,
 )
 from pipelines.tables.telemetry import QUARANTINE
-from tests.spark.config_records import ConfigJob, entry, make_record
+from tests.support.spark.config_records import ConfigJob, entry, make_record
 
 KEYS = (
     (CLIENT_CONFIG_PUSHES, ("offset", "decode_status", "push_id")),

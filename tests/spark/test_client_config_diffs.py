@@ -25,8 +25,8 @@ from pipelines.tables.configs import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from tests.spark.config_rows import append, entry, held, hours, instance, span
-from tests.spark.empty_tables import make_tables
+from tests.support.spark.config_rows import append, entry, held, hours, instance, span
+from tests.support.spark.empty_tables import make_tables
 
 TWO = {"client_instance_ids": ["two"], "logical_client": "other", "client_id": "other"}
 

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.jobs.configs.steps.history import SILENT_INTERVALS, select_ends
-from tests.spark.instance_tables import (
+from tests.support.spark.instance_tables import (
     INSTANCE_SCHEMA,
     PUSH_SCHEMA,
     at,

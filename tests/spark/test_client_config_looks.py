@@ -6,7 +6,7 @@ from pipelines.reading.config_diffs import LOGICAL_CLIENT, select_disagreeing_in
 from pipelines.reading.config_overview import select_changes
 from pipelines.reading.views.client_config_disagreements import register_disagreements
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
-from tests.spark.config_rows import hours, span
+from tests.support.spark.config_rows import hours, span
 
 SPANS = (
     # The second roll-out of z, after it was taken back.

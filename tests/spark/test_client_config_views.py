@@ -16,14 +16,14 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from tests.spark.config_rows import (
+from tests.support.spark.config_rows import (
     JAVA,
     TYPED,
     append,
     held,
     instance,
 )
-from tests.spark.empty_tables import make_tables
+from tests.support.spark.empty_tables import make_tables
 from udfs.configs.values import INVALID, parse_value
 
 PATIENCE_S = 120

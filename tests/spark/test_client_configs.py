@@ -13,7 +13,7 @@ from pipelines.tables.configs import (
     CONFIG_VIOLATIONS,
 )
 from pipelines.tables.telemetry import QUARANTINE
-from tests.spark.config_records import START_MS, ConfigJob, entry, make_record
+from tests.support.spark.config_records import START_MS, ConfigJob, entry, make_record
 
 SECRET = "hunter2-hunter2"
 FIRST, SECOND = "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"

@@ -12,7 +12,7 @@ from pipelines.jobs.telemetry.steps import (
     PUSH_COLUMNS,
     select_instance_facts,
 )
-from tests.spark.instance_tables import (
+from tests.support.spark.instance_tables import (
     INSTANCE_SCHEMA,
     PUSH_SCHEMA,
     Tables,

@@ -10,8 +10,8 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from tests.spark.config_rows import JAVA, append, held, hours, instance
-from tests.spark.empty_tables import make_tables
+from tests.support.spark.config_rows import JAVA, append, held, hours, instance
+from tests.support.spark.empty_tables import make_tables
 from udfs.configs.key_lists import NOT_OF_SHARE_CONSUMERS
 
 PYTHON = {

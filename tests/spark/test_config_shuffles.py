@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
 from tests.long.config_shuffles import cut_off, run_shuffles
-from tests.spark.config_records import ConfigJob, entry, make_record
+from tests.support.spark.config_records import ConfigJob, entry, make_record
 
 
 def test_tables_follow_from_the_set_of_pushes(spark, tmp_path):

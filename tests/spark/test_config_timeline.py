@@ -12,10 +12,10 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
 )
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
-from tests.spark.config_records import START_MS, ConfigJob, make_record
-from tests.spark.config_records import entry as pushed_entry
-from tests.spark.config_rows import append, entry, held, hours, instance, span
-from tests.spark.empty_tables import make_tables
+from tests.support.spark.config_records import START_MS, ConfigJob, make_record
+from tests.support.spark.config_records import entry as pushed_entry
+from tests.support.spark.config_rows import append, entry, held, hours, instance, span
+from tests.support.spark.empty_tables import make_tables
 
 NOW = datetime.now(tz=UTC)
 TELEMETRY = {

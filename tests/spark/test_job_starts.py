@@ -18,7 +18,7 @@ from pipelines.streaming.starts import (
     write_checkpoint_file,
 )
 from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
-from tests.spark.empty_tables import make_tables
+from tests.support.spark.empty_tables import make_tables
 
 BOUNDS = TopicBounds(beginning={0: 0, 1: 10}, end={0: 5, 1: 20})
 

@@ -23,8 +23,16 @@ from pipelines.tables.configs import (
     CONFIG_VIOLATIONS,
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from tests.spark.config_rows import JAVA, append, entry, held, hours, instance, span
-from tests.spark.empty_tables import make_tables
+from tests.support.spark.config_rows import (
+    JAVA,
+    append,
+    entry,
+    held,
+    hours,
+    instance,
+    span,
+)
+from tests.support.spark.empty_tables import make_tables
 from udfs.configs.logical_clients import hash_texts
 
 CANARY = "canary7f3a"

@@ -18,11 +18,11 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
     CONFIG_VIOLATIONS,
 )
-from tests.integration.config_job_support import read_every_byte
 from tests.long.config_shuffles import write_ends
-from tests.spark.config_records import ConfigJob, entry, make_record
-from tests.spark.shuffled_pushes import find_ends, make_pushes
 from tests.spark.test_purge_secrets import CANARY, rule
+from tests.support.jobs.config_job_support import read_every_byte
+from tests.support.spark.config_records import ConfigJob, entry, make_record
+from tests.support.spark.shuffled_pushes import find_ends, make_pushes
 
 PUSHES, SEED = 150, 714
 TIGHTER = (

@@ -15,7 +15,7 @@ from pipelines.jobs.replay.steps import (
 )
 from pipelines.streaming.offsets import select_newest_offsets
 from pipelines.tables.telemetry import CLIENT_METRICS, QUARANTINE
-from tests.spark.telemetry_records import INSTANCE
+from tests.support.spark.telemetry_records import INSTANCE
 from udfs.spark import POINT_TYPE
 
 BEFORE_MIDNIGHT = datetime(2026, 3, 1, 23, 59, 59, 999000, tzinfo=UTC)

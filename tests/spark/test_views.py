@@ -16,7 +16,7 @@ from pipelines.tables.telemetry import (
     CLIENT_PUSHES,
     TELEMETRY_CONTRACTS,
 )
-from tests.spark.empty_tables import make_tables
+from tests.support.spark.empty_tables import make_tables
 
 NOW = datetime.now(tz=UTC)
 INTERVAL_MS = 3_600_000

@@ -23,9 +23,9 @@ from pipelines.tables.configs import (
 )
 from pipelines.tables.telemetry import CLIENT_INSTANCES, QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from tests.spark.config_records import HEADERS, RECORD_DDL
-from tests.spark.config_rows import append, held, hours, instance
-from tests.writer_option import writer_override
+from tests.support.spark.config_records import HEADERS, RECORD_DDL
+from tests.support.spark.config_rows import append, held, hours, instance
+from tests.support.spark.writer_option import writer_override
 from udfs.spark_configs import WireTables
 
 TIME = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pipelines.bridge.protocol.push_config import write_push_config
 from pipelines.bridge.push_config.rules import describe_violations, judge_configs
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
-from tests.config_canaries import (
+from tests.support.clients.config_canaries import (
     ALLOWED_KEYS,
     ORDINARY,
     SPELLINGS,

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.clients.kafka_client.faults import LoginRefused
 from pipelines.clients.kafka_client.properties import fault_of_tls
-from tests.certificates import Authority
+from tests.support.bridge.certificates import Authority
 from tests.unit.clients.scripted_node import (
     METADATA,
     PUSH_CONFIG,

@@ -12,7 +12,7 @@ from pipelines.kafka_client.faults import LoginRefused, MalformedAnswer, NoAnswe
 from pipelines.kafka_client.messages import Request
 from pipelines.kafka_client.properties import make_access
 from pipelines.kafka_client.session import Software, list_nodes
-from tests.certificates import Authority
+from tests.support.bridge.certificates import Authority
 from tests.support.kafka_answers import Answers, Broker
 from tests.unit.clients.scripted_node import ScriptedNode
 

@@ -15,7 +15,7 @@ from pipelines.kafka_client.properties import (
     make_access,
     parse_servers,
 )
-from tests.certificates import Authority
+from tests.support.bridge.certificates import Authority
 
 SERVERS = [
     ("a", (("a", 9092),)),

@@ -11,7 +11,7 @@ from pipelines.bridge.server import BridgeServer
 from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 from pipelines.settings.secret_references import SecretReader
-from tests.certificates import Authority
+from tests.support.bridge.certificates import Authority
 from tests.support.documents import list_blocks
 
 BLOCKS = [block.text for block in list_blocks("toml")]

@@ -19,7 +19,7 @@ from pipelines.bridge.server import BridgeServer
 from pipelines.errors import MissingService
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
-from tests.base_ports import pick_base_port
+from tests.support.bridge.base_ports import pick_base_port
 from tests.support.kafka_answers import OFFERED, Answers, Broker
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")

@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from pipelines.bridge.security.sasl.credentials import make_credential
-from tests.certificates import Authority
+from tests.support.bridge.certificates import Authority
 from tests.unit.bridge.security.loopback import PASSWORD, serving
 
 

@@ -10,7 +10,7 @@ from pipelines.bridge.security.sasl.credentials import make_credential
 from pipelines.bridge.security.security_files import SecurityFiles
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
-from tests.certificates import Authority
+from tests.support.bridge.certificates import Authority
 
 NO_SECRETS = SecretReader(environ={})
 

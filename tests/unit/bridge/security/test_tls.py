@@ -11,7 +11,7 @@ from pipelines.bridge.security.tls import (
     TlsStream,
     make_context,
 )
-from tests.certificates import Authority
+from tests.support.bridge.certificates import Authority
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from tests.spark.telemetry_records import INSTANCE, make_headers
+from tests.support.spark.telemetry_records import INSTANCE, make_headers
 from udfs.envelopes.readers import RECORD_SCHEMA, read_config_envelopes, read_envelopes
 
 SENT_AT = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)

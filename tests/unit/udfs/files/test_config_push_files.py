@@ -9,7 +9,7 @@ from pipelines.settings import (
     load_config_catalogs,
     load_settings,
 )
-from tests.spark.config_records import entry, make_record
+from tests.support.spark.config_records import entry, make_record
 from udfs.envelopes.readers import RECORD_SCHEMA
 from udfs.files.config_push_files import write_config_pushes
 

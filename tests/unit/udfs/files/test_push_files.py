@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.bench.generated_pushes import java_push
-from tests.spark.telemetry_records import make_headers
+from tests.support.spark.telemetry_records import make_headers
 from udfs.envelopes import deciding_pushes
 from udfs.envelopes.readers import RECORD_SCHEMA
 from udfs.files.daily_files import MAX_OPEN_DAYS

@@ -11,10 +11,10 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
 from tests.bench.generated_pushes import java_push
-from tests.integration.job_support import FLUSH_TIMEOUT_S, make_instance_id
-from tests.integration.topics import make_topic
-from tests.spark.config_records import HEADERS as CONFIG_HEADERS
-from tests.spark.telemetry_records import HEADERS as PUSH_HEADERS
+from tests.support.jobs.job_support import FLUSH_TIMEOUT_S, make_instance_id
+from tests.support.kafka.topics import make_topic
+from tests.support.spark.config_records import HEADERS as CONFIG_HEADERS
+from tests.support.spark.telemetry_records import HEADERS as PUSH_HEADERS
 
 KB, MIB = 1_000, 1 << 20
 TELEMETRY = "client_telemetry_to_delta"

@@ -14,8 +14,8 @@ from confluent_kafka.admin import (
 )
 
 from pipelines.embedded import EmbeddedKafka
-from tests.certificates import Authority
-from tests.integration.proxy_support import QUIET, proxy_settings
+from tests.support.bridge.certificates import Authority
+from tests.support.bridge.proxy_support import QUIET, proxy_settings
 
 PATIENCE_S = 300
 PASSWORD = "secret"

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from pipelines.embedded.installation import JARS_PATH
 from tests.bench.outage import frozen
-from tests.integration.bridge_support import make_settings, running_bridge
-from tests.integration.kafka_commands import SHORT_LIVED, configure
-from tests.integration.push_reader import CODECS, PATIENCE_S, Pushes, PushReader
+from tests.support.bridge.bridge_support import make_settings, running_bridge
+from tests.support.bridge.push_reader import CODECS, PATIENCE_S, Pushes, PushReader
+from tests.support.kafka.kafka_commands import SHORT_LIVED, configure
 
-PROGRAM = Path(__file__).with_name("PushToEachBridge.java")
+PROGRAMS_PATH = Path(__file__).with_name("java")
+PROGRAM = PROGRAMS_PATH / "PushToEachBridge.java"
 SPARK_JARS_PATH = JARS_PATH.parent / "spark"
 LIBRARIES = ("slf4j-api", "zstd-jni", "lz4-java", "snappy-java")
 RELEASES = ("3.9.2", "4.3.1")

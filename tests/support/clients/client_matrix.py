@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 from confluent_kafka import libversion, version
 
-from tests.integration.bridge_support import running_bridge
-from tests.integration.client_site import PASSWORD, PRINCIPALS
-from tests.integration.java_programs import find_streams_jars, program_command
-from tests.integration.librdkafka_clients import librdkafka_clients
-from tests.integration.proxy_support import find_servers
-from tests.integration.push_reader import PushReader
+from tests.support.bridge.bridge_support import running_bridge
+from tests.support.bridge.proxy_support import find_servers
+from tests.support.bridge.push_reader import PushReader
+from tests.support.clients.client_site import PASSWORD, PRINCIPALS
+from tests.support.clients.java_programs import find_streams_jars, program_command
+from tests.support.clients.librdkafka_clients import librdkafka_clients
 
 PATIENCE_S = 240
 PUSHES = 2

@@ -4,7 +4,7 @@ import os
 import sys
 
 from pipelines.commands.session import INTERPRETED, start_own_session
-from tests.spark.class_archive import driver_words
+from tests.support.spark.class_archive import driver_words
 
 
 def start_session(warehouse, *words):

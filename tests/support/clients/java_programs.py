@@ -1,12 +1,11 @@
-"""Runs the Java programs beside this file, and Kafka's own command-line tools."""
+"""Runs the Java programs of `java/`, and Kafka's own command-line tools."""
 
 import subprocess
-from pathlib import Path
 
 from pipelines.embedded.installation import JARS_PATH
 from tests.client_jars import PYSPARK_JARS_PATH, find_jar
-from tests.integration.java_clients import find_jars
-from tests.integration.kafka_commands import SHORT_LIVED
+from tests.support.clients.java_clients import PROGRAMS_PATH, find_jars
+from tests.support.kafka.kafka_commands import SHORT_LIVED
 
 PATIENCE_S = 400
 AUTHORIZER = {
@@ -29,7 +28,7 @@ def find_streams_jars(release):
 
 def program_command(java, class_path, program, *words, options=()):
     """Return the command that compiles and runs one program."""
-    path = Path(__file__).with_name(f"{program}.java")
+    path = PROGRAMS_PATH / f"{program}.java"
     return [java, *SHORT_LIVED, *options, "-cp", class_path, str(path), *words]
 
 

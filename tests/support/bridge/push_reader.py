@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.integration.topics import find_end
+from tests.support.kafka.topics import find_end
 from udfs.compression.codecs import COMPRESSION_NAMES
 from udfs.otlp.metrics import decode_pushes
 

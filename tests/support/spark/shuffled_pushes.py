@@ -4,7 +4,7 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass
 
-from tests.spark.config_records import START_MS, entry, make_record
+from tests.support.spark.config_records import START_MS, entry, make_record
 
 PRODUCERS, CONSUMERS = frozenset({"producer"}), frozenset({"consumer"})
 GROUPS = frozenset({"consumer", "share_consumer"})

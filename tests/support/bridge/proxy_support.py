@@ -9,8 +9,8 @@ import uuid
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.integration.bridge_support import make_settings
-from tests.integration.topics import make_topic
+from tests.support.bridge.bridge_support import make_settings
+from tests.support.kafka.topics import make_topic
 
 PATIENCE_S = 180
 SUBSCRIPTION = 'subscriptions=[{name="s",metrics=["*"],interval_ms=300,match=[]}]'

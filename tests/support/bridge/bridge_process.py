@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipelines.embedded.ports import LOOPBACK, pick_free_ports
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PATIENCE_S = 180
 
 

@@ -14,8 +14,8 @@ from pipelines.bridge.server import BridgeServer
 from pipelines.bridge.telemetry.subscriptions import parse_subscription
 from pipelines.embedded import EmbeddedKafka
 from tests.bench.outage import frozen
-from tests.integration.altering_relay import API_VERSIONS, GET, LOST, PUSH, Relay
-from tests.integration.raw_pushers import make_frame
+from tests.support.bridge.altering_relay import API_VERSIONS, GET, LOST, PUSH, Relay
+from tests.support.clients.raw_pushers import make_frame
 
 LIBRDKAFKA, JAVA, OLD_JAVA = "librdkafka", "java", "java-3.9.2"
 INTERVAL_MS = 1_000

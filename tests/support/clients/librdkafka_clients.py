@@ -6,7 +6,7 @@ import threading
 from confluent_kafka import Consumer, Producer, ShareConsumer
 from confluent_kafka.admin import AdminClient
 
-from tests.integration.proxy_support import QUIET
+from tests.support.bridge.proxy_support import QUIET
 
 PATIENCE_S = 300
 

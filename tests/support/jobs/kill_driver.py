@@ -16,8 +16,8 @@ from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming import batch_slices
 from pipelines.streaming.run_stream import RunContext
-from tests.integration.job_support import make_settings
-from tests.spark.local_session import start_quick_session
+from tests.support.jobs.job_support import make_settings
+from tests.support.spark.local_session import start_quick_session
 
 
 def main(*words):

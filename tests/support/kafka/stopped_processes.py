@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from tests.integration.topics import wait_for
+from tests.support.kafka.topics import wait_for
 
 
 def stop_process(pid):

@@ -3,8 +3,8 @@
 import threading
 import time
 
-from tests.integration.proxy_support import PATIENCE_S
-from tests.integration.topics import is_of_a_new_topic
+from tests.support.bridge.proxy_support import PATIENCE_S
+from tests.support.kafka.topics import is_of_a_new_topic
 
 
 class FlowingRecords:

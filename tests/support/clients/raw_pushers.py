@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.integration.topics import find_end, find_partitions
+from tests.support.kafka.topics import find_end, find_partitions
 
 NONE, THROTTLED, UNKNOWN_SUBSCRIPTION = 0, 89, 117
 UNANSWERED = None

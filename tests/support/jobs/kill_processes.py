@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 DRIVER = Path(__file__).with_name("kill_driver.py")
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PATIENCE_S = 600
 """Longest wait for a driver to reach its point, on a very busy machine."""
 

@@ -15,9 +15,9 @@ from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 from tests.bench.generated_pushes import java_push
-from tests.integration.topics import make_topic
-from tests.spark.telemetry_records import make_headers
-from tests.writer_option import writer_override
+from tests.support.kafka.topics import make_topic
+from tests.support.spark.telemetry_records import make_headers
+from tests.support.spark.writer_option import writer_override
 
 FLUSH_TIMEOUT_S = 180
 START_MS = 1_767_225_600_000

@@ -12,8 +12,8 @@ from pipelines.delta_tables.locations import identify_table
 from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 from pipelines.time_ranges import midnight
 from tests.bench.generated_pushes import java_push, librdkafka_push
-from tests.integration.job_support import CODECS, FLUSH_TIMEOUT_S, make_instance_id
-from tests.spark.telemetry_records import make_headers
+from tests.support.jobs.job_support import CODECS, FLUSH_TIMEOUT_S, make_instance_id
+from tests.support.spark.telemetry_records import make_headers
 
 DAY_MS = 86_400_000
 YESTERDAY = datetime.now(tz=UTC).date() - timedelta(days=1)

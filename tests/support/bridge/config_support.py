@@ -9,9 +9,9 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.integration.topics import find_end, find_partitions
+from tests.support.kafka.topics import find_end, find_partitions
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DEADLINE_S = 180
 
 

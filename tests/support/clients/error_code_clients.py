@@ -10,16 +10,16 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
-from tests.integration.error_code_cases import JAVA, LIBRDKAFKA, OLD_JAVA
-from tests.integration.java_clients import RELEASES, find_jars
-from tests.integration.kafka_commands import SHORT_LIVED
+from tests.support.bridge.error_code_cases import JAVA, LIBRDKAFKA, OLD_JAVA
+from tests.support.clients.java_clients import PROGRAMS_PATH, RELEASES, find_jars
+from tests.support.kafka.kafka_commands import SHORT_LIVED
 
 CLIENT_IDS = {
     LIBRDKAFKA: "rdkafka-producer",
     JAVA: "java-producer",
     OLD_JAVA: "java-producer",
 }
-PROGRAM = Path(__file__).with_name("PushUntilTold.java")
+PROGRAM = PROGRAMS_PATH / "PushUntilTold.java"
 
 
 @contextlib.asynccontextmanager

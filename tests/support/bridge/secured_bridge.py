@@ -15,8 +15,8 @@ from pipelines.bridge.security.sasl.credentials import make_credential
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
-from tests.certificates import Authority
-from tests.integration.topics import find_partitions
+from tests.support.bridge.certificates import Authority
+from tests.support.kafka.topics import find_partitions
 
 PASSWORD = "correct horse, bättery=staple"
 ISSUER, AUDIENCE = "https://issuer.example", "clientele"

@@ -18,8 +18,8 @@ from pipelines.settings import (
 from pipelines.streaming.batch_slices import SlicedBatches
 from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.starts import decide_start
-from tests.spark.empty_tables import make_tables
-from tests.writer_option import writer_override
+from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.writer_option import writer_override
 from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES
 
 TOPIC = "configs"

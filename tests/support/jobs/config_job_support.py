@@ -15,8 +15,8 @@ from pipelines.settings import (
 )
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
+from tests.support.spark.writer_option import writer_override
 from tests.unit.bridge.push_config.raw_client import PUSH_CONFIG, connect
-from tests.writer_option import writer_override
 
 
 def make_settings(servers, topic, folder, *overrides):
