@@ -17,10 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from tests.integration.proxy_outage_run import PacedProducer, Written, frozen  # noqa: E402 - path
 from tests.support.bridge.base_ports import pick_base_port  # noqa: E402 - path
 from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
 from tests.support.bridge.proxy_support import ProxiedClients  # noqa: E402 - path
+from tests.support.clients.paced_producers import PacedProducer, Written, frozen  # noqa: E402 - path
 
 WARM_UP_S = 5
 

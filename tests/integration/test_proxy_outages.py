@@ -6,7 +6,6 @@ import pytest
 
 from pipelines.embedded import EmbeddedKafka
 from pipelines.embedded.ports import pick_free_ports
-from tests.integration.proxy_outage_run import PacedProducer, frozen
 from tests.support.bridge.bridge_support import running_bridge
 from tests.support.bridge.proxy_support import (
     SUBSCRIPTION,
@@ -16,6 +15,7 @@ from tests.support.bridge.proxy_support import (
     read_all,
     write_all,
 )
+from tests.support.clients.paced_producers import PacedProducer, frozen
 
 PHASE_S = 3
 
