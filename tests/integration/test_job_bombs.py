@@ -2,8 +2,7 @@
 
 import contextlib
 import gzip
-import os
-import subprocess
+import uuid
 from pathlib import Path
 
 import lz4.frame
@@ -50,6 +49,7 @@ BOMBS = {
     "zstd": ("zstd", lambda: zstd(ZEROS, states_size=False)),
     "zstd that says its size": ("zstd", lambda: zstd(ZEROS)),
 }
+WORKERS_VARIABLE = "TESTS_WORKERS"
 ALLOWANCE_MIB = 48
 """What a worker's memory varies by anyway; far less than a bomb."""
 
@@ -69,37 +69,39 @@ def send(servers, pushes):
     assert not failed
 
 
-def peak_of_workers():
-    """Return the largest memory, in MiB, that a Python worker of ours ever had."""
-    done = subprocess.run(
-        ["/bin/ps", "-Ao", "pid=,ppid=,args="],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows = [line.split(None, 2) for line in done.stdout.splitlines()]
-    parents = {int(pid): int(parent) for pid, parent, _ in rows}
-    workers = [int(pid) for pid, _, words in rows if "pyspark.daemon" in words]
+@pytest.fixture(autouse=True)
+def workers(spark):
+    """Name Python workers that have done nothing else before, for Spark to start.
+
+    It keeps workers apart by their environment.
+    """
+    name = uuid.uuid4().hex
+    spark.sparkContext.environment[WORKERS_VARIABLE] = name
+    yield name
+    del spark.sparkContext.environment[WORKERS_VARIABLE]
+
+
+def peak_of_workers(name):
+    """Return the largest memory, in MiB, that any of the workers ever had."""
     peaks = []
-    for pid in workers:
+    for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, StopIteration):  # it has ended
-            peaks += [_read_peak(pid)] if _is_ours(pid, parents) else []
+            if f"{WORKERS_VARIABLE}={name}".encode() in _read_environ(folder):
+                peaks.append(_read_peak(folder))
     return max(peaks) // 1024
 
 
-def _is_ours(pid, parents):
-    while pid in parents and pid != os.getpid():
-        pid = parents[pid]
-    return pid == os.getpid()
+def _read_environ(folder):
+    return (folder / "environ").read_bytes().split(b"\0")
 
 
-def _read_peak(pid):
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+def _read_peak(folder):
+    lines = (folder / "status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if "VmHWM" in line)
 
 
 def test_bombs_of_every_codec_go_to_quarantine_in_bounded_memory(
-    spark, kafka, tmp_path
+    spark, kafka, tmp_path, workers
 ):
     servers = kafka.bootstrap_servers
     create_topic(servers, TOPIC, partitions=1)
@@ -114,7 +116,7 @@ def test_bombs_of_every_codec_go_to_quarantine_in_bounded_memory(
     largest = CODECS["zstd"](java_push(1, 60) * (LIMIT_MIB * MIB // 11_000))
     send(servers, [("first", "zstd", largest)])
     run_once(spark, settings)
-    before = peak_of_workers()
+    before = peak_of_workers(workers)
     bombs = [(name, codec, make()) for name, (codec, make) in BOMBS.items()]
     good = CODECS["zstd"](java_push(2, 60))
     send(servers, [*bombs, ("last", "zstd", good)])
@@ -124,18 +126,18 @@ def test_bombs_of_every_codec_go_to_quarantine_in_bounded_memory(
     rows = dict(read_rows(spark, settings, CLIENT_PUSHES, "push_id", "decode_status"))
     assert rows["first"] == rows["last"] == "ok"
     assert rows.keys() == {"first", "last", *BOMBS}
-    assert peak_of_workers() < before + ALLOWANCE_MIB
+    assert peak_of_workers(workers) < before + ALLOWANCE_MIB
 
 
 def test_headers_that_no_bridge_writes_go_to_quarantine_in_bounded_memory(
-    spark, kafka, tmp_path
+    spark, kafka, tmp_path, workers
 ):
     servers, topic = kafka.bootstrap_servers, "large-headers"
     job = "client_telemetry_to_delta"
     produce_load(servers, job, topic, Load(records=6, value_bytes=MIB))
     settings = make_settings(servers, topic, tmp_path)
     run_once(spark, settings)
-    before = peak_of_workers()
+    before = peak_of_workers(workers)
     # Together 48 MiB in each Python worker, and one of the workers had them twice.
     load = Load(records=96, value_bytes=1000, header_bytes=MIB)
     produce_load(servers, job, topic, load, is_new=False)
@@ -146,7 +148,7 @@ def test_headers_that_no_bridge_writes_go_to_quarantine_in_bounded_memory(
         for number in range(load.records)
     ]
     assert len(read_rows(spark, settings, CLIENT_PUSHES, "push_id")) == 6
-    assert peak_of_workers() < before + ALLOWANCE_MIB
+    assert peak_of_workers(workers) < before + ALLOWANCE_MIB
 
 
 class Stop(Exception):

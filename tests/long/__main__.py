@@ -28,6 +28,7 @@ class Proof:
 
 
 PROOFS = (
+    Proof(name="wide-tests", words=("long/wide_tests.py",)),
     Proof(name="protocol-fuzz", words=("fuzz/protocol.py",)),
     Proof(name="decode-fuzz", words=("fuzz/decode.py", "--inputs", "10000000")),
     Proof(name="bridge-kills", words=("long/bridge_kills.py",)),

@@ -1,0 +1,21 @@
+"""Run the tests that are marked `long`: wide forms of what other tests show in small.
+
+Usage: python tests/long/wide_tests.py [PYTEST_OPTION …]
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LANES = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+
+
+def main() -> int:
+    """Return what pytest ended with."""
+    words = [sys.executable, "-m", "pytest", "-m", "long", *LANES, *sys.argv[1:]]
+    return subprocess.run([*words, "tests"], cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
