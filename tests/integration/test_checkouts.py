@@ -132,6 +132,7 @@ def test_a_checkout_below_odd_names_runs_spark_and_takes_odd_values(odd):
     assert list(odd.parents[1].iterdir()) == [odd.parent]
 
 
+@pytest.mark.long
 def test_a_job_of_a_checkout_below_odd_names_starts(odd):
     done = run_command(odd, "compact_tables", LC_ALL="C.UTF-8")
     # Spark passes on to its output what a job says on either stream.

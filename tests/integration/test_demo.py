@@ -8,6 +8,8 @@ import subprocess
 import threading
 import time
 
+import pytest
+
 from pipelines.settings import CONF_PATH
 
 ROOT = CONF_PATH.parent
@@ -73,6 +75,7 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
     assert wait_until_empty(running.pid) == []
 
 
+@pytest.mark.long
 def test_a_demo_ends_at_ctrl_c_with_one_line_and_leaves_no_process(tmp_path):
     running = start_demo(tmp_path, "--duration", "600")
     for line in running.stderr:

@@ -112,6 +112,7 @@ def test_only_changes_are_merged_early_or_late(spark, job):
     }
 
 
+@pytest.mark.long
 def test_a_row_that_somebody_deletes_comes_back(spark, job):
     """What is remembered is true of one version of the table only."""
     job.push(1, 2, at_s=10)
@@ -123,6 +124,7 @@ def test_a_row_that_somebody_deletes_comes_back(spark, job):
     assert job.push(1, 2, at_s=40) == 0
 
 
+@pytest.mark.long
 def test_a_query_that_begins_again_compares_with_the_table(job):
     job.push(1, at_s=10)
     job.query.stop()

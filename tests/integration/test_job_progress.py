@@ -36,7 +36,13 @@ def send_backlog(servers, topic):
     assert producer.flush(FLUSH_TIMEOUT_S) == 0
 
 
-@pytest.mark.parametrize("is_once", [True, False], ids=["once", "continuous"])
+@pytest.mark.parametrize(
+    "is_once",
+    [
+        pytest.param(True, id="once", marks=pytest.mark.long),
+        pytest.param(False, id="continuous"),
+    ],
+)
 def test_a_backlog_is_read_in_bounded_batches_and_the_lag_told(
     spark, kafka, tmp_path, caplog, is_once
 ):
