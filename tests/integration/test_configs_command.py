@@ -95,12 +95,12 @@ def settings(spark, tmp_path_factory):
 @pytest.fixture(scope="module")
 def ask(spark, settings):
     """Return what one question prints, asked in this process."""
+    printed = []
+    command = ConfigCommand(spark, settings, datetime.now(tz=UTC), printed.append)
 
     def answer(text):
         arguments = parse_words(["configs", *shlex.split(text)])
-        printed = []
-        now = datetime.now(tz=UTC)
-        command = ConfigCommand(spark, settings, now, printed.append)
+        printed.clear()
         command.answer(arguments.action, read_question(arguments))
         return "\n".join(printed)
 
