@@ -171,10 +171,17 @@ def submitted_session(name: str, *, is_verbose: bool) -> Iterator[SparkSession]:
         with told_in_a_sentence(is_verbose=is_verbose):
             yield spark
     except KeyboardInterrupt:
-        stop_in_order(spark)
+        # Asked in the middle of what was asked before, the JVM may answer anything:
+        # that does not take the place of what ended the job.
+        with suppress(Exception):
+            stop_in_order(spark)
+        with suppress(Exception):
+            spark.stop()
         raise
-    finally:
+    except BaseException:
         spark.stop()
+        raise
+    spark.stop()
 
 
 @contextmanager
