@@ -47,12 +47,18 @@ def kafka(java):
         gc.collect()
 
 
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """A session in this process; it ends with the file that asked for it."""
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory):
+    """A driver in this process: what it has compiled and loaded is dear."""
     session = start_quick_session(tmp_path_factory.mktemp("warehouse"), *FORGETFUL)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def spark(driver):
+    """A session of the file's own, which sees no view and no setting of another's."""
+    return driver.newSession()
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,11 @@ KILLS = [
 ]
 
 
-def test_each_key_is_there_once_after_kills_between_the_writes(tmp_path):
+def test_each_key_is_there_once_after_kills_between_the_writes(spark, tmp_path):
     chance = random.Random(7)  # noqa: S311 - to be repeatable
     told = []
     differences, expected = run(
+        spark,
         KILLS,
         tmp_path / "run",
         chance,

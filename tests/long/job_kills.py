@@ -41,6 +41,9 @@ from tests.support.jobs.job_support import (  # noqa: E402 - path
     make_settings,
 )
 from tests.support.jobs.kill_processes import PATIENCE_S, Driver  # noqa: E402 - path
+from tests.support.spark.local_session import (  # noqa: E402 - path
+    start_quick_session,
+)
 from tests.support.spark.writer_option import WRITERS  # noqa: E402 - path
 
 TABLES = ("client_metrics", "quarantine", "client_instances", "client_pushes")
@@ -141,6 +144,7 @@ def _kill_worker(driver, chance):
 
 
 def run(
+    spark,
     kills,
     folder,
     chance,
@@ -153,6 +157,7 @@ def run(
     """Run the whole thing; return the differences and the number of pushes.
 
     Args:
+        spark: The session that reads the tables when all is over.
         writers: Ways of writing, which drivers take in turn.
         slice_bytes: What a micro-batch is cut by.
     """
@@ -191,19 +196,9 @@ def run(
         assert last.wait()
         last.close()
         assert last.process.returncode == 0, f"see {folder}/driver.log"
-        differences = _compare(folder, servers, feed.producer.expected)
-    return differences, feed.producer.expected
-
-
-def _compare(folder, servers, expected):
-    from tests.support.spark.local_session import start_quick_session
-
-    spark = start_quick_session(f"{folder}/warehouse")
-    try:
         settings = make_settings(servers, TOPIC, folder)
-        return find_differences(spark, settings, expected)
-    finally:
-        spark.stop()
+        differences = find_differences(spark, settings, feed.producer.expected)
+    return differences, feed.producer.expected
 
 
 def _java():
@@ -233,15 +228,20 @@ def main():
     )
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="kill-run-"))
     print(f"{len(kills)} kills; tables, checkpoints and driver.log in {folder}")
-    differences, expected = run(
-        kills,
-        folder,
-        chance,
-        lambda text: print(text, flush=True),
-        batch_pushes=arguments.batch_pushes,
-        writers=WAYS if arguments.writer == BOTH else [arguments.writer],
-        slice_bytes=arguments.slice_bytes,
-    )
+    spark = start_quick_session(f"{folder}/warehouse")
+    try:
+        differences, expected = run(
+            spark,
+            kills,
+            folder,
+            chance,
+            lambda text: print(text, flush=True),
+            batch_pushes=arguments.batch_pushes,
+            writers=WAYS if arguments.writer == BOTH else [arguments.writer],
+            slice_bytes=arguments.slice_bytes,
+        )
+    finally:
+        spark.stop()
     print("\nkills by point")
     for point, count in sorted(Counter(kill.point for kill in kills).items()):
         print(f"  {point:24} {count:4}")
