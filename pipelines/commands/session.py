@@ -170,16 +170,11 @@ def submitted_session(name: str, *, is_verbose: bool) -> Iterator[SparkSession]:
     try:
         with told_in_a_sentence(is_verbose=is_verbose):
             yield spark
-    except KeyboardInterrupt:
-        # Asked in the middle of what was asked before, the JVM may answer anything:
-        # that does not take the place of what ended the job.
-        with suppress(Exception):
-            stop_in_order(spark)
-        with suppress(Exception):
-            spark.stop()
+    except Exception:
+        spark.stop()
         raise
     except BaseException:
-        spark.stop()
+        end_interrupted(spark)
         raise
     spark.stop()
 
@@ -225,11 +220,25 @@ def leave_interrupts_to_python(spark: SparkSession) -> None:
     signals.Signal.handle(signals.Signal("INT"), signals.SignalHandler.SIG_IGN)
 
 
-def stop_in_order(spark: SparkSession) -> None:
-    """End the queries of a session; a second Ctrl-C does not wait for them."""
+def end_interrupted(spark: SparkSession) -> None:
+    """End the queries of a session, then the session; a second Ctrl-C does not wait.
+
+    In a thread, which has a connection to the JVM of its own: on this one's there may
+    be half an answer to what was interrupted.
+    """
     signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
-    # It would tell of each piece of work that is cut off.
-    spark.sparkContext.setLogLevel("OFF")
     logging.disable()
-    for query in spark.streams.active:
-        query.stop()
+    ending = Thread(target=_end_quietly, args=(spark,), name="end")
+    ending.start()
+    ending.join()
+
+
+def _end_quietly(spark: SparkSession) -> None:
+    # Nothing takes the place of what ended the job.
+    with suppress(Exception):
+        # It would tell of each piece of work that is cut off.
+        spark.sparkContext.setLogLevel("OFF")
+        for query in spark.streams.active:
+            query.stop()
+    with suppress(Exception):
+        spark.stop()

@@ -1,5 +1,6 @@
 """A signal that comes while a JVM starts waits until the JVM can be ended."""
 
+import logging
 import signal
 
 import pytest
@@ -14,6 +15,7 @@ def usual():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield signal.default_int_handler
     signal.signal(signal.SIGINT, before)
+    logging.disable(logging.NOTSET)
 
 
 def test_a_signal_waits_for_the_end_of_the_block(usual):
