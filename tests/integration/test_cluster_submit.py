@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pyspark
 import pytest
 from confluent_kafka import Producer
 
+from pipelines.commands.submit.packing import pack_code, pack_environment
 from pipelines.settings import CONF_PATH
 
 ROOT = CONF_PATH.parent
@@ -140,6 +142,26 @@ def test_the_bare_python_lacks_what_the_job_needs(bare_python):
     assert b"No module named 'numpy'" in done.stderr
 
 
+def test_what_the_job_ships_is_all_that_an_executor_imports(bare_python, tmp_path):
+    with tarfile.open(pack_environment(tmp_path)) as packages:
+        packages.extractall(tmp_path / "packages", filter="data")
+    # An executor's Spark brings these two, and nothing that stands beside them here.
+    (tmp_path / "spark").mkdir()
+    for name in ("pyspark", "py4j"):
+        (tmp_path / "spark" / name).symlink_to(SPARK_HOME.parent / name)
+    places = [pack_code(ROOT, tmp_path), tmp_path / "packages", tmp_path / "spark"]
+    modules = "udfs.spark, udfs.spark_configs, udfs.otlp, udfs.files.table_files"
+    done = subprocess.run(
+        [bare_python / "python", "-c", f"import {modules}"],
+        env={"PYTHONPATH": ":".join(map(str, places))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.long
 def test_the_job_brings_its_packages_to_a_cluster(kafka, cluster, tmp_path):
     publish_captures(kafka.bootstrap_servers)
     values = {

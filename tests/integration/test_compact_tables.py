@@ -1,9 +1,5 @@
 """Small files of past dates become few, clustered ones; rows stay as they are."""
 
-import os
-import shlex
-import subprocess
-import sys
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -13,16 +9,13 @@ from pipelines.delta_tables.compaction import read_partition_files
 from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.jobs.compact import job as compact_tables
-from pipelines.settings import CONF_PATH, load_settings
+from pipelines.settings import load_settings
 from pipelines.tables.telemetry import CLIENT_METRICS, TELEMETRY_CONTRACTS
 from pipelines.time_ranges import TimeRange, midnight
-from tests.integration.test_docs import HASTE
+from tests.support.jobs.given_calls import run_line
 
-ROOT = CONF_PATH.parent
-COMMAND = [sys.executable, "-P", "-m", "pipelines"]
 TODAY = datetime.now(tz=UTC).date()
 DAY = timedelta(days=1)
-PATIENCE_S = 600
 
 
 @pytest.fixture
@@ -57,7 +50,7 @@ def count_files(spark, table):
     return {day: f.count for day, f in read_partition_files(spark, table).items()}
 
 
-def test_each_past_date_is_clustered_once(spark, settings):
+def test_each_past_date_is_clustered_once(spark, settings, capsys):
     table = identify_table(spark, settings.tables, CLIENT_METRICS)
     # The last one is not over, though midnight may come meanwhile.
     days = [TODAY - 2 * DAY, TODAY - DAY, TODAY + DAY]
@@ -67,7 +60,12 @@ def test_each_past_date_is_clustered_once(spark, settings):
     before = spark.createDataFrame(
         spark.table(table).collect(), spark.table(table).schema
     )
-    printed = run_command(settings)
+    run_line(
+        spark,
+        "./spark-submit.sh compact_tables",
+        f"tables.root_path={settings.tables.root_path}",
+    )
+    printed = capsys.readouterr().out
     assert f"client_metrics {days[1]}: 3 files of " in printed
     assert count_files(spark, table) == {days[0]: 1, days[1]: 1, days[2]: 3}
     assertDataFrameEqual(spark.table(table), before)
@@ -82,17 +80,3 @@ def test_each_past_date_is_clustered_once(spark, settings):
 def test_dates_without_rows_are_no_error(spark, settings):
     span = TimeRange(midnight(date(2026, 3, 1)), midnight(date(2026, 3, 2)))
     assert compact_tables.run(spark, settings, span) == []
-
-
-def run_command(settings):
-    words = ["compact_tables", "--set", f"tables.root_path={settings.tables.root_path}"]
-    done = subprocess.run(
-        [*COMMAND, *words, *HASTE],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0, f"{shlex.join(words)}: {done.stderr}"
-    return done.stdout

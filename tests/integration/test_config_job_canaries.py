@@ -1,11 +1,11 @@
-"""Two thousand secrets go into the bridge and the job, and stand nowhere after it.
+"""A thousand secrets go into the bridge and the job, and stand nowhere after it.
 
 `tests/long/config_canaries.py` does the same with as many as it is told.
 """
 
 from tests.long.config_canaries import run_canaries
 
-CANARIES = 2_000
+CANARIES = 1_000
 
 
 def test_no_secret_is_anywhere_on_disk(spark, kafka, tmp_path):

@@ -1,14 +1,9 @@
 """What clients push through a bridge stands in the tables, once."""
 
-import os
-import shlex
-import subprocess
-import sys
 import threading
 import uuid
 
 from pipelines.commands.java import pushed_files
-from pipelines.settings import CONF_PATH
 from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
@@ -17,10 +12,10 @@ from pipelines.tables.configs import (
     CONFIG_VIOLATIONS,
 )
 from pipelines.tables.telemetry import QUARANTINE
-from tests.integration.test_docs import HASTE
 from tests.support.bridge.config_support import running_bridge
 from tests.support.documents import find_block
 from tests.support.jobs.config_job_support import make_settings, read_table, run_once
+from tests.support.jobs.given_calls import run_line
 
 SECRET = "hunter2-hunter2"
 RECORDS = 3
@@ -42,22 +37,6 @@ def push(folder, servers, **properties):
         warn=said.append,
     )
     return said
-
-
-def run_as_documented(block, *settings):
-    """Run the command of a page; what the tables have is not read again."""
-    (command,) = block.commands
-    words = shlex.split(command)[1:]
-    more = [word for setting in settings for word in ("--set", setting)]
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "pipelines", *words, *more, *HASTE],
-        env=os.environ | {"PYTHONPATH": str(CONF_PATH.parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def count_rows(spark, settings):
@@ -102,8 +81,11 @@ def test_pushed_configurations_become_rows_once(spark, kafka, tmp_path, produce)
     assert rows["acks"]["default_value"] == "all"
     assert rows["batch.size"]["evidence_count"] == 2
     before = count_rows(spark, settings)
-    run_as_documented(
-        find_block("docs/guide/client-configs.md", "client-configs-to-delta"),
+    # What the tables have is not read again.
+    block = find_block("docs/guide/client-configs.md", "client-configs-to-delta")
+    run_line(
+        spark,
+        *block.commands,
         f"kafka.bootstrap_servers={servers}",
         f"topics.configs={topic}",
         f"tables.root_path={tmp_path}/tables",

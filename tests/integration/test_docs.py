@@ -13,19 +13,18 @@ import stat
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines.commands import COMMANDS_BY_NAME, parse_words
-from pipelines.commands.call import Call
 from pipelines.commands.session import INTERPRETED
 from pipelines.commands.submit.arguments import SHORT_JAVA_OPTIONS
-from pipelines.settings import CONF_PATH, load_settings
+from pipelines.settings import CONF_PATH
 from tests.support.documents import find_block
+from tests.support.jobs.given_calls import run_line
 from tests.support.spark.class_archive import driver_words
 
 ROOT = CONF_PATH.parent
@@ -81,23 +80,6 @@ def words_of(command, *settings):
     """Return the words behind the program, with more settings."""
     more = [word for setting in settings for word in ("--set", setting)]
     return [*shlex.split(command)[1:], *more]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharedCall(Call):
-    """A call whose session is that of the tests, and whose tables are of one folder."""
-
-    spark: Any
-    site: "Site"
-
-    def session(self, _name, *, more=()):
-        del more
-        return nullcontext(self.spark)
-
-    def read_settings(self):
-        return load_settings(
-            self.arguments.env, [*self.arguments.set, *self.site.settings]
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,14 +179,7 @@ def ask(spark, site):
     """Run one line in this process."""
 
     def run(line):
-        name, *words = shlex.split(line)[1:]
-        arguments = parse_words([name, *words])
-        call = SharedCall(
-            arguments=arguments, environ=os.environ, spark=spark, site=site
-        )
-        command = COMMANDS_BY_NAME[name]
-        command.check(call)
-        assert command.run(call) == 0
+        run_line(spark, line, *site.settings)
 
     return run
 

@@ -10,7 +10,6 @@ from tests.long.job_kills import WAYS, WORKER, Kill, run
 KILLS = [
     Kill(point="after client_metrics", occurrence=1),
     Kill(point=WORKER, occurrence=0),
-    Kill(point="before commit", occurrence=1),
 ]
 
 

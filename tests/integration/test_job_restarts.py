@@ -94,6 +94,7 @@ def _number(path):
     return int(path.name)
 
 
+@pytest.mark.long
 def test_a_new_checkpoint_goes_on_after_a_stop_at_any_point(
     spark, settings, producer, tmp_path
 ):
@@ -107,6 +108,7 @@ def test_a_new_checkpoint_goes_on_after_a_stop_at_any_point(
     assert find_differences(spark, settings, producer.expected) == {}
 
 
+@pytest.mark.long
 def test_a_checkpoint_keeps_its_floors_over_restarts(
     spark, settings, producer, tmp_path
 ):

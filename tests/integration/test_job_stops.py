@@ -133,6 +133,7 @@ def end_here(*_, **__):
     raise EndedHereError
 
 
+@pytest.mark.long
 def test_expired_records_are_named_and_left_out_by_decision_only(
     spark, topic, settings, monkeypatch
 ):
@@ -264,6 +265,7 @@ def test_tables_of_another_delta_are_named(spark, topic, settings, tmp_path):
     newer.unlink()
 
 
+@pytest.mark.long
 def test_a_new_checkpoint_location_leaves_out_by_decision_only(
     spark, topic, settings, tmp_path
 ):

@@ -14,7 +14,6 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 from pipelines.tables.telemetry import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from tests.integration.test_configs_job import run_as_documented
 from tests.support.bridge.bridge_support import running_bridge
 from tests.support.bridge.config_support import read_topic
 from tests.support.bridge.proxy_support import (
@@ -29,6 +28,7 @@ from tests.support.clients.java_clients import RELEASES, find_jars
 from tests.support.clients.java_programs import run_program
 from tests.support.documents import find_block
 from tests.support.jobs.config_job_support import read_table
+from tests.support.jobs.given_calls import run_line
 
 VALUES = [b"v" * 1_000 for _ in range(50)]
 COMMON = {
@@ -280,8 +280,10 @@ def test_what_was_seen_is_in_table_and_view_once(
     assert "batch.size" not in by_key
     count = table.count()
     # A new checkpoint location goes on behind what the table holds.
-    run_as_documented(
-        find_block("docs/guide/proxy.md", "client-wire-configs-to-delta"),
+    block = find_block("docs/guide/proxy.md", "client-wire-configs-to-delta")
+    run_line(
+        spark,
+        *block.commands,
         f"kafka.bootstrap_servers={cluster.bootstrap_servers}",
         f"topics.wire_configs={settings.topics.wire_configs}",
         f"tables.root_path={settings.tables.root_path}",

@@ -122,6 +122,7 @@ def test_a_minute_with_more_pushes_than_a_commit_may_have_is_cut(
     assert [" 1 push," in line for line in caplog.messages] == [True, True]
 
 
+@pytest.mark.long
 def test_pushes_of_a_topic_made_anew_are_told_from_those_of_the_former_one(
     spark, tmp_path
 ):
