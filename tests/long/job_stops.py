@@ -498,6 +498,8 @@ SITUATIONS = {
 def main():
     arguments = parse_arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+    # A shell starts what runs beside it with SIGINT ignored, and so would the job be.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rows, faults = [], []
     properties = {
         "auto.create.topics.enable": "true",
