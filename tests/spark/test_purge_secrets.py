@@ -345,6 +345,7 @@ def test_a_hidden_default_is_unlearned(purged, spark, settings):
     assert [tuple(row) for row in rows] == [("linger.ms", "5", ["7"])]
 
 
+@pytest.mark.long
 def test_what_a_job_with_older_rules_writes_meanwhile_is_told(purged, spark, settings):
     assert purged
     late = JAVA | {"offset": 9, "configs": [entry("client.rack", "a rack")]}

@@ -24,7 +24,7 @@ from tests.support.jobs.config_job_support import read_every_byte
 from tests.support.spark.config_records import ConfigJob, entry, make_record
 from tests.support.spark.shuffled_pushes import find_ends, make_pushes
 
-PUSHES, SEED = 150, 714
+PUSHES, SEED = 80, 714
 TIGHTER = (
     # Of three values of one key two become one, which another one parts.
     rule("a", "redact", keys=("acks",), value_patterns=("^[01]$",)),
@@ -84,6 +84,7 @@ def test_a_purged_table_is_the_one_that_the_rules_would_have_made(
     assert read(purged, contract, columns) == read(anew, contract, columns)
 
 
+@pytest.mark.long
 def test_the_change_data_feed_holds_nothing_of_it(spark, tmp_path):
     """Its files hold rows as they were, and so they go with the others."""
     job = ConfigJob(spark, tmp_path)
