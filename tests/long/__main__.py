@@ -50,6 +50,7 @@ PROOFS = (
             ("both", "--slice-bytes", "4096"),
         )
     ),
+    Proof(name="spark-range", words=("long/spark_range.py",)),
     Proof(name="job-stops", words=("long/job_stops.py",)),
     Proof(name="job-memory", words=("long/job_memory.py",)),
     Proof(name="replays", words=("long/replays.py",)),
