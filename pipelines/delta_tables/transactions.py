@@ -5,6 +5,7 @@ table with the same application id, Delta skips the one whose version is not hig
 """
 
 import logging
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ _logger = logging.getLogger(__name__)
 WriteBatch = Callable[[DataFrame, int], None]
 Observer = Callable[[str, int], None]
 """Told a point of a micro-batch (`before client_metrics`) and its number of rows."""
+
+
+class BatchFailed(Exception):
+    """What has ended a micro-batch, as Spark is told of it: a text with all traces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,10 +123,30 @@ def start_batches(
     writer = (
         records.writeStream.queryName(query_name)
         .option("checkpointLocation", checkpoint_location)
-        .foreachBatch(write_batch)
+        .foreachBatch(_with_told_errors(write_batch))
     )
     if trigger_interval_ms is None:
         return writer.trigger(availableNow=True).start()
     query = writer.trigger(processingTime=f"{trigger_interval_ms} milliseconds").start()
     _logger.info("%s waits for records, until Ctrl-C", query_name)
     return query
+
+
+def _with_told_errors(write_batch: WriteBatch) -> WriteBatch:
+    """Return a writer whose errors reach Spark in words that it does not look through.
+
+    Behind "py4j.protocol.Py4JJavaError: An error occurred while calling" it looks for
+    an interrupt, by an expression that takes a call for each character: of a long trace
+    the thread of the query dies, and the query has ended as if all were well. See
+    PROXY_ERROR in Spark's StreamExecution.
+    """
+
+    def write(records: DataFrame, batch_id: int) -> None:
+        try:
+            write_batch(records, batch_id)
+        except Exception as error:  # noqa: BLE001 - raised again, in other words
+            text = "".join(traceback.format_exception(error))
+            told = text.replace("py4j.protocol.Py4JJavaError", "Py4JJavaError")
+            raise BatchFailed(told) from None
+
+    return write

@@ -1,7 +1,6 @@
 """A streaming job, from what it states to its query: read where its tables end."""
 
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -34,10 +33,6 @@ from .table_claims import Claim, claim_tables
 _CONFIGS_OF_BRIDGE = ("retention.ms", "max.message.bytes")
 """What `bridge.topics` creates topics with."""
 _logger = logging.getLogger(__name__)
-
-
-class BatchFailed(Exception):
-    """What has ended a micro-batch, as Spark is told of it: a text with all traces."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -114,11 +109,15 @@ class JobRecords:
 
         def write(records: DataFrame, batch_id: int) -> None:
             session = records.sparkSession
-            self.tables.check_are_there(session)
-            self._check_topic(session)
-            write_batch(records, batch_id)
+            try:
+                self.tables.check_are_there(session)
+                self._check_topic(session)
+                write_batch(records, batch_id)
+            except Exception as error:
+                self.job_run.failure = error
+                raise
 
-        return noted(write, self.job_run)
+        return write
 
     def _check_topic(self, session: SparkSession) -> None:
         """Refuse records of a topic that was made anew while the job was running.
@@ -129,33 +128,6 @@ class JobRecords:
         now = read_topic_id(session, self.options, self.start.topic) if known else None
         if now is not None and now != known:
             raise LostRecords(f"topic {self.start.topic} was deleted and made anew")
-
-
-def noted(
-    write_batch: transactions.WriteBatch, job_run: JobRun
-) -> transactions.WriteBatch:
-    """Return a writer whose errors the run of a job keeps, and Spark has as a text."""
-
-    def write(records: DataFrame, batch_id: int) -> None:
-        try:
-            write_batch(records, batch_id)
-        except Exception as error:  # noqa: BLE001 - raised again, in other words
-            job_run.failure = error
-            raise BatchFailed(_write_out(error)) from None
-
-    return write
-
-
-def _write_out(error: Exception) -> str:
-    """Return the traces of an error, in words that Spark does not look through.
-
-    Behind "py4j.protocol.Py4JJavaError: An error occurred while calling" it looks for
-    an interrupt, by an expression that takes a call for each character: of a long trace
-    the thread of the query dies, and the query has ended as if all were well. See
-    PROXY_ERROR in Spark's StreamExecution.
-    """
-    text = "".join(traceback.format_exception(error))
-    return text.replace("py4j.protocol.Py4JJavaError", "Py4JJavaError")
 
 
 def run_stream(

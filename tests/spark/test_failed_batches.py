@@ -5,25 +5,29 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
 
 from pipelines.delta_tables.transactions import start_batches
-from pipelines.streaming.run_stream import JobRun, noted
 
 PATIENCE_S = 180
 LONG = "1" * 100_000
 
 
 def test_a_long_trace_ends_the_query_with_its_error(spark, tmp_path):
+    raised = []
+
     def write(records, _batch_id):
         java = records.sparkSession.sparkContext._jvm.java
-        java.util.Objects.requireNonNull(None, LONG)
+        try:
+            java.util.Objects.requireNonNull(None, LONG)
+        except Py4JJavaError as error:
+            raised.append(error)
+            raise
 
-    job_run = JobRun()
     query = start_batches(
         spark.readStream.format("rate").load(),
-        noted(write, job_run),
+        write,
         query_name="failing",
         checkpoint_location=str(tmp_path),
         trigger_interval_ms=10,
     )
     with pytest.raises(StreamingQueryException, match="NullPointerException"):
         query.awaitTermination(PATIENCE_S)
-    assert isinstance(job_run.failure, Py4JJavaError)
+    assert len(raised) == 1
