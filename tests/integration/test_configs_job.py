@@ -82,10 +82,12 @@ def test_pushed_configurations_become_rows_once(spark, kafka, tmp_path, produce)
     assert rows["batch.size"]["evidence_count"] == 2
     before = count_rows(spark, settings)
     # What the tables have is not read again.
-    block = find_block("docs/guide/client-configs.md", "client-configs-to-delta")
+    (command,) = find_block(
+        "docs/guide/client-configs.md", "client-configs-to-delta"
+    ).commands
     run_line(
         spark,
-        *block.commands,
+        command,
         f"kafka.bootstrap_servers={servers}",
         f"topics.configs={topic}",
         f"tables.root_path={tmp_path}/tables",

@@ -280,10 +280,12 @@ def test_what_was_seen_is_in_table_and_view_once(
     assert "batch.size" not in by_key
     count = table.count()
     # A new checkpoint location goes on behind what the table holds.
-    block = find_block("docs/guide/proxy.md", "client-wire-configs-to-delta")
+    (command,) = find_block(
+        "docs/guide/proxy.md", "client-wire-configs-to-delta"
+    ).commands
     run_line(
         spark,
-        *block.commands,
+        command,
         f"kafka.bootstrap_servers={cluster.bootstrap_servers}",
         f"topics.wire_configs={settings.topics.wire_configs}",
         f"tables.root_path={settings.tables.root_path}",

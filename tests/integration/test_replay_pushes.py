@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.commands.replay_pushes import run as run_replay
 from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import MissingTable, NothingToDo
@@ -29,7 +28,7 @@ from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
 from tests.integration.test_docs import HASTE, PATIENCE_S
 from tests.support.documents import find_block
-from tests.support.jobs.given_calls import GivenCall
+from tests.support.jobs.given_calls import run_line
 from tests.support.jobs.job_support import make_settings, read_rows
 
 ROOT = CONF_PATH.parent
@@ -78,8 +77,7 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     append_push(spark, settings)
     metrics = identify_table(spark, settings.tables, CLIENT_METRICS)
     asked = find_block("docs/operations/replay.md", "replay").commands
-    # As the command does it, without a Spark of its own.
-    run_replay(GivenCall(spark, settings, shlex.split(asked[0])[1:]))
+    run_line(spark, asked[0], f"tables.root_path={settings.tables.root_path}")
     said = capsys.readouterr().out
     assert "client_metrics: would replace 0 rows of 1 push by 3 decoded anew" in said
     assert "nothing was written, for this was a dry run" in said

@@ -14,13 +14,17 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.long.wide_tests import LANES  # noqa: E402 - path
+
 OLDEST = {
     "conf/requirements.txt": {
         "pyspark==4.2.0": "pyspark==4.0.1",
-        "delta_spark==4.4.0": "delta_spark==4.0.0",
     },
     "conf/ivy.xml": {
-        'name="delta-spark_4.2_2.13" rev="4.4.0"': 'name="delta-spark_2.13" rev="4.0.0"',
+        # Delta 4.0.0 cannot REORG … APPLY (PURGE) on Spark 4.0.1: it lacks a method.
+        'name="delta-spark_4.2_2.13"': 'name="delta-spark_4.0_2.13"',
         'name="spark-sql-kafka-0-10_2.13" rev="4.2.0"': (
             'name="spark-sql-kafka-0-10_2.13" rev="4.0.1"'
         ),
@@ -36,13 +40,13 @@ JOBS = (
     *("spark/test_sinks.py", "spark/test_table_setup.py"),
     *("spark/test_wire_configs.py", "spark/test_writers.py"),
     *("integration/test_compact_tables.py", "integration/test_configs_job.py"),
+    *("integration/test_config_job_canaries.py", "integration/test_job_progress.py"),
     *("integration/test_job_bombs.py", "integration/test_job_instances.py"),
     *("integration/test_job_quarantine.py", "integration/test_job_restarts.py"),
     *("integration/test_job_stops.py", "integration/test_purge_secrets.py"),
     "integration/test_replay_pushes.py",
 )
 ENDS = ("oldest", "shipped")
-LANES = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
 def main() -> int:
@@ -59,7 +63,7 @@ def main() -> int:
                 prepare(checkout)
             codes.append(run_tests(checkout, words))
             print(f"{end}: pytest ended with {codes[-1]}", flush=True)
-    return max(codes)
+    return 1 if any(codes) else 0
 
 
 def prepare(checkout: Path) -> None:
@@ -80,7 +84,12 @@ def prepare(checkout: Path) -> None:
 def run_tests(checkout: Path, words: list[str]) -> int:
     """Run the tests of jobs that no other way of writing is named in."""
     python = checkout / ".venv" / "bin" / "python"
-    environ = os.environ | {"PYTHONPATH": str(checkout), "PYSPARK_PYTHON": str(python)}
+    environ = os.environ | {
+        "PYTHONPATH": str(checkout),
+        "PYSPARK_PYTHON": str(python),
+        # Else what pyspark 4.0 imports for tests warns, and a warning is an error.
+        "PYARROW_IGNORE_TIMEZONE": "1",
+    }
     tests = [str(Path("tests") / name) for name in JOBS]
     options = ("--writer", "spark", "-k", "not direct", "-m", "", *LANES)
     line = [python, "-m", "pytest", *options, *tests, *words]

@@ -9,6 +9,7 @@ from typing import Any
 from pipelines.commands import COMMANDS_BY_NAME, parse_words
 from pipelines.commands.call import Call
 from pipelines.settings import load_settings
+from tests.support.spark.writer_option import writer_override
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,10 @@ class SharedCall(Call):
         return nullcontext(self.spark)
 
     def read_settings(self):
-        return load_settings(self.arguments.env, [*self.arguments.set, *self.settings])
+        own = self.arguments.set
+        return load_settings(
+            self.arguments.env, [*own, writer_override(), *self.settings]
+        )
 
 
 def run_line(spark, line, *settings):
@@ -38,17 +42,3 @@ def run_line(spark, line, *settings):
     command = COMMANDS_BY_NAME[name]
     command.check(call)
     assert command.run(call) == 0
-
-
-class GivenCall:
-    """What Call is to a command, without a Spark of its own."""
-
-    def __init__(self, spark, settings, words):
-        self.arguments = parse_words(words)
-        self._spark, self._settings = spark, settings
-
-    def read_settings(self):
-        return self._settings
-
-    def session(self, _name):
-        return nullcontext(self._spark)
