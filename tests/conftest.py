@@ -1,16 +1,23 @@
 """For every test: no example of hypothesis has to be quick, since a machine may stand.
 
-Tests of jobs write tables as `--writer` says.
+Tests of jobs write tables as `--writer` says, in one driver a process.
 """
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.spark.local_session import start_quick_session
 from tests.support.spark.writer_option import WRITERS, choose_writer
 
 settings.register_profile(
     "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("unhurried")
+# Spark keeps a producer for ten minutes, and its brokers end with their test.
+FORGETFUL = (
+    *("--conf", "spark.kafka.producer.cache.timeout=1s"),
+    *("--conf", "spark.kafka.producer.cache.evictorThreadRunInterval=1s"),
+)
 
 
 def pytest_addoption(parser):
@@ -21,3 +28,11 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     choose_writer(config.getoption("--writer"))
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory):
+    """A driver in this process: what it has compiled and loaded is dear."""
+    session = start_quick_session(tmp_path_factory.mktemp("warehouse"), *FORGETFUL)
+    yield session
+    session.stop()

@@ -56,21 +56,20 @@ case "$part" in
 esac
 if [ "$part" = all ] || [ "$part" = checks ]; then run_checks; fi
 # A file stays in one process; in the order given, so that the longest are not the last.
-LANES=(--dist loadfile --no-loadscope-reorder)
+LANES=(--dist loadfile --no-loadscope-reorder --durations=15)
 if [ "$part" = all ] || [ "$part" = unit ]; then
   run_tier "unit, architecture" -n 2 "${LANES[@]}" tests/unit tests/architecture
 fi
 if [ "$part" = all ] || [ "$part" = spark ] || [ "$part" = integration ]; then
   "$BIN/python" tests/record_classes.py
 fi
-if [ "$part" = all ] || [ "$part" = spark ]; then
-  # Each process has a Spark of its own, and Spark has work for every core.
-  run_tier "spark" -n 2 "${LANES[@]}" tests/spark
-fi
-if [ "$part" = all ] || [ "$part" = integration ]; then
-  # Many of these wait: for a client's next push, for a broker that is ended.
-  run_tier "integration" -n 3 "${LANES[@]}" tests/integration
-fi
+case "$part" in
+  # One driver a process serves both. Many tests wait: for a client's next push, for a
+  # broker that is ended. So there are more processes than cores.
+  all) run_tier "integration, spark" -n 3 "${LANES[@]}" tests/integration tests/spark ;;
+  spark) run_tier "spark" -n 2 "${LANES[@]}" tests/spark ;;
+  integration) run_tier "integration" -n 3 "${LANES[@]}" tests/integration ;;
+esac
 if [ "${#failed[@]}" -gt 0 ]; then
   heading "failed: ${failed[*]}"
   exit 1

@@ -13,7 +13,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from pipelines.embedded import EmbeddedKafka, ports, starting
 from tests.support.kafka.topics import find_partitions, make_topic
-from tests.support.spark.local_session import start_quick_session
 
 PATIENCE_S = 180
 # Three processes of tests start brokers side by side, on few cores.
@@ -24,11 +23,6 @@ _LANE = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _
 _PORTS = (ports.LAST_PORT - ports.FIRST_PORT + 1) // _LANES
 ports.FIRST_PORT += _LANE * _PORTS
 ports.LAST_PORT = ports.FIRST_PORT + _PORTS - 1
-# Spark keeps a producer for ten minutes, and its brokers end with their test.
-FORGETFUL = (
-    *("--conf", "spark.kafka.producer.cache.timeout=1s"),
-    *("--conf", "spark.kafka.producer.cache.evictorThreadRunInterval=1s"),
-)
 
 
 @pytest.fixture(scope="session")
@@ -45,14 +39,6 @@ def kafka(java):
         yield cluster
         # A client that only a cycle of references keeps would look for it ever after.
         gc.collect()
-
-
-@pytest.fixture(scope="session")
-def driver(tmp_path_factory):
-    """A driver in this process: what it has compiled and loaded is dear."""
-    session = start_quick_session(tmp_path_factory.mktemp("warehouse"), *FORGETFUL)
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")

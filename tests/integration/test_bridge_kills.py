@@ -7,6 +7,8 @@ the long forms of this.
 import random
 from collections import Counter
 
+import pytest
+
 from tests.bench.outage import run as run_outage
 from tests.long.bridge_kills import plan_kills, run
 from tests.support.clients.raw_pushers import THROTTLED, Outcomes, compare
@@ -23,6 +25,7 @@ def test_each_accepted_push_is_there_once_after_kills(tmp_path):
     assert outcomes.connections_lost >= 20
 
 
+@pytest.mark.long
 def test_outage_under_load_is_refused_within_the_bound_and_nothing_is_lost(tmp_path):
     bound = 1_200_000
     outcomes, comparison, samples = run_outage(

@@ -78,6 +78,7 @@ class Stranger:
         self._socket.close()
 
 
+@pytest.mark.long
 def test_frozen_kafka_makes_the_bridge_unready_until_it_goes_on(own_kafka, bridge):
     (pid,) = own_kafka.pids.values()
     bridge.fetch_until("/readyz", 200)

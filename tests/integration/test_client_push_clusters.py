@@ -125,6 +125,7 @@ def test_a_handshake_that_is_not_done_in_time_does_not_block_what_comes_later(
     assert warning.startswith("configuration push: failed: not done in")
 
 
+@pytest.mark.long
 def test_a_client_whose_connections_end_does_not_push_again(
     kafka, push_topics, tmp_path
 ):

@@ -3,11 +3,14 @@
 `tests/long/config_canaries.py` does the same with as many as it is told.
 """
 
+import pytest
+
 from tests.long.config_canaries import run_canaries
 
 CANARIES = 1_000
 
 
+@pytest.mark.long
 def test_no_secret_is_anywhere_on_disk(spark, kafka, tmp_path):
     found = run_canaries(spark, kafka, tmp_path, canaries=CANARIES)
     assert found.planted >= 4 * CANARIES * 0.9

@@ -198,6 +198,7 @@ def test_describe_instances_at_a_moment(ask):
     assert "acks=1" in ask(f"{text} --client-id shop")
 
 
+@pytest.mark.long
 def test_json_is_whole(ask):
     found = json.loads(ask("describe --client-id orders --all --json"))
     values = {one["config_key"]: one["value_long"] for one in found}
@@ -217,6 +218,7 @@ def test_an_instance_is_compared_by_its_pushes(ask):
     assert "no difference" in ask(text.replace("15", "13:30"))
 
 
+@pytest.mark.long
 def test_instances_that_agree_are_told(ask):
     printed = ask("diff --client-id shop --key acks").splitlines()
     assert printed == [
@@ -257,6 +259,7 @@ def test_without_tables_the_job_is_named(spark, tmp_path):
         ConfigCommand(spark, nowhere, datetime.now(tz=UTC), print)
 
 
+@pytest.mark.long
 def test_the_notebook_shows_tables_and_a_picture(settings, tmp_path):
     block = find_block("docs/guide/client-configs.md", "configs")
     commands = [c for c in block.commands if "client_configuration" in c]

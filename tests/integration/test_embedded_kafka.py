@@ -64,6 +64,7 @@ def test_a_record_survives_a_killed_broker(java, produce, consume_one):
         assert consume_one(servers, "survivor") == b"value"
 
 
+@pytest.mark.long
 def test_three_brokers_go_on_when_one_is_killed(
     java, create_topic, produce, consume_one
 ):
@@ -133,6 +134,7 @@ def test_a_folder_in_use_is_refused_and_kept(java, tmp_path):
     assert (tmp_path / "mine").read_text() == "kept"
 
 
+@pytest.mark.long
 def test_parallel_first_starts_share_one_cache(java, produce, tmp_path):
     """The first start records a class archive; a start beside it does without."""
 

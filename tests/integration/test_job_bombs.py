@@ -100,6 +100,7 @@ def _read_peak(folder):
     return next(int(line.split()[1]) for line in lines if "VmHWM" in line)
 
 
+@pytest.mark.long
 def test_bombs_of_every_codec_go_to_quarantine_in_bounded_memory(
     spark, kafka, tmp_path, workers
 ):

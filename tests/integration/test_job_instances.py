@@ -92,6 +92,7 @@ def count_versions(spark, job):
     return spark.sql(f"DESCRIBE HISTORY {job.table}").count()
 
 
+@pytest.mark.long
 def test_only_changes_are_merged_early_or_late(spark, job):
     assert job.push(1, 2, at_s=10) == 2
     versions = count_versions(spark, job)

@@ -67,6 +67,7 @@ def with_checkpoint(settings, folder):
     return replace(settings, client_telemetry_to_delta=job)
 
 
+@pytest.mark.long
 def test_a_restart_goes_on_where_the_job_stopped(spark, settings, producer):
     producer.send(70)
     run_once(spark, settings)
@@ -123,6 +124,7 @@ def test_a_checkpoint_keeps_its_floors_over_restarts(
     assert find_differences(spark, settings, producer.expected) == {}
 
 
+@pytest.mark.long
 def test_pushes_that_change_nothing_do_not_write_client_instances(
     spark, settings, producer, tmp_path
 ):
@@ -135,6 +137,7 @@ def test_pushes_that_change_nothing_do_not_write_client_instances(
     assert sorted(path.name for path in log.glob("*.json")) == before
 
 
+@pytest.mark.long
 def test_a_topic_that_was_made_anew_is_refused(spark, kafka, settings, producer):
     producer.send(20)
     run_once(spark, settings)
@@ -159,6 +162,7 @@ def test_a_missing_topic_is_named(spark, settings):
         run_once(spark, replace(settings, topics=topics))
 
 
+@pytest.mark.long
 def test_latest_begins_at_the_end_and_loses_nothing_after(
     spark, kafka, settings, producer
 ):

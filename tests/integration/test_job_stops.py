@@ -210,6 +210,7 @@ def test_a_topic_made_anew_is_told_by_its_id_and_read_from_its_beginning(
     assert find_differences(spark, settings, expected) == {}
 
 
+@pytest.mark.long
 def test_a_topic_made_anew_below_a_running_job_stops_it(
     spark, topic, settings, wait_until
 ):

@@ -345,6 +345,7 @@ def test_a_broker_that_leaves_and_comes_back_is_followed(
     consumer.close()
 
 
+@pytest.mark.long
 def test_a_rolling_restart_loses_nothing_that_was_acknowledged(cluster, clients):
     topic = clients.create_topic(6, BROKERS)
     stop, written = threading.Event(), []

@@ -70,6 +70,7 @@ def test_applications_and_admins_work_and_are_seen(
     assert not server.counters.malformed_responses
 
 
+@pytest.mark.long
 def test_leaders_move_under_load_and_admins_administer(java, server):
     servers = find_servers(server)
     clients = ProxiedClients(servers)
@@ -81,6 +82,7 @@ def test_leaders_move_under_load_and_admins_administer(java, server):
     assert len(flowing.written) > len(VALUES)
 
 
+@pytest.mark.long
 def test_kafka_streams_counts_words_exactly_once(java, server, tmp_path):
     run_program(
         java, find_streams_jars("4.3.1"), "CountWords", find_servers(server), "words",
@@ -99,6 +101,7 @@ def test_kafkas_own_tool_describes_the_quorum(java, server):
     assert sorted(nodes.values()) == ["Follower", "Follower", "Leader"]
 
 
+@pytest.mark.long
 def test_share_groups_work(java, server):
     run_program(
         java, find_jars("4.3.1"), "UseShareGroup", find_servers(server), "share"

@@ -61,6 +61,7 @@ def test_records_are_written_while_the_telemetry_kafka_hangs(
     assert not server.counters.unexpected_errors
 
 
+@pytest.mark.long
 def test_data_passes_and_ports_come_back_without_the_telemetry_kafka(
     kafka, java, wait_until
 ):

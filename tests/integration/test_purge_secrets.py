@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.settings import CONF_PATH, load_settings
 from pipelines.tables.configs import (
@@ -53,6 +55,7 @@ def run(command, folder):
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_commands_say_what_they_find_and_leave_no_byte_of_it(
     spark, tmp_path, capsys
 ):

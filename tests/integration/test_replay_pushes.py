@@ -90,6 +90,7 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     assert tuple(row) == ("ok", 3, "consumer")
 
 
+@pytest.mark.long
 def test_large_bodies_are_read_few_at_a_time_and_by_the_replay_alone(spark, tmp_path):
     settings = make_settings("127.0.0.1:1", "t", tmp_path)
     ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
@@ -104,6 +105,7 @@ def test_large_bodies_are_read_few_at_a_time_and_by_the_replay_alone(spark, tmp_
     assert spark.conf.get(ROWS_AT_ONCE) == before
 
 
+@pytest.mark.long
 def test_a_minute_with_more_pushes_than_a_commit_may_have_is_cut(
     spark, tmp_path, caplog
 ):

@@ -105,6 +105,7 @@ def test_no_network_is_one_sentence_and_leaves_no_environment(checkout):
     assert list_cache(checkout) == []
 
 
+@pytest.mark.long
 def test_an_activated_environment_does_not_make_its_own_successor(checkout):
     programs = checkout / ".venv" / "bin"
     programs.mkdir(parents=True)
@@ -146,6 +147,7 @@ def list_processes(folder: Path):
     return [line for line in lines if str(folder) in line]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGTERM, TERMINATED), (signal.SIGINT, INTERRUPTED)],

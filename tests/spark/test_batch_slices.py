@@ -81,6 +81,7 @@ def test_slices_make_the_rows_of_the_batch_though_cut_off(
     assert held(job) == at_once
 
 
+@pytest.mark.long
 def test_what_a_batch_has_written_at_once_is_not_written_again_in_slices(
     spark, tmp_path, monkeypatch, at_once
 ):

@@ -14,6 +14,7 @@ def test_tables_follow_from_the_set_of_pushes(spark, tmp_path):
     assert restarts > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_anew", [False, True])
 def test_a_default_told_by_a_batch_that_was_cut_off_is_looked_at(
     spark, tmp_path, is_anew

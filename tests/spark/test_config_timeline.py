@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from pipelines.reading import views
 from pipelines.reading.views.client_config_views import TIMELINE
 from pipelines.settings import load_settings
@@ -203,6 +205,7 @@ def test_who_pushes_another_value_holds_until_then(spark, tmp_path):
     assert found == ENDS
 
 
+@pytest.mark.long
 def test_a_reference_to_a_default_is_a_value(spark, tmp_path):
     job = ConfigJob(
         spark, tmp_path, "client_configs_to_delta.store_defaults=references"

@@ -74,6 +74,7 @@ def jobs(spark, tmp_path_factory):
     return lax, tight
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("contract", "columns"), COMPARED, ids=[one.name for one, _ in COMPARED]
 )

@@ -135,6 +135,7 @@ def test_the_newest_value_of_each_key_counts_whatever_the_batches(spark, tmp_pat
     ]
 
 
+@pytest.mark.long
 def test_a_codec_stays_where_a_later_batch_was_not_compressed(spark, tmp_path):
     job = WireJob(spark, tmp_path)
     columns = ("config_value", "is_exact", "offset")
