@@ -16,6 +16,7 @@ from pipelines.bridge.cluster.part import ClusterPart
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, serve_metadata
 from pipelines.bridge.core.records import Publish, PushIds, max_record_bytes
+from pipelines.bridge.feeding import FeedPart
 from pipelines.bridge.front.acceptor import Clients, raise_open_files
 from pipelines.bridge.front.listening import advertised_node, bind_all, plan_listeners
 from pipelines.bridge.operations.logs import log_counters, log_refused
@@ -125,12 +126,15 @@ class BridgeServer:
         secrets: SecretReader,
         *,
         on_bootstrap: Callable[[str], None] = lambda _servers: None,
+        accepted_cluster_id: str | None = None,
     ) -> None:
         """Check the settings; nothing is asked and nothing listens yet.
 
         Args:
             secrets: Reads what [kafka] and [upstream] refer to.
             on_bootstrap: Called with the proxy's bootstrap.servers, before on_ready.
+            accepted_cluster_id: A cluster that may be fed in place of the one that was
+                at the same address.
         Raises: InvalidSetting, UnresolvedSecret.
         """
         self._on_bootstrap = on_bootstrap
@@ -147,12 +151,21 @@ class BridgeServer:
         """Metrics and health; parts add their metrics to watch.state.groups."""
         self.watch.state.groups.update(self.push_config.metric_groups)
         section, clients_kafka = clients_cluster = find_clients_cluster(settings)
-        self.cluster = ClusterPart(
-            settings,
+        connection = (
             publisher_config(clients_kafka, secrets, key_prefix=f"{section}.")
             if clients_cluster.is_apart
-            else self._kafka,
+            else self._kafka
         )
+        self.cluster = ClusterPart(settings, connection)
+        self.feed = FeedPart(
+            settings,
+            secrets,
+            self._kafka,
+            connection,
+            follower=self.cluster.follower,
+            accepted_cluster_id=accepted_cluster_id,
+        )
+        self.watch.state.feed = self.feed.counters
         self.proxy = (
             ProxyPart(settings, secrets, self.counters, self._rules)
             if settings.proxy.enabled
@@ -203,6 +216,7 @@ class BridgeServer:
                 )
             finally:
                 await self.push_config.close()
+                await self.feed.close()
                 await self.cluster.close()
                 await publisher.close(_FLUSH_S)
                 log_counters("bridge has stopped", self.counters)
@@ -238,7 +252,7 @@ class BridgeServer:
                 group.create_task(publisher.has_failed.wait()),
             }
             others = [self.watch.follow(publisher), self.cluster.follow()]
-            others.append(kafka.find_later(publisher))
+            others += [kafka.find_later(publisher), self.feed.run()]
             others.append(clients.keep_watch())
             if self.proxy is not None:
                 others.append(self.proxy.follow())
@@ -275,6 +289,7 @@ class BridgeServer:
             bridge_id=self._bridge.bridge_id,
             max_record_bytes=record_bytes,
         )
+        await self.feed.prepare()
         if not self.cluster.is_apart:
             await self.cluster.start()
 

@@ -69,6 +69,11 @@ class ClusterPart:
         """Return the APIs answered here."""
         return self._handlers.served()
 
+    @property
+    def follower(self) -> SubscriptionFollower | None:
+        """Who follows the cluster's subscriptions; None where they do not count."""
+        return None if self._source == CONF_ONLY else self._follower
+
     async def start(self) -> None:
         """Look at the cluster once, so that the first clients get what is in force.
 

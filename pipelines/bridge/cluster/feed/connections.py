@@ -19,12 +19,20 @@ from kio.schema.describe_configs.v4.request import (
     DescribeConfigsResource,
 )
 from kio.schema.describe_configs.v4.response import DescribeConfigsResponse
+from kio.schema.errors import ErrorCode
 from kio.schema.list_config_resources.v1.request import ListConfigResourcesRequest
 from kio.schema.list_config_resources.v1.response import ListConfigResourcesResponse
 from kio.static.primitive import i8
 from kio.static.protocol import Payload
 
 from pipelines import __version__
+from pipelines.bridge.cluster.client import SOFTWARE_NAME
+from pipelines.bridge.cluster.faults import (
+    ClusterFault,
+    ClusterRefusal,
+    MissingApi,
+    MissingRight,
+)
 from pipelines.bridge.protocol.cluster_requests import (
     adapt,
     decode_response,
@@ -55,11 +63,21 @@ from udfs.cluster.record_keys import (
     GROUP_RESOURCE,
 )
 
-from ..client import SOFTWARE_NAME
-from ..faults import ClusterFault, ClusterRefusal, MissingApi
-
 _THROTTLE_BYTES = 4
 """Of an answer's body: how long it was throttled, which says nothing of the cluster."""
+ANY_TIMEOUT_S, BROKER_TIMEOUT_S, CONTROLLER_TIMEOUT_S = 5.0, 1.5, 3.0
+"""A broker that is away must not hold up what the others say."""
+ON_CLUSTER, ON_GROUP = "DESCRIBE_CONFIGS on the cluster", "DESCRIBE_CONFIGS on groups"
+WHAT_IS_SHOWN: Mapping[int, str] = {
+    CLIENT_METRICS_RESOURCE: "its client-metrics subscriptions",
+    GROUP_RESOURCE: "the configs of its groups",
+    BROKER_RESOURCE: "the defaults of its brokers",
+}
+_AUTHORIZATION = (
+    ErrorCode.cluster_authorization_failed,
+    ErrorCode.group_authorization_failed,
+    ErrorCode.topic_authorization_failed,
+)
 Answer = TypeVar("Answer", bound=Payload)
 Read = TypeVar("Read", Fetched, FetchedSnapshot)
 
@@ -69,8 +87,6 @@ class Question:
 
     def __init__(self) -> None:
         self._last: tuple[Payload, bytes] | None = None
-        self.requests = 0
-        """How many were sent."""
 
     async def ask(
         self,
@@ -79,12 +95,15 @@ class Question:
         expected: type[Answer],
         *,
         timeout_s: float,
+        check: Callable[[Answer], None],
     ) -> Answer | None:
         """Return the answer in its newest version; None where it is the last one.
 
+        Args:
+            check: Raises ClusterFault for an answer that is an error; such a one is
+                read each time.
         Raises: ClusterFault; ClusterRefusal and MissingApi among them.
         """
-        self.requests += 1
         adapted, body = await _hold(link, partial(_ask_raw, request), timeout_s)
         last, self._last = self._last, (request, body[_THROTTLE_BYTES:])
         if self._last == last:
@@ -96,6 +115,11 @@ class Question:
             raise ClusterFault(str(error)) from None
         if not isinstance(answer, expected):
             raise TypeError(f"{type(answer).__name__} is no {expected.__name__}")
+        try:
+            check(answer)
+        except ClusterFault:
+            self._last = None
+            raise
         return answer
 
     def forget(self) -> None:
@@ -106,33 +130,40 @@ class Question:
 class BrokerLinks:
     """The brokers of the clients' cluster."""
 
-    def __init__(self, access: Access, *, client_id: str, timeout_s: float) -> None:
+    def __init__(self, access: Access, *, client_id: str) -> None:
         self._access = access
         self._software = Software(
             client_id=client_id, name=SOFTWARE_NAME, version=__version__
         )
-        self._timeout_s = timeout_s
         self._any = AsyncLink(access, self._software)
         self._brokers: dict[int, tuple[Address, AsyncLink]] = {}
         self._cluster, self._quotas = Question(), Question()
-        self._listing, self._resources = Question(), Question()
-        self._cluster_wide = Question()
+        self._listing, self._cluster_wide = Question(), Question()
+        self._resources: dict[int, Question] = {}
         self._dynamic: dict[int, Question] = {}
+        self.requests = 0
+        """How many were sent."""
 
     async def describe_cluster(self) -> DescribeClusterResponse | None:
         """Ask which brokers there are; None: as before, as in all of these."""
         request = DescribeClusterRequest(
             include_cluster_authorized_operations=False, include_fenced_brokers=True
         )
-        return await self._cluster.ask(
-            self._any, request, DescribeClusterResponse, timeout_s=self._timeout_s
+        return await self._ask(
+            self._cluster,
+            request,
+            DescribeClusterResponse,
+            lambda one: _check(one.error_code, "its brokers", ON_CLUSTER),
         )
 
     async def describe_quotas(self) -> DescribeClientQuotasResponse | None:
         """Ask for all quotas."""
         request = DescribeClientQuotasRequest(components=(), strict=False)
-        return await self._quotas.ask(
-            self._any, request, DescribeClientQuotasResponse, timeout_s=self._timeout_s
+        return await self._ask(
+            self._quotas,
+            request,
+            DescribeClientQuotasResponse,
+            lambda one: _check(one.error_code, "its quotas", ON_CLUSTER),
         )
 
     async def list_resources(
@@ -142,28 +173,33 @@ class BrokerLinks:
         request = ListConfigResourcesRequest(
             resource_types=tuple(i8(one) for one in types)
         )
-        return await self._listing.ask(
-            self._any, request, ListConfigResourcesResponse, timeout_s=self._timeout_s
+        what = WHAT_IS_SHOWN[types[0]]
+        return await self._ask(
+            self._listing,
+            request,
+            ListConfigResourcesResponse,
+            lambda one: _check(one.error_code, what, ON_CLUSTER),
         )
 
     async def describe_resources(
-        self, resources: Sequence[tuple[int, str]]
+        self, kind: int, names: Sequence[str]
     ) -> DescribeConfigsResponse | None:
-        """Ask what is set on CLIENT_METRICS and GROUP resources."""
-        return await self._resources.ask(
-            self._any,
-            _describe(resources),
+        """Ask what is set on resources of one type."""
+        right = ON_GROUP if kind == GROUP_RESOURCE else ON_CLUSTER
+        return await self._ask(
+            self._resources.setdefault(kind, Question()),
+            _describe([(kind, name) for name in names]),
             DescribeConfigsResponse,
-            timeout_s=self._timeout_s,
+            partial(_check_results, WHAT_IS_SHOWN[kind], right),
         )
 
     async def describe_cluster_wide(self) -> DescribeConfigsResponse | None:
         """Ask for the dynamic defaults of all brokers."""
-        return await self._cluster_wide.ask(
-            self._any,
+        return await self._ask(
+            self._cluster_wide,
             _describe([(BROKER_RESOURCE, "")]),
             DescribeConfigsResponse,
-            timeout_s=self._timeout_s,
+            partial(_check_results, WHAT_IS_SHOWN[BROKER_RESOURCE], ON_CLUSTER),
         )
 
     async def describe_broker(
@@ -171,32 +207,58 @@ class BrokerLinks:
     ) -> DescribeConfigsResponse | None:
         """Ask a broker for all of its configs, with synonyms."""
         request = _describe([(BROKER_RESOURCE, str(broker_id))], has_synonyms=True)
-        return await Question().ask(
-            self._link_to(broker_id, address),
-            request,
-            DescribeConfigsResponse,
-            timeout_s=self._timeout_s,
-        )
+        return await self._ask_broker(Question(), broker_id, address, request)
 
     async def describe_updatable(
         self, broker_id: int, address: Address, names: Sequence[str]
     ) -> DescribeConfigsResponse | None:
         """Ask a broker for those of its configs that may be set dynamically."""
         request = _describe([(BROKER_RESOURCE, str(broker_id))], names=names)
-        return await self._dynamic.setdefault(broker_id, Question()).ask(
+        question = self._dynamic.setdefault(broker_id, Question())
+        return await self._ask_broker(question, broker_id, address, request)
+
+    async def _ask_broker(
+        self,
+        question: Question,
+        broker_id: int,
+        address: Address,
+        request: DescribeConfigsRequest,
+    ) -> DescribeConfigsResponse | None:
+        self.requests += 1
+        return await question.ask(
             self._link_to(broker_id, address),
             request,
             DescribeConfigsResponse,
-            timeout_s=self._timeout_s,
+            timeout_s=BROKER_TIMEOUT_S,
+            check=partial(
+                _check_results, f"the configs of broker {broker_id}", ON_CLUSTER
+            ),
+        )
+
+    async def _ask(
+        self,
+        question: Question,
+        request: Payload,
+        expected: type[Answer],
+        check: Callable[[Answer], None],
+    ) -> Answer | None:
+        self.requests += 1
+        return await question.ask(
+            self._any, request, expected, timeout_s=ANY_TIMEOUT_S, check=check
         )
 
     def forget(self) -> None:
         """Read the next answers whatever they say: who reads them knows nothing yet."""
         for one in (
-            *(self._cluster, self._quotas, self._listing, self._resources),
-            *(self._cluster_wide, *self._dynamic.values()),
+            *(self._cluster, self._quotas, self._listing, self._cluster_wide),
+            *self._resources.values(),
+            *self._dynamic.values(),
         ):
             one.forget()
+
+    def forget_resources(self, kind: int) -> None:
+        """Read the next answer about resources of one type whatever it says."""
+        self._resources.pop(kind, None)
 
     def forget_broker(self, broker_id: int) -> None:
         """Close the connection to a broker that is gone, or has moved."""
@@ -224,12 +286,11 @@ class BrokerLinks:
 class ControllerLinks:
     """The controllers, each with a connection of its own."""
 
-    def __init__(self, access: Access, *, client_id: str, timeout_s: float) -> None:
+    def __init__(self, access: Access, *, client_id: str) -> None:
         self._access = access
         self._software = Software(
             client_id=client_id, name=SOFTWARE_NAME, version=__version__
         )
-        self._timeout_s = timeout_s
         self._links: dict[Address, AsyncLink] = {}
 
     @property
@@ -246,7 +307,7 @@ class ControllerLinks:
         """
         versions = (FETCH_VERSION, OLD_FETCH_VERSION)
         start = partial(_ask_log, FETCH, versions, write, read_fetch)
-        return await _hold(self._link_to(address), start, self._timeout_s)
+        return await _hold(self._link_to(address), start, CONTROLLER_TIMEOUT_S)
 
     async def fetch_snapshot(self, address: Address, body: bytes) -> FetchedSnapshot:
         """Ask for a piece of a snapshot.
@@ -260,7 +321,7 @@ class ControllerLinks:
             lambda _version: body,
             read_fetch_snapshot,
         )
-        return await _hold(self._link_to(address), start, self._timeout_s)
+        return await _hold(self._link_to(address), start, CONTROLLER_TIMEOUT_S)
 
     def close(self) -> None:
         """Close all connections."""
@@ -344,8 +405,23 @@ def _describe(
     )
 
 
-LISTED_TYPES: Mapping[int, str] = {
-    CLIENT_METRICS_RESOURCE: "CLIENT_METRICS",
-    GROUP_RESOURCE: "GROUP",
-}
-"""Resource types whose resources are listed."""
+def _check(error_code: ErrorCode, what: str, right: str) -> None:
+    """Raise what an error means.
+
+    Args:
+        what: What is not shown.
+        right: The one that shows it.
+    """
+    if error_code is ErrorCode.none:
+        return
+    text = f"the cluster does not show {what} ({error_code.name})"
+    if error_code in _AUTHORIZATION:
+        raise MissingRight(f"{text}: the bridge's principal needs {right}")
+    if error_code.retriable:
+        raise ClusterFault(text)
+    raise ClusterRefusal(text)
+
+
+def _check_results(what: str, right: str, answer: DescribeConfigsResponse) -> None:
+    for one in answer.results:
+        _check(one.error_code, what, right)

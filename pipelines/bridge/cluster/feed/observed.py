@@ -162,7 +162,13 @@ def read_quotas(answer: DescribeClientQuotasResponse) -> tuple[SeenQuota, ...]:
     """Read all quotas that are set."""
     return tuple(
         SeenQuota(
-            tuple((part.entity_type, part.entity_name) for part in entry.entity),
+            # Brokers do not keep an order; the paths of KIP-55 begin with the user.
+            tuple(
+                sorted(
+                    ((part.entity_type, part.entity_name) for part in entry.entity),
+                    reverse=True,
+                )
+            ),
             one.key,
             one.value,
         )
@@ -174,7 +180,7 @@ def read_quotas(answer: DescribeClientQuotasResponse) -> tuple[SeenQuota, ...]:
 def read_broker_configs(result: DescribeConfigsResult) -> BrokerConfigs:
     """Read what a broker says of its own configs, with synonyms."""
     static, dynamic = [], []
-    for entry in result.configs:
+    for entry in sorted(result.configs, key=lambda one: one.name):
         by_source: dict[int, str | None] = {}
         for one in entry.synonyms:
             if one.name == entry.name:
