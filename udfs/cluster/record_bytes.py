@@ -125,7 +125,7 @@ class _Reader:
             return format_uuid(self.take(_UUID_BYTES))
         layout = _NUMBERS[kind]
         value = layout.unpack(self.take(layout.size))[0]
-        return _name_protocol(value) if kind == f.PROTOCOL else value
+        return name_protocol(value) if kind == f.PROTOCOL else value
 
     def _read_string(self, *, is_nullable: bool) -> str | None:
         length = self.read_uvarint() - 1
@@ -355,7 +355,8 @@ def _uvarint(value: int) -> bytes:
     return bytes(written)
 
 
-def _name_protocol(protocol: int) -> str:
+def name_protocol(protocol: int) -> str:
+    """Return Kafka's name of a security protocol; of an unknown id its digits."""
     is_known = 0 <= protocol < len(f.SECURITY_PROTOCOLS)
     return f.SECURITY_PROTOCOLS[protocol] if is_known else str(protocol)
 
