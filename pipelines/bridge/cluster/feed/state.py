@@ -88,6 +88,10 @@ class FeedState:
             self._move_to(record)
             self._fold(record)
 
+    def begin_anew(self) -> "FeedState":
+        """Return a state of the same cluster and source in which nothing is so."""
+        return FeedState(self._cluster_id, self._source)
+
     def copy(self) -> "FeedState":
         """Return the same state, which goes its own way."""
         copied = FeedState(self._cluster_id, self._source)
