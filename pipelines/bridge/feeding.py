@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 
 from pipelines.bridge.cluster.feed.part import make_feed
-from pipelines.bridge.cluster.following import SubscriptionFollower
+from pipelines.bridge.cluster.part import ClusterPart
 from pipelines.bridge.core.feed_records import FeedCounters
 from pipelines.bridge.operations.logs import describe_exception
 from pipelines.bridge.publishing.feed_topic import FeedTopic
@@ -25,6 +25,11 @@ _NS_PER_MS = 1_000_000
 _RETRY_S = 5.0
 
 
+def read_clock_ms() -> int:
+    """Return milliseconds since 1970-01-01T00:00:00Z."""
+    return time.time_ns() // _NS_PER_MS
+
+
 class FeedPart:
     """One bridge's part in the feed; nothing where cluster.source is off."""
 
@@ -33,17 +38,14 @@ class FeedPart:
         settings: Settings,
         secrets: SecretReader,
         kafka: Mapping[str, str],
-        clients_kafka: Mapping[str, str],
-        *,
-        follower: SubscriptionFollower | None,
+        cluster: ClusterPart,
         accepted_cluster_id: str | None,
     ) -> None:
         """Read the settings; nothing is asked yet.
 
         Args:
             kafka: librdkafka's properties of [kafka]; the values hold secrets.
-            clients_kafka: The same of the clients' cluster.
-            follower: Follows the subscriptions of that; None: nobody does.
+            cluster: The clients' cluster, and who follows its subscriptions.
             accepted_cluster_id: A cluster that may be fed in place of another one.
         Raises: InvalidSetting, UnresolvedSecret.
         """
@@ -61,15 +63,15 @@ class FeedPart:
         self._feed = make_feed(
             settings,
             secrets,
-            clients_kafka,
+            cluster.connection,
             topic,
-            follower=follower,
+            follower=cluster.follower,
             rules=make_published_rules(
                 settings.sensitive_keys, load_config_catalogs(), load_broker_configs()
             ),
             counters=self.counters,
             accepted_cluster_id=accepted_cluster_id,
-            now_ms=lambda: time.time_ns() // _NS_PER_MS,
+            now_ms=read_clock_ms,
             make_set_id=lambda: str(uuid.uuid4()),
         )
 

@@ -16,7 +16,7 @@ from pipelines.bridge.cluster.part import ClusterPart
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, serve_metadata
 from pipelines.bridge.core.records import Publish, PushIds, max_record_bytes
-from pipelines.bridge.feeding import FeedPart
+from pipelines.bridge.feeding import FeedPart, read_clock_ms
 from pipelines.bridge.front.acceptor import Clients, raise_open_files
 from pipelines.bridge.front.listening import advertised_node, bind_all, plan_listeners
 from pipelines.bridge.operations.logs import log_counters, log_refused
@@ -82,13 +82,8 @@ logger = logging.getLogger(__name__)
 
 OnReady = Callable[[str, int], None]
 _MS = 1_000
-_NS_PER_MS = 1_000_000
 _FLUSH_S = 1.0
 _COMPRESSION_IDS = {name: number for number, name in COMPRESSION_TYPES.items()}
-
-
-def _read_clock_ms() -> int:
-    return time.time_ns() // _NS_PER_MS
 
 
 def _say_push_only(proxy: ProxyPart) -> str:
@@ -151,19 +146,14 @@ class BridgeServer:
         """Metrics and health; parts add their metrics to watch.state.groups."""
         self.watch.state.groups.update(self.push_config.metric_groups)
         section, clients_kafka = clients_cluster = find_clients_cluster(settings)
-        connection = (
+        self.cluster = ClusterPart(
+            settings,
             publisher_config(clients_kafka, secrets, key_prefix=f"{section}.")
             if clients_cluster.is_apart
-            else self._kafka
+            else self._kafka,
         )
-        self.cluster = ClusterPart(settings, connection)
         self.feed = FeedPart(
-            settings,
-            secrets,
-            self._kafka,
-            connection,
-            follower=self.cluster.follower,
-            accepted_cluster_id=accepted_cluster_id,
+            settings, secrets, self._kafka, self.cluster, accepted_cluster_id
         )
         self.watch.state.feed = self.feed.counters
         self.proxy = (
@@ -242,7 +232,7 @@ class BridgeServer:
             # As in make_handlers: the ids are unique, not secret.
             push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
             outlet = WireOutlet(
-                publish=publisher.publish, push_ids=push_ids, now_ms=_read_clock_ms
+                publish=publisher.publish, push_ids=push_ids, now_ms=read_clock_ms
             )
             await self.proxy.start(handlers, clients, publisher, outlet)
             self.watch.carries_data = self._is_apart
@@ -355,7 +345,7 @@ class BridgeServer:
         self,
         node: AdvertisedNode,
         publish: Publish,
-        now_ms: Callable[[], int] = _read_clock_ms,
+        now_ms: Callable[[], int] = read_clock_ms,
         *,
         by_listener: Mapping[str, AdvertisedNode] = MappingProxyType({}),
     ) -> RequestHandlers:

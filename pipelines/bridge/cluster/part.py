@@ -36,6 +36,7 @@ class ClusterPart:
         Raises: InvalidSetting.
         """
         bridge, cluster = settings.bridge, find_clients_cluster(settings)
+        self.connection = connection
         self.is_apart = cluster.is_apart
         """Whether that is another cluster than the one of [kafka]."""
         self._source = bridge.subscriptions_source

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.errors import InvalidSetting, MissingService
-from pipelines.settings.records import TopicSettings
+from pipelines.settings.topic_settings import TopicSettings
 
 logger = logging.getLogger(__name__)
 

@@ -1,9 +1,7 @@
 """Everything that the feed asks: brokers one by one, whoever answers, controllers.
 
 Strategy: one link for what any broker knows, one for each broker, for only itself knows
-its configs, and one for each controller. Most answers say what the last one said: their
-bytes are compared, and only what differs is read. So an idle cluster costs next to
-nothing, however much is set in it.
+its configs, and one for each controller.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +17,6 @@ from kio.schema.describe_configs.v4.request import (
     DescribeConfigsResource,
 )
 from kio.schema.describe_configs.v4.response import DescribeConfigsResponse
-from kio.schema.errors import ErrorCode
 from kio.schema.list_config_resources.v1.request import ListConfigResourcesRequest
 from kio.schema.list_config_resources.v1.response import ListConfigResourcesResponse
 from kio.static.primitive import i8
@@ -27,18 +24,7 @@ from kio.static.protocol import Payload
 
 from pipelines import __version__
 from pipelines.bridge.cluster.client import SOFTWARE_NAME
-from pipelines.bridge.cluster.faults import (
-    ClusterFault,
-    ClusterRefusal,
-    MissingApi,
-    MissingRight,
-)
-from pipelines.bridge.protocol.cluster_requests import (
-    adapt,
-    decode_response,
-    newest,
-    share_version,
-)
+from pipelines.bridge.cluster.faults import MissingApi
 from pipelines.bridge.protocol.errors import MalformedResponse
 from pipelines.bridge.protocol.metadata_fetch import (
     FETCH,
@@ -51,9 +37,8 @@ from pipelines.bridge.protocol.metadata_fetch import (
     read_fetch,
     read_fetch_snapshot,
 )
-from pipelines.bridge.protocol.replies import encode_body
 from pipelines.kafka_client.async_link import AsyncLink
-from pipelines.kafka_client.faults import MalformedAnswer, NoAnswer, Refused
+from pipelines.kafka_client.faults import MalformedAnswer
 from pipelines.kafka_client.messages import Request, Served
 from pipelines.kafka_client.properties import Access, Address
 from pipelines.kafka_client.session import Conversation, Software
@@ -63,8 +48,8 @@ from udfs.cluster.record_keys import (
     GROUP_RESOURCE,
 )
 
-_THROTTLE_BYTES = 4
-"""Of an answer's body: how long it was throttled, which says nothing of the cluster."""
+from .questions import Question, check_error, check_results, hold
+
 ANY_TIMEOUT_S, BROKER_TIMEOUT_S, CONTROLLER_TIMEOUT_S = 5.0, 1.5, 3.0
 """A broker that is away must not hold up what the others say."""
 ON_CLUSTER, ON_GROUP = "DESCRIBE_CONFIGS on the cluster", "DESCRIBE_CONFIGS on groups"
@@ -73,58 +58,8 @@ WHAT_IS_SHOWN: Mapping[int, str] = {
     GROUP_RESOURCE: "the configs of its groups",
     BROKER_RESOURCE: "the defaults of its brokers",
 }
-_AUTHORIZATION = (
-    ErrorCode.cluster_authorization_failed,
-    ErrorCode.group_authorization_failed,
-    ErrorCode.topic_authorization_failed,
-)
 Answer = TypeVar("Answer", bound=Payload)
 Read = TypeVar("Read", Fetched, FetchedSnapshot)
-
-
-class Question:
-    """One request that is asked again and again of one node."""
-
-    def __init__(self) -> None:
-        self._last: tuple[Payload, bytes] | None = None
-
-    async def ask(
-        self,
-        link: AsyncLink,
-        request: Payload,
-        expected: type[Answer],
-        *,
-        timeout_s: float,
-        check: Callable[[Answer], None],
-    ) -> Answer | None:
-        """Return the answer in its newest version; None where it is the last one.
-
-        Args:
-            check: Raises ClusterFault for an answer that is an error; such a one is
-                read each time.
-        Raises: ClusterFault; ClusterRefusal and MissingApi among them.
-        """
-        adapted, body = await _hold(link, partial(_ask_raw, request), timeout_s)
-        last, self._last = self._last, (request, body[_THROTTLE_BYTES:])
-        if self._last == last:
-            return None
-        try:
-            answer = newest(decode_response(adapted, body))
-        except MalformedResponse as error:
-            self._last = None
-            raise ClusterFault(str(error)) from None
-        if not isinstance(answer, expected):
-            raise TypeError(f"{type(answer).__name__} is no {expected.__name__}")
-        try:
-            check(answer)
-        except ClusterFault:
-            self._last = None
-            raise
-        return answer
-
-    def forget(self) -> None:
-        """Read the next answer whatever it says."""
-        self._last = None
 
 
 class BrokerLinks:
@@ -153,7 +88,7 @@ class BrokerLinks:
             self._cluster,
             request,
             DescribeClusterResponse,
-            lambda one: _check(one.error_code, "its brokers", ON_CLUSTER),
+            lambda one: check_error(one.error_code, "its brokers", ON_CLUSTER),
         )
 
     async def describe_quotas(self) -> DescribeClientQuotasResponse | None:
@@ -163,7 +98,7 @@ class BrokerLinks:
             self._quotas,
             request,
             DescribeClientQuotasResponse,
-            lambda one: _check(one.error_code, "its quotas", ON_CLUSTER),
+            lambda one: check_error(one.error_code, "its quotas", ON_CLUSTER),
         )
 
     async def list_resources(
@@ -178,7 +113,7 @@ class BrokerLinks:
             self._listing,
             request,
             ListConfigResourcesResponse,
-            lambda one: _check(one.error_code, what, ON_CLUSTER),
+            lambda one: check_error(one.error_code, what, ON_CLUSTER),
         )
 
     async def describe_resources(
@@ -190,7 +125,7 @@ class BrokerLinks:
             self._resources.setdefault(kind, Question()),
             _describe([(kind, name) for name in names]),
             DescribeConfigsResponse,
-            partial(_check_results, WHAT_IS_SHOWN[kind], right),
+            partial(check_results, WHAT_IS_SHOWN[kind], right),
         )
 
     async def describe_cluster_wide(self) -> DescribeConfigsResponse | None:
@@ -199,7 +134,7 @@ class BrokerLinks:
             self._cluster_wide,
             _describe([(BROKER_RESOURCE, "")]),
             DescribeConfigsResponse,
-            partial(_check_results, WHAT_IS_SHOWN[BROKER_RESOURCE], ON_CLUSTER),
+            partial(check_results, WHAT_IS_SHOWN[BROKER_RESOURCE], ON_CLUSTER),
         )
 
     async def describe_broker(
@@ -231,7 +166,7 @@ class BrokerLinks:
             DescribeConfigsResponse,
             timeout_s=BROKER_TIMEOUT_S,
             check=partial(
-                _check_results, f"the configs of broker {broker_id}", ON_CLUSTER
+                check_results, f"the configs of broker {broker_id}", ON_CLUSTER
             ),
         )
 
@@ -307,7 +242,7 @@ class ControllerLinks:
         """
         versions = (FETCH_VERSION, OLD_FETCH_VERSION)
         start = partial(_ask_log, FETCH, versions, write, read_fetch)
-        return await _hold(self._link_to(address), start, CONTROLLER_TIMEOUT_S)
+        return await hold(self._link_to(address), start, CONTROLLER_TIMEOUT_S)
 
     async def fetch_snapshot(self, address: Address, body: bytes) -> FetchedSnapshot:
         """Ask for a piece of a snapshot.
@@ -321,7 +256,7 @@ class ControllerLinks:
             lambda _version: body,
             read_fetch_snapshot,
         )
-        return await _hold(self._link_to(address), start, CONTROLLER_TIMEOUT_S)
+        return await hold(self._link_to(address), start, CONTROLLER_TIMEOUT_S)
 
     def close(self) -> None:
         """Close all connections."""
@@ -335,36 +270,6 @@ class ControllerLinks:
             link = AsyncLink(self._access.at(address), self._software)
             self._links[address] = link
         return link
-
-
-Held = TypeVar("Held")
-
-
-async def _hold(
-    link: AsyncLink, start: Callable[[Served], Conversation[Held]], timeout_s: float
-) -> Held:
-    place = link.access.place
-    try:
-        return await link.hold(start, timeout_s=timeout_s)
-    except Refused as error:
-        text = f"Kafka at {place} and the bridge do not agree: {error}"
-        raise ClusterRefusal(text) from None
-    except NoAnswer as error:
-        raise ClusterFault(f"Kafka at {place} does not answer ({error})") from None
-
-
-def _ask_raw(request: Payload, served: Served) -> Conversation[tuple[Payload, bytes]]:
-    api_key: int = request.__api_key__
-    api_version = share_version(api_key, served)
-    if api_version is None:
-        raise MissingApi(
-            f"the cluster does not serve {type(request).__name__} "
-            f"(API key {api_key}) in a version known here"
-        )
-    adapted = adapt(request, api_version)
-    is_flexible = adapted.__header_schema__.__flexible__
-    body = yield Request(api_key, api_version, encode_body(adapted), is_flexible)
-    return adapted, body
 
 
 def _ask_log(
@@ -403,25 +308,3 @@ def _describe(
         include_synonyms=has_synonyms,
         include_documentation=False,
     )
-
-
-def _check(error_code: ErrorCode, what: str, right: str) -> None:
-    """Raise what an error means.
-
-    Args:
-        what: What is not shown.
-        right: The one that shows it.
-    """
-    if error_code is ErrorCode.none:
-        return
-    text = f"the cluster does not show {what} ({error_code.name})"
-    if error_code in _AUTHORIZATION:
-        raise MissingRight(f"{text}: the bridge's principal needs {right}")
-    if error_code.retriable:
-        raise ClusterFault(text)
-    raise ClusterRefusal(text)
-
-
-def _check_results(what: str, right: str, answer: DescribeConfigsResponse) -> None:
-    for one in answer.results:
-        _check(one.error_code, what, right)

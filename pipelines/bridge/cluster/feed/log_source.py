@@ -186,10 +186,12 @@ class _LogFeed:
 
     async def take_records(self, _node: Address, fetched: Fetched) -> float:
         """Write what is committed, and a full set where all of it is read."""
-        self._source.faults.clear(_PART)
         self._written.counters.looks += 1
         before = self._place.offset
         read = self._place.take(fetched)
+        if self._place.is_blocked:
+            raise ClusterFault(f"the metadata log is no log at offset {before}")
+        self._source.faults.clear(_PART)
         stamp = Stamp(self._written.cluster_id, self._written.now_ms())
         records = make_feed_records(
             read, stamp, self._source.rules, self._place.passed_over

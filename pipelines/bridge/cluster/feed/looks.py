@@ -24,22 +24,24 @@ from pipelines.bridge.cluster.followed_subscriptions import Resources
 from pipelines.bridge.core.feed_records import FeedCounters
 from udfs.cluster.record_keys import CLIENT_METRICS_RESOURCE, GROUP_RESOURCE
 
-from .connections import BrokerLinks
-from .observed import (
-    CLUSTER_WIDE,
-    DESCRIBED,
+from .answers import (
     DYNAMIC_DEFAULT,
-    GROUPS,
-    REFUSED,
-    UNREACHABLE,
-    Seen,
     SeenBroker,
-    part_of_broker,
     read_broker_configs,
     read_brokers,
     read_quotas,
     read_resources,
     read_set_configs,
+)
+from .connections import BrokerLinks
+from .observed import (
+    CLUSTER_WIDE,
+    DESCRIBED,
+    GROUPS,
+    REFUSED,
+    UNREACHABLE,
+    Seen,
+    part_of_broker,
 )
 from .state import BROKERS, QUOTAS, SUBSCRIPTIONS
 

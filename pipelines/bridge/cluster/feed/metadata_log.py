@@ -50,6 +50,7 @@ FENCED_EPOCH, UNKNOWN_EPOCH = 74, 75
 SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE = 98, 99
 OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID, OTHER_CLUSTER = 1, 100, 104
 _UNREADABLE = "unreadable batch"
+_NO_BATCH = f"{_UNREADABLE}: not found"
 
 
 class Next(Enum):
@@ -80,6 +81,8 @@ class LogPlace:
         """Of the record before it."""
         self.leader_epoch = self.last_epoch
         self.transactions = MetadataTransactions()
+        self.is_blocked = False
+        """Whether the last answer had bytes that are no batch, and nothing before."""
         self.passed_over: Counter[str] = Counter()
         """Records that are never published, by type, since somebody took them."""
 
@@ -113,6 +116,7 @@ class LogPlace:
         """
         stream = BatchStream()
         stream.receive_data(fetched.records)
+        before, unreadable = self.offset, self.passed_over[_NO_BATCH]
         records: list[LogRecord] = []
         for batch in _cut(stream, self.passed_over):
             if batch.last_offset >= fetched.high_watermark:
@@ -123,6 +127,8 @@ class LogPlace:
                 if one.offset >= self.offset:
                     records += self.transactions.take(one)
             self.offset, self.last_epoch = batch.last_offset + 1, batch.epoch
+        is_spoilt = self.passed_over[_NO_BATCH] > unreadable
+        self.is_blocked = is_spoilt and self.offset == before
         return records
 
 
@@ -169,7 +175,7 @@ def _cut(stream: BatchStream, passed_over: Counter[str]) -> Iterator[RecordBatch
             passed_over[f"{_UNREADABLE}: {error.reason}"] += 1
             continue
         except MalformedBatches:
-            passed_over[f"{_UNREADABLE}: malformed"] += 1
+            passed_over[_NO_BATCH] += 1
             return
         if batch is None:
             return
