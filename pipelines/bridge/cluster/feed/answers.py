@@ -56,8 +56,6 @@ class BrokerConfigs(NamedTuple):
     static: tuple[StaticConfig, ...]
     dynamic: tuple[SeenConfig, ...]
     """Set on this very broker."""
-    updatable: tuple[str, ...]
-    """Names of those that may be set dynamically."""
 
 
 class SeenQuota(NamedTuple):
@@ -116,8 +114,7 @@ def read_broker_configs(result: DescribeConfigsResult) -> BrokerConfigs:
             hidden = entry.is_sensitive
             value = None if hidden else by_source[DYNAMIC_BROKER]
             dynamic.append(SeenConfig(entry.name, value, hidden))
-    updatable = tuple(one.name for one in result.configs if not one.read_only)
-    return BrokerConfigs(tuple(static), tuple(dynamic), updatable)
+    return BrokerConfigs(tuple(static), tuple(dynamic))
 
 
 def read_set_configs(

@@ -75,7 +75,7 @@ class BrokerLinks:
         self._cluster, self._quotas = Question(), Question()
         self._listing, self._cluster_wide = Question(), Question()
         self._resources: dict[int, Question] = {}
-        self._dynamic: dict[int, Question] = {}
+        self._effective: dict[int, Question] = {}
         self.requests = 0
         """How many were sent."""
 
@@ -144,12 +144,12 @@ class BrokerLinks:
         request = _describe([(BROKER_RESOURCE, str(broker_id))], has_synonyms=True)
         return await self._ask_broker(Question(), broker_id, address, request)
 
-    async def describe_updatable(
-        self, broker_id: int, address: Address, names: Sequence[str]
+    async def describe_effective(
+        self, broker_id: int, address: Address
     ) -> DescribeConfigsResponse | None:
-        """Ask a broker for those of its configs that may be set dynamically."""
-        request = _describe([(BROKER_RESOURCE, str(broker_id))], names=names)
-        question = self._dynamic.setdefault(broker_id, Question())
+        """Ask a broker what is in force, which is half as much."""
+        request = _describe([(BROKER_RESOURCE, str(broker_id))])
+        question = self._effective.setdefault(broker_id, Question())
         return await self._ask_broker(question, broker_id, address, request)
 
     async def _ask_broker(
@@ -187,7 +187,7 @@ class BrokerLinks:
         for one in (
             *(self._cluster, self._quotas, self._listing, self._cluster_wide),
             *self._resources.values(),
-            *self._dynamic.values(),
+            *self._effective.values(),
         ):
             one.forget()
 
@@ -197,7 +197,7 @@ class BrokerLinks:
 
     def forget_broker(self, broker_id: int) -> None:
         """Close the connection to a broker that is gone, or has moved."""
-        self._dynamic.pop(broker_id, None)
+        self._effective.pop(broker_id, None)
         known = self._brokers.pop(broker_id, None)
         if known is not None:
             known[1].close()
@@ -292,16 +292,12 @@ def _ask_log(
 
 
 def _describe(
-    resources: Sequence[tuple[int, str]],
-    *,
-    names: Sequence[str] | None = None,
-    has_synonyms: bool = False,
+    resources: Sequence[tuple[int, str]], *, has_synonyms: bool = False
 ) -> DescribeConfigsRequest:
-    keys = None if names is None else tuple(names)
     return DescribeConfigsRequest(
         resources=tuple(
             DescribeConfigsResource(
-                resource_type=i8(kind), resource_name=name, configuration_keys=keys
+                resource_type=i8(kind), resource_name=name, configuration_keys=None
             )
             for kind, name in resources
         ),

@@ -2,9 +2,9 @@
 
 Strategy: each part of the cluster is looked at by itself. One that does not answer, or
 refuses, is said once and counted each time, and the others go on; what it said last
-stays. A broker's own configs are asked for in two ways: those that may be set
-dynamically at each look, all of them with their synonyms when these have changed, when
-the broker is new, comes back or moves, and after a longer time.
+stays. A broker's own configs are asked for in two ways: what is in force at each look,
+which is only read where it has changed; and with all synonyms then, when the broker is
+new, comes back or moves, and after a longer time.
 """
 
 import asyncio
@@ -269,9 +269,7 @@ class AdminLooks:
         )
         if known is not None:
             # Asked before the others: what is set in between shows at the next look.
-            changed = await self._links.describe_updatable(
-                broker_id, address, known.updatable
-            )
+            changed = await self._links.describe_effective(broker_id, address)
             is_due = is_due or changed is not None
         if not is_due:
             return

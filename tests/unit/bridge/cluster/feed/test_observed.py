@@ -103,13 +103,6 @@ def test_dynamic_secret_has_no_value():
     assert read.dynamic == (SeenConfig(name, None, is_hidden=True),)
 
 
-def test_names_that_may_be_set_dynamically_are_known():
-    read = read_broker_configs(
-        result(entry("a", "1", DEFAULT), entry("b", "1", DEFAULT, read_only=True))
-    )
-    assert read.updatable == ("a",)
-
-
 def test_only_what_is_set_on_a_resource_is_read():
     answers = [
         result(
@@ -152,7 +145,6 @@ CONFIGS = BrokerConfigs(
         StaticConfig("plugin.key", "x", False),
     ),
     (SeenConfig(SEGMENT, "3"),),
-    (SEGMENT,),
 )
 
 
