@@ -295,7 +295,7 @@ class FeedTopic:
             for one in messages:
                 reached = _take(one, records, reached)
         if reached < end:
-            raise LostLead(f"the end of topic {self._topic} cannot be read")
+            raise LostLead(f"topic {self._topic} ends at {end}, read up to {reached}")
         return records
 
 
