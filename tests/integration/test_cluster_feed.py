@@ -16,9 +16,10 @@ from udfs.cluster.record_bytes import read_record
 # The quicker one first: each is read while it is waited for.
 LIMIT_S = {"metadata_log": 1.0, "admin_api": 5.0}
 CANARY = "canary-7f3a-open-sesame"
+# None of them may hold the bridges up, nor whoever reads their topics.
 QUOTA_KEYS = {
-    "producer_byte_rate": "1024", "consumer_byte_rate": "2048",
-    "request_percentage": "12.5", "controller_mutation_rate": "3.5",
+    "producer_byte_rate": "1000000001", "consumer_byte_rate": "1000000002",
+    "request_percentage": "10000.5", "controller_mutation_rate": "10000.25",
 }  # fmt: skip
 USERS, CLIENTS, IPS = (
     ("--entity-type", kind, *name)
@@ -122,9 +123,9 @@ def test_quotas_of_all_forms_and_keys_are_fed(feeds):
             assert not fields["remove"]
     for path, words in IP_ENTITIES.items():
         feeds.mark()
-        done_s = feeds.alter(*words, "--add-config", "connection_creation_rate=7")
+        done_s = feeds.alter(*words, "--add-config", "connection_creation_rate=70000")
         found = feeds.expect(done_s, f"ClientQuota/{path}/connection_creation_rate")
-        assert {one["value"] for one in found.values()} == {7.0}
+        assert {one["value"] for one in found.values()} == {70000.0}
     feeds.mark()
     done_s = feeds.alter(
         *ENTITIES["users/alice"], "--delete-config", "request_percentage"
@@ -175,12 +176,12 @@ def test_static_value_is_told_beside_a_dynamic_one(feeds):
 
 def test_secrets_are_in_no_record(feeds):
     feeds.mark()
-    name = "listener.name.internal.ssl.keystore.password"
+    name = "listener.name.elsewhere.ssl.keystore.password"
     feeds.alter(*BROKERS, NAMED, "1", "--add-config", f"{name}={CANARY}")
     words = (*USERS, NAMED, "scram-user", "--add-config")
     feeds.alter(*words, f"SCRAM-SHA-512=[iterations=4096,password={CANARY}]")
     done_s = feeds.alter(
-        *ENTITIES["clients/c1"], "--add-config", "producer_byte_rate=5"
+        *ENTITIES["clients/c1"], "--add-config", "producer_byte_rate=1000000005"
     )
     feeds.expect(done_s, "ClientQuota/clients/c1/producer_byte_rate")
     for source, reader in feeds.readers.items():
@@ -204,13 +205,15 @@ def test_a_second_feed_begins_where_the_first_one_ended(feeds, cluster):
         reader = TopicReader(cluster, topic)
         end = reader.wait_for_full_set()
     quota = "ClientQuota/clients/c1/consumer_byte_rate"
-    feeds.alter(*ENTITIES["clients/c1"], "--add-config", "consumer_byte_rate=77")
+    feeds.alter(
+        *ENTITIES["clients/c1"], "--add-config", "consumer_byte_rate=1000000077"
+    )
     with running_bridge(settings):
         place = reader.wait_for(lambda one: one.key == quota, start=end)
         reader.wait_for_full_set(start=end)
     record = reader.records[place]
     assert (record.text("set_id"), read_record(record.value).fields["value"]) == (
-        None, 77.0,
+        None, 1_000_000_077.0,
     )  # fmt: skip
     offsets = [
         one.number("offset") for one in reader.records if one.text("set_id") is None
