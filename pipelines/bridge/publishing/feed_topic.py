@@ -38,7 +38,8 @@ SESSION_TIMEOUT_MS = 6_000
 HEARTBEAT_MS = 1_500
 TRANSACTION_TIMEOUT_MS = 15_000
 """Readers wait so long for a transaction that nobody ends."""
-_POLL_S = 0.1
+_POLL_S = 0.2
+"""Between two looks at what the group says, and for room in the producer's queue."""
 _SLICE_S = 1.0
 """Longest call that waits in a thread."""
 _RETRY_S = 1.0
