@@ -12,6 +12,7 @@ from .client_config_settings import (
     SensitiveKeySettings,
     WireConfigJobSettings,
 )
+from .cluster_settings import ClusterSettings
 from .keys import MAX_INT32, MAX_PORT, key
 from .listener_records import (
     AuthenticationSettings,
@@ -21,6 +22,7 @@ from .listener_records import (
 from .proxy_settings import ProxySettings
 from .secret_references import SecretReference
 from .stream_job_settings import TelemetryJobSettings
+from .topic_settings import TopicSettings
 
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 MAX_TELEMETRY_BYTES = 999_900_000
@@ -99,45 +101,6 @@ class UpstreamSettings(KafkaSettings):
     ssl_certificate_location: str = key(
         "PEM file of our certificate chain, for mTLS; see proxy.upstream_identity.",
         default="",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicSettings:
-    """Topics that the bridge writes, and creates where they are missing."""
-
-    telemetry: str = key(
-        "Topic of accepted pushes.",
-        default="clientele.telemetry",
-    )
-    configs: str = key(
-        "Topic of pushed client configurations, made and written when "
-        "client_config.enabled.",
-        default="clientele.configs",
-    )
-    wire_configs: str = key(
-        "Topic of configurations that the proxy has seen, made and written when "
-        "proxy.wire_configs.",
-        default="clientele.wire_configs",
-    )
-    partitions: int = key(
-        "Partitions of a topic that the bridge creates.",
-        low=1,
-        high=10_000,
-        default=6,
-    )
-    replication_factor: int = key(
-        "Replicas of a topic that the bridge creates; -1 is the broker's default.",
-        low=-1,
-        high=100,
-        default=-1,
-    )
-    retention_ms: int = key(
-        "How long a topic that the bridge creates keeps its records (7 days); -1 keeps "
-        "them for ever.",
-        unit="ms",
-        low=-1,
-        default=604_800_000,
     )
 
 
@@ -373,6 +336,7 @@ class Settings:
     limits: LimitSettings
     proxy: ProxySettings
     upstream: UpstreamSettings
+    cluster: ClusterSettings
     subscriptions: tuple[SubscriptionSettings, ...] = key(
         "Client-metrics subscriptions, beside those of the clients' cluster.",
         default=[

@@ -55,6 +55,7 @@ PROOFS = (
     Proof(name="job-memory", words=("long/job_memory.py",)),
     Proof(name="replays", words=("long/replays.py",)),
     Proof(name="config-shuffles", words=("long/config_shuffles.py",)),
+    Proof(name="feed-kills", words=("long/feed_kills.py",)),
     Proof(name="config-canaries", words=("long/config_canaries.py",)),
 )
 """In the order in which they run."""

@@ -111,6 +111,10 @@ class Cursor:
         length = self.read_int32()
         return None if length == _NULL_LENGTH else self._take(length)
 
+    def take(self, size: int) -> bytes:
+        """Read so many bytes."""
+        return self._take(size)
+
     def skip(self, size: int) -> None:
         """Pass over some bytes."""
         self._advance(size)

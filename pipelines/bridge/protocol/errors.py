@@ -15,3 +15,16 @@ class UnsupportedRequest(WireError):
 
 class MalformedResponse(WireError):
     """Raised when what a broker of the cluster sends is no answer to our request."""
+
+
+class MalformedBatches(WireError):
+    """Raised when bytes are no record batch; where the next one begins is unknown."""
+
+
+class UnreadableBatch(WireError):
+    """Raised when one record batch cannot be read; the next one is not concerned."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(f"{reason}: {text}")
+        self.reason = reason
+        """A word to count by."""

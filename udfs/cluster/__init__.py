@@ -1,0 +1,1 @@
+"""Metadata records of a cluster: their bytes, and what a broker reports."""
