@@ -149,7 +149,7 @@ class BridgeServer:
         section, clients_kafka = clients_cluster = find_clients_cluster(settings)
         self.cluster = ClusterPart(
             settings,
-            publisher_config(clients_kafka, secrets, section=section)
+            publisher_config(clients_kafka, secrets, key_prefix=f"{section}.")
             if clients_cluster.is_apart
             else self._kafka,
         )

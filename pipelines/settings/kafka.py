@@ -4,14 +4,17 @@ Certificates reach Java as PEM text, not as paths: executors on other machines h
 no such file.
 """
 
+from dataclasses import fields
 from pathlib import Path
 
 from pipelines.errors import InvalidSetting
 
+from .cluster_settings import ClusterSettings
 from .records import KafkaSettings
 from .secret_references import SecretReader
 
-SOURCE_OPTION_PREFIX = "kafka."
+SOURCE_OPTION_PREFIX = _KAFKA = "kafka."
+CONTROLLER_PREFIX = "controller_"
 LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -19,15 +22,25 @@ LOGIN_MODULES = {
 }
 
 
+def controller_settings(cluster: ClusterSettings) -> KafkaSettings:
+    """Return how the controllers are reached; their keys have CONTROLLER_PREFIX."""
+    named = {
+        one.name: getattr(cluster, CONTROLLER_PREFIX + one.name)
+        for one in fields(KafkaSettings)
+        if one.name != "bootstrap_servers"
+    }
+    return KafkaSettings(bootstrap_servers=cluster.controller_servers, **named)
+
+
 def publisher_config(
-    kafka: KafkaSettings, secrets: SecretReader, *, section: str = "kafka"
+    kafka: KafkaSettings, secrets: SecretReader, *, key_prefix: str = _KAFKA
 ) -> dict[str, str]:
     """Return the connection properties of a librdkafka client.
 
     Args:
         kafka: Where and how to connect.
         secrets: Reads passwords.
-        section: The table of conf/ that it comes from.
+        key_prefix: How the keys of conf/ begin that it comes from.
     Errors: none as data; the values hold secrets and must not be logged.
     Raises: InvalidSetting, UnresolvedSecret.
     Source: librdkafka CONFIGURATION.md.
@@ -36,10 +49,10 @@ def publisher_config(
         "bootstrap.servers": kafka.bootstrap_servers,
         "security.protocol": kafka.security_protocol,
     }
-    if _uses_sasl(kafka, section):
+    if _uses_sasl(kafka, key_prefix):
         config["sasl.mechanism"] = kafka.sasl_mechanism
         config["sasl.username"] = kafka.sasl_username
-        config["sasl.password"] = _read_password(kafka, secrets, section)
+        config["sasl.password"] = _read_password(kafka, secrets, key_prefix)
     if _uses_ssl(kafka):
         algorithm = kafka.ssl_endpoint_identification_algorithm
         config["ssl.endpoint.identification.algorithm"] = algorithm
@@ -73,12 +86,12 @@ def spark_source_options(kafka: KafkaSettings, secrets: SecretReader) -> dict[st
     return {f"{SOURCE_OPTION_PREFIX}{name}": value for name, value in config.items()}
 
 
-def _uses_sasl(kafka: KafkaSettings, section: str = "kafka") -> bool:
+def _uses_sasl(kafka: KafkaSettings, key_prefix: str = _KAFKA) -> bool:
     uses_sasl = kafka.security_protocol.startswith("SASL_")
     if uses_sasl and not (kafka.sasl_mechanism and kafka.sasl_username):
         raise InvalidSetting(
-            f"{section}.security_protocol is {kafka.security_protocol}: it needs "
-            f"{section}.sasl_mechanism and {section}.sasl_username"
+            f"{key_prefix}security_protocol is {kafka.security_protocol}: it needs "
+            f"{key_prefix}sasl_mechanism and {key_prefix}sasl_username"
         )
     return uses_sasl
 
@@ -88,12 +101,12 @@ def _uses_ssl(kafka: KafkaSettings) -> bool:
 
 
 def _read_password(
-    kafka: KafkaSettings, secrets: SecretReader, section: str = "kafka"
+    kafka: KafkaSettings, secrets: SecretReader, key_prefix: str = _KAFKA
 ) -> str:
     if kafka.sasl_password is None:
         raise InvalidSetting(
-            f"{section}.security_protocol is {kafka.security_protocol}: it needs "
-            f"{section}.sasl_password, a reference to a secret"
+            f"{key_prefix}security_protocol is {kafka.security_protocol}: it needs "
+            f"{key_prefix}sasl_password, a reference to a secret"
         )
     return secrets.read(kafka.sasl_password)
 

@@ -12,6 +12,7 @@ from .client_config_settings import (
     SensitiveKeySettings,
     WireConfigJobSettings,
 )
+from .cluster_settings import ClusterSettings
 from .keys import MAX_INT32, MAX_PORT, key
 from .listener_records import (
     AuthenticationSettings,
@@ -119,6 +120,11 @@ class TopicSettings:
         "Topic of configurations that the proxy has seen, made and written when "
         "proxy.wire_configs.",
         default="clientele.wire_configs",
+    )
+    cluster: str = key(
+        "Topic of what is told of the clients' cluster, made and written unless "
+        "cluster.source is off. It has one partition, whatever topics.partitions is.",
+        default="clientele.cluster",
     )
     partitions: int = key(
         "Partitions of a topic that the bridge creates.",
@@ -373,6 +379,7 @@ class Settings:
     limits: LimitSettings
     proxy: ProxySettings
     upstream: UpstreamSettings
+    cluster: ClusterSettings
     subscriptions: tuple[SubscriptionSettings, ...] = key(
         "Client-metrics subscriptions, beside those of the clients' cluster.",
         default=[

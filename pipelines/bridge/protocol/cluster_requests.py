@@ -26,6 +26,8 @@ from .replies import NO_THROTTLE, encode_body
 DESCRIBE_CONFIGS = 32
 DESCRIBE_DELEGATION_TOKEN = 41
 INCREMENTAL_ALTER_CONFIGS = 44
+DESCRIBE_CLIENT_QUOTAS = 48
+DESCRIBE_CLUSTER = 60
 LIST_CONFIG_RESOURCES = 74
 """Named ListClientMetricsResources in version 0."""
 CLIENT_METRICS = 16
@@ -36,12 +38,16 @@ KNOWN_VERSIONS: Mapping[int, range] = {
     DESCRIBE_CONFIGS: range(1, 5),
     DESCRIBE_DELEGATION_TOKEN: range(1, 4),
     INCREMENTAL_ALTER_CONFIGS: range(2),
+    DESCRIBE_CLIENT_QUOTAS: range(2),
+    DESCRIBE_CLUSTER: range(3),
     LIST_CONFIG_RESOURCES: range(2),
 }
 MAX_RESPONSE_ITEMS = 1_000_000
 _SIZE = struct.Struct(">i")
 _NOT_IN_OLDER_VERSIONS: Mapping[str, object] = {
     "documentation": None,
+    # Before there was the word, a fenced broker was not listed.
+    "is_fenced": False,
     "throttle_time": NO_THROTTLE,
     "token_requester_principal_name": "",
     "token_requester_principal_type": "",

@@ -96,6 +96,9 @@ def test_keys_that_are_paths_are_known_by_their_names():
     assert {name for name in list_keys(Settings) if is_path(name)} == {
         "root_path",
         "checkpoint_location",
+        "controller_ssl_ca_location",
+        "controller_ssl_certificate_location",
+        "controller_ssl_key_location",
         "credentials_location",
         "oauth_jwks_ca_location",
         "oauth_jwks_location",

@@ -95,7 +95,7 @@ class ProxyPlan:
         Raises: InvalidSetting, UnresolvedSecret.
         """
         section, kafka = self.cluster
-        return publisher_config(kafka, secrets, section=section)
+        return publisher_config(kafka, secrets, key_prefix=f"{section}.")
 
 
 def plan_proxy(settings: Settings) -> ProxyPlan:

@@ -1,0 +1,1 @@
+"""What is so in the clients' cluster, as records of one topic."""
