@@ -16,6 +16,7 @@ from pipelines.bridge.cluster.part import ClusterPart
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, serve_metadata
 from pipelines.bridge.core.records import Publish, PushIds, max_record_bytes
+from pipelines.bridge.feeding import FeedPart, read_clock_ms
 from pipelines.bridge.front.acceptor import Clients, raise_open_files
 from pipelines.bridge.front.listening import advertised_node, bind_all, plan_listeners
 from pipelines.bridge.operations.logs import log_counters, log_refused
@@ -81,13 +82,8 @@ logger = logging.getLogger(__name__)
 
 OnReady = Callable[[str, int], None]
 _MS = 1_000
-_NS_PER_MS = 1_000_000
 _FLUSH_S = 1.0
 _COMPRESSION_IDS = {name: number for number, name in COMPRESSION_TYPES.items()}
-
-
-def _read_clock_ms() -> int:
-    return time.time_ns() // _NS_PER_MS
 
 
 def _say_push_only(proxy: ProxyPart) -> str:
@@ -125,12 +121,15 @@ class BridgeServer:
         secrets: SecretReader,
         *,
         on_bootstrap: Callable[[str], None] = lambda _servers: None,
+        accepted_cluster_id: str | None = None,
     ) -> None:
         """Check the settings; nothing is asked and nothing listens yet.
 
         Args:
             secrets: Reads what [kafka] and [upstream] refer to.
             on_bootstrap: Called with the proxy's bootstrap.servers, before on_ready.
+            accepted_cluster_id: A cluster that may be fed in place of the one that was
+                at the same address.
         Raises: InvalidSetting, UnresolvedSecret.
         """
         self._on_bootstrap = on_bootstrap
@@ -153,6 +152,10 @@ class BridgeServer:
             if clients_cluster.is_apart
             else self._kafka,
         )
+        self.feed = FeedPart(
+            settings, secrets, self._kafka, self.cluster, accepted_cluster_id
+        )
+        self.watch.state.feed = self.feed.counters
         self.proxy = (
             ProxyPart(settings, secrets, self.counters, self._rules)
             if settings.proxy.enabled
@@ -203,6 +206,7 @@ class BridgeServer:
                 )
             finally:
                 await self.push_config.close()
+                await self.feed.close()
                 await self.cluster.close()
                 await publisher.close(_FLUSH_S)
                 log_counters("bridge has stopped", self.counters)
@@ -228,7 +232,7 @@ class BridgeServer:
             # As in make_handlers: the ids are unique, not secret.
             push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
             outlet = WireOutlet(
-                publish=publisher.publish, push_ids=push_ids, now_ms=_read_clock_ms
+                publish=publisher.publish, push_ids=push_ids, now_ms=read_clock_ms
             )
             await self.proxy.start(handlers, clients, publisher, outlet)
             self.watch.carries_data = self._is_apart
@@ -238,7 +242,7 @@ class BridgeServer:
                 group.create_task(publisher.has_failed.wait()),
             }
             others = [self.watch.follow(publisher), self.cluster.follow()]
-            others.append(kafka.find_later(publisher))
+            others += [kafka.find_later(publisher), self.feed.run()]
             others.append(clients.keep_watch())
             if self.proxy is not None:
                 others.append(self.proxy.follow())
@@ -275,6 +279,7 @@ class BridgeServer:
             bridge_id=self._bridge.bridge_id,
             max_record_bytes=record_bytes,
         )
+        await self.feed.prepare()
         if not self.cluster.is_apart:
             await self.cluster.start()
 
@@ -340,7 +345,7 @@ class BridgeServer:
         self,
         node: AdvertisedNode,
         publish: Publish,
-        now_ms: Callable[[], int] = _read_clock_ms,
+        now_ms: Callable[[], int] = read_clock_ms,
         *,
         by_listener: Mapping[str, AdvertisedNode] = MappingProxyType({}),
     ) -> RequestHandlers:

@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from pipelines.bridge.front.listening import bind_all, plan_listeners
+from pipelines.settings.cluster_settings import OFF
 from pipelines.settings.records import Settings
 
 logger = logging.getLogger(__name__)
@@ -72,6 +73,8 @@ def worker_settings(settings: Settings, number: int) -> Settings:
             bridge_id=f"{bridge.bridge_id}-{number}",
             http_port=bridge.http_port + number if is_fixed else bridge.http_port,
         ),
+        # One process of a bridge is enough to compete for the feed.
+        cluster=replace(settings.cluster, source=OFF) if number else settings.cluster,
     )
 
 

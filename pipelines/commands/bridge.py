@@ -14,9 +14,15 @@ from pipelines.settings.secret_references import SecretReader
 
 from .call import Call
 from .failures import EXIT_INTERRUPTED, EXIT_TERMINATED
-from .options import CONFIG, ENV, SET, Command
+from .options import CONFIG, ENV, SET, Command, option
 
 _BESIDE_PROXY = " (only for pushes: to produce or consume, use bootstrap.servers above)"
+ACCEPT_CLUSTER_ID = option(
+    "--accept-cluster-id",
+    "feed topics.cluster from the cluster with this id, also where another cluster was "
+    "at the same address before",
+    metavar="ID",
+)
 RARE_COLLECTIONS = (50_000, 100, 1_000)
 """Thresholds of Python's garbage collector, by generation."""
 
@@ -44,17 +50,22 @@ def run(call: Call) -> int:
             say_bootstrap(plan.bootstrap_servers(plan.base_port))
         say_endpoint(host, port)
 
+    accepted = call.arguments.accept_cluster_id
     if settings.bridge.workers > 1:
-        return run_workers(settings, partial(_run_worker, secrets), say_both)
-    return _run_one(secrets, settings, say_endpoint, say_bootstrap)
+        worker = partial(_run_worker, secrets, accepted)
+        return run_workers(settings, worker, say_both)
+    return _run_one(secrets, accepted, settings, say_endpoint, say_bootstrap)
 
 
 def _run_worker(
-    secrets: SecretReader, settings: Settings, on_ready: Callable[[str, int], None]
+    secrets: SecretReader,
+    accepted_cluster_id: str | None,
+    settings: Settings,
+    on_ready: Callable[[str, int], None],
 ) -> int:
     """Serve clients from a process that was forked; nobody catches what it raises."""
     try:
-        return _run_one(secrets, settings, on_ready)
+        return _run_one(secrets, accepted_cluster_id, settings, on_ready)
     except PipelineError as error:
         print(f"kafka-clientele: {error}", file=sys.stderr)
         return error.exit_code
@@ -62,6 +73,7 @@ def _run_worker(
 
 def _run_one(
     secrets: SecretReader,
+    accepted_cluster_id: str | None,
     settings: Settings,
     on_ready: Callable[[str, int], None],
     on_bootstrap: Callable[[str], None] = lambda _servers: None,
@@ -71,7 +83,12 @@ def _run_one(
 
     from pipelines.bridge.server import BridgeServer
 
-    server = BridgeServer(settings, secrets, on_bootstrap=on_bootstrap)
+    server = BridgeServer(
+        settings,
+        secrets,
+        on_bootstrap=on_bootstrap,
+        accepted_cluster_id=accepted_cluster_id,
+    )
 
     async def serve() -> None:
         stop = asyncio.Event()
@@ -101,6 +118,6 @@ def _run_one(
 COMMAND = Command(
     name="bridge",
     help="run the endpoint that clients push their telemetry to",
-    options=(ENV, CONFIG, SET),
+    options=(ENV, CONFIG, SET, ACCEPT_CLUSTER_ID),
     run=run,
 )

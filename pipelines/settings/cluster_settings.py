@@ -32,7 +32,8 @@ class ClusterSettings:
     )
     configs_poll_ms: int = key(
         "Time between two looks of admin_api at all configs of a broker, static ones "
-        "included; it is also looked at when it is new, comes back or moves.",
+        "included; it is also looked at when what is in force changes, and when it is "
+        "new, comes back or moves.",
         unit="ms",
         low=100,
         high=86_400_000,

@@ -58,6 +58,7 @@ BREAKS = [
     ("who a peer is", f"{B}.security.tls", "socket"),
     ("tokens in, verdicts out", f"{B}.security.sasl.tokens", "time"),
     ("the cluster is asked", f"{B}.cluster.following", "socket"),
+    ("what a cluster says is read", f"{B}.cluster.feed.observed", "asyncio"),
     ("records are published", f"{B}.publishing.publisher", f"{B}.telemetry.rules"),
     ("sockets do not know", f"{B}.front.transport", f"{B}.telemetry.handlers"),
     ("sockets do not know", f"{B}.front.admission", "ssl"),

@@ -24,3 +24,9 @@ class MissingApi(ClusterFault):
     """Raised when the cluster is too old for a request."""
 
     error_code = ErrorCode.unsupported_version
+
+
+class MissingRight(ClusterRefusal):
+    """Raised when the bridge's principal lacks a right; the text names it."""
+
+    error_code = ErrorCode.cluster_authorization_failed

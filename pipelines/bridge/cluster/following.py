@@ -112,15 +112,40 @@ class SubscriptionFollower:
         self._poll_s = poll_ms / _MS
         self._timeout_s = timeout_s
         self._last_fault = ""
+        self.is_told = False
+        """Set it while take and take_fault are called: then nothing is asked."""
 
     async def read(self) -> None:
         """Put in force what the cluster says now.
 
         Raises: ClusterFault.
         """
-        changes = self._followed.update(
-            await read_resources(self._client, timeout_s=self._timeout_s)
-        )
+        self._put(await read_resources(self._client, timeout_s=self._timeout_s))
+
+    def take(self, resources: Resources) -> None:
+        """Put in force what another look at the cluster has found."""
+        self._put(resources)
+        self._note_answer()
+
+    def take_fault(self, fault: ClusterFault) -> None:
+        """Say once why another look has found nothing."""
+        if str(fault) != self._last_fault:
+            self._last_fault = str(fault)
+            logger.warning(
+                "%s: the cluster of [%s] is not followed: %s",
+                "subscriptions stay as they are"
+                if self._has_read
+                else "only the subscriptions of conf/ count",
+                *(self._section, fault),
+            )
+
+    def _note_answer(self) -> None:
+        if self._last_fault:
+            self._last_fault = ""
+            logger.info("subscriptions of the cluster are followed again")
+
+    def _put(self, resources: Resources) -> None:
+        changes = self._followed.update(resources)
         self._has_read = True
         for name in changes.put:
             logger.info("subscription %r of the cluster is in force", name)
@@ -136,22 +161,13 @@ class SubscriptionFollower:
         try:
             await self.read()
         except ClusterFault as error:
-            if str(error) != self._last_fault:
-                self._last_fault = str(error)
-                logger.warning(
-                    "%s: the cluster of [%s] is not followed: %s",
-                    "subscriptions stay as they are"
-                    if self._has_read
-                    else "only the subscriptions of conf/ count",
-                    *(self._section, error),
-                )
-            return
-        if self._last_fault:
-            self._last_fault = ""
-            logger.info("subscriptions of the cluster are followed again")
+            self.take_fault(error)
+        else:
+            self._note_answer()
 
     async def follow(self) -> None:
         """Read for ever."""
         while True:
             await asyncio.sleep(self._poll_s)
-            await self.try_read()
+            if not self.is_told:
+                await self.try_read()

@@ -36,6 +36,7 @@ class ClusterPart:
         Raises: InvalidSetting.
         """
         bridge, cluster = settings.bridge, find_clients_cluster(settings)
+        self.connection = connection
         self.is_apart = cluster.is_apart
         """Whether that is another cluster than the one of [kafka]."""
         self._source = bridge.subscriptions_source
@@ -68,6 +69,11 @@ class ClusterPart:
     def served(self) -> list[ServedRequest]:
         """Return the APIs answered here."""
         return self._handlers.served()
+
+    @property
+    def follower(self) -> SubscriptionFollower | None:
+        """Who follows the cluster's subscriptions; None where they do not count."""
+        return None if self._source == CONF_ONLY else self._follower
 
     async def start(self) -> None:
         """Look at the cluster once, so that the first clients get what is in force.

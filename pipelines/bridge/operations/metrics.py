@@ -25,6 +25,7 @@ from prometheus_client.registry import Collector
 
 from pipelines.bridge.core.client_identity import uuid_text
 from pipelines.bridge.core.counters import BridgeCounters, LatencyCounts, Snapshot
+from pipelines.bridge.core.feed_records import FeedCounters
 from pipelines.bridge.core.instance_metrics import Marks, TopInstances
 from pipelines.bridge.protocol.api_keys import (
     GET_TELEMETRY_SUBSCRIPTIONS,
@@ -70,6 +71,7 @@ class BridgeState:
     is_ready: bool = False
     groups: dict[str, Snapshot] = field(default_factory=dict)
     """Further groups of Kafka's metrics, such as client-config, by their names."""
+    feed: FeedCounters = field(default_factory=FeedCounters)
 
 
 def own_metrics(counters: BridgeCounters, state: BridgeState) -> Iterator[Metric]:
@@ -97,6 +99,41 @@ def own_metrics(counters: BridgeCounters, state: BridgeState) -> Iterator[Metric
     )
     yield from _state(state)
     yield _latency(counters.publish_latency)
+    yield from _feed(state.feed)
+
+
+def _feed(feed: FeedCounters) -> Iterator[Metric]:
+    """Count what is told of the clients' cluster."""
+    yield _gauge("feeding", "1 while this bridge feeds topics.cluster", feed.is_feeding)
+    for name, help_text, value in (
+        ("feed_elections", "Times that this bridge became the feed", feed.elections),
+        ("feed_looks", "Looks at brokers, or answers of a controller", feed.looks),
+        ("feed_full_sets", "Full sets published", feed.full_sets),
+        ("feed_withheld_values", "Values left out as secrets", feed.withheld_values),
+    ):
+        yield CounterMetricFamily(f"{OWN_PREFIX}_{name}", help_text, value=value)
+    for name, help_text, counts in (
+        ("feed_records", "Records published, by type", feed.published),
+        (
+            "feed_passed_records",
+            "Records of the metadata log that are never published, by type",
+            feed.passed_over,
+        ),
+    ):
+        family = CounterMetricFamily(
+            f"{OWN_PREFIX}_{name}", help_text, labels=["record_type"]
+        )
+        for record_type, count in sorted(counts.items()):
+            family.add_metric([record_type], count)
+        yield family
+    faults = CounterMetricFamily(
+        f"{OWN_PREFIX}_feed_faults",
+        "Requests of the feed without an answer, by what they asked for",
+        labels=["part", "fault"],
+    )
+    for (part, fault), count in sorted(feed.faults.items()):
+        faults.add_metric([part, fault], count)
+    yield faults
 
 
 def _requests(counters: BridgeCounters, numbers: Mapping[str, int]) -> Metric:

@@ -112,7 +112,7 @@ class Cursor:
         return None if length == _NULL_LENGTH else self._take(length)
 
     def take(self, size: int) -> bytes:
-        """Read some bytes."""
+        """Read so many bytes."""
         return self._take(size)
 
     def skip(self, size: int) -> None:

@@ -24,6 +24,7 @@ from .errors import MalformedRequest
 
 _INT8 = struct.Struct(">b")
 _INT64 = struct.Struct(">q")
+_FLOAT64 = struct.Struct(">d")
 _SMALLEST_ITEM_BYTES = 1
 
 
@@ -166,6 +167,7 @@ _FIXED: dict[str, Callable[[Cursor], object]] = {
     "int16": Cursor.read_int16,
     "int32": Cursor.read_int32,
     "int64": lambda cursor: cursor.unpack(_INT64)[0],
+    "float64": lambda cursor: cursor.unpack(_FLOAT64)[0],
     "uuid": Cursor.read_uuid,
     "error_code": _read_error_code,
     "timedelta_i32": _read_int32_timedelta,

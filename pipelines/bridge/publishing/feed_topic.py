@@ -9,10 +9,12 @@ Calls of librdkafka that wait have a thread, and end soon, so that a bridge can 
 """
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from confluent_kafka import (
     Consumer,
@@ -29,6 +31,8 @@ from .topics import unusable_settings
 
 logger = logging.getLogger(__name__)
 
+Done = TypeVar("Done")
+
 SESSION_TIMEOUT_MS = 6_000
 """Who is killed leads for so long; the shortest that stock brokers allow."""
 HEARTBEAT_MS = 1_500
@@ -38,6 +42,8 @@ _POLL_S = 0.1
 _SLICE_S = 1.0
 """Longest call that waits in a thread."""
 _RETRY_S = 1.0
+_LEAVE_S = 2.0
+"""Longest wait for the group to hear that we leave; it finds out by itself, too."""
 _FIRST_WINDOW = 2_000
 """Records that are read back first; twice as many each time that is not enough."""
 _PATIENCE_S = 30.0
@@ -88,7 +94,7 @@ class FeedTopic:
             await self._wait_for_membership()
             self._is_lost.clear()
             try:
-                self._producer = await asyncio.to_thread(self._make_producer)
+                self._producer = await _in_thread(self._make_producer)
             except KafkaException as error:
                 self._check_refusal(error.args[0])
                 logger.debug("the lead waits: Kafka says %s", error.args[0].name())
@@ -102,7 +108,7 @@ class FeedTopic:
     ) -> list[FeedRecord]:
         """Return the end of the topic; see LedTopic."""
         try:
-            return await asyncio.to_thread(self._read_back, is_enough)
+            return await _in_thread(partial(self._read_back, is_enough))
         except KafkaException as error:
             raise LostLead(f"reading back: {error.args[0].name()}") from None
 
@@ -113,7 +119,7 @@ class FeedTopic:
         if not self._is_member.is_set():
             raise LostLead("another bridge feeds")
         try:
-            await asyncio.to_thread(self._write, records)
+            await _in_thread(partial(self._write, records))
         except KafkaException as error:
             self._check_refusal(error.args[0])
             raise LostLead(f"Kafka says {error.args[0].name()}") from None
@@ -159,7 +165,9 @@ class FeedTopic:
             self._polling.cancel()
             self._polling = None
         if member is not None:
-            await asyncio.to_thread(member.close)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LEAVE_S):
+                    await _in_thread(member.close)
         self._is_member.clear()
 
     async def _keep_membership(self, member: Consumer) -> None:
@@ -287,8 +295,35 @@ class FeedTopic:
             for one in messages:
                 reached = _take(one, records, reached)
         if reached < end:
-            raise LostLead(f"the end of topic {self._topic} cannot be read")
+            raise LostLead(f"topic {self._topic} ends at {end}, read up to {reached}")
         return records
+
+
+async def _in_thread(call: Callable[[], Done]) -> Done:
+    """Call in a thread that nobody waits for at the end of the process."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Done] = loop.create_future()
+
+    def settle(result: Done | None, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type] # None is its result then
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = call()
+        except Exception as raised:  # noqa: BLE001 - raised again where it is awaited
+            error = raised
+        # The loop may have ended meanwhile.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done
 
 
 def _take(message: Message, records: list[FeedRecord], reached: int) -> int:
@@ -299,7 +334,7 @@ def _take(message: Message, records: list[FeedRecord], reached: int) -> int:
             raise KafkaException(error)
         return reached if offset is None else max(reached, offset)
     headers = tuple(
-        (name, content if isinstance(content, bytes) else str(content).encode())
+        (str(name), content if isinstance(content, bytes) else str(content).encode())
         for name, content in list(message.headers() or ())
     )
     key = (message.key() or b"").decode(errors="replace")

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
@@ -10,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.errors import InvalidSetting, MissingService
-from pipelines.settings.records import TopicSettings
+from pipelines.settings.topic_settings import TopicSettings
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,8 @@ _SILENCE = frozenset(
     }
 )
 _DEFAULT_REPLICATION = -1
+_FEED_RECORD_BYTES = 1_048_588
+"""The default of brokers; a registration with its static configs takes some 20,000."""
 
 
 async def ensure_topics(
@@ -42,20 +45,11 @@ async def ensure_topics(
     Raises: MissingService when Kafka does not answer or does not allow it.
     """
     seen_errors: list[KafkaError] = []
-    config: dict[str, Any] = {
-        **connection,
-        "client.id": bridge_id,
-        "enable.metrics.push": False,
-        "error_cb": seen_errors.append,
-    }
-    try:
-        admin = AdminClient(config, logger=logger)
-    except KafkaException as error:
-        raise unusable_settings(error) from None
+    admin = _connect(connection, bridge_id, seen_errors)
     made = []
     for name in names:
         try:
-            if await _has_topic(admin, name, timeout_s):
+            if await _count_partitions(admin, name, timeout_s) is not None:
                 continue
             await _create_topic(admin, name, topics, max_record_bytes, timeout_s)
         except KafkaException as error:
@@ -66,6 +60,56 @@ async def ensure_topics(
         logger.info("created topic %s", name)
         made.append(name)
     return made
+
+
+async def ensure_feed_topic(
+    connection: Mapping[str, str],
+    name: str,
+    topics: TopicSettings,
+    *,
+    bridge_id: str,
+    timeout_s: float = ANSWER_TIMEOUT_S,
+) -> None:
+    """Make the topic of the cluster's feed where it is not there.
+
+    Raises: MissingService when Kafka does not answer or does not allow it;
+        InvalidSetting when it is there with more than one partition.
+    """
+    seen_errors: list[KafkaError] = []
+    admin = _connect(connection, bridge_id, seen_errors)
+    try:
+        partitions = await _count_partitions(admin, name, timeout_s)
+        if partitions is None:
+            single = replace(topics, partitions=1)
+            await _create_topic(admin, name, single, _FEED_RECORD_BYTES, timeout_s)
+            logger.info("created topic %s", name)
+            # Another bridge may have been first.
+            partitions = await _count_partitions(admin, name, timeout_s) or 1
+    except KafkaException as error:
+        admin.poll(0)
+        raise _missing_service(
+            connection["bootstrap.servers"], name, error, seen_errors
+        ) from None
+    if partitions > 1:
+        raise InvalidSetting(
+            f"topics.cluster: topic {name} has {partitions} partitions, and only the "
+            f"order of one makes it true: name another topic, or remove this one"
+        )
+
+
+def _connect(
+    connection: Mapping[str, str], bridge_id: str, seen_errors: list[KafkaError]
+) -> AdminClient:
+    config: dict[str, Any] = {
+        **connection,
+        "client.id": bridge_id,
+        "enable.metrics.push": False,
+        "error_cb": seen_errors.append,
+    }
+    try:
+        return AdminClient(config, logger=logger)
+    except KafkaException as error:
+        raise unusable_settings(error) from None
 
 
 def unusable_settings(error: KafkaException) -> InvalidSetting:
@@ -90,17 +134,20 @@ def _missing_service(
     )
 
 
-async def _has_topic(admin: AdminClient, topic: str, timeout_s: float) -> bool:
+async def _count_partitions(
+    admin: AdminClient, topic: str, timeout_s: float
+) -> int | None:
+    """Return how many partitions a topic has; None where there is no such topic."""
     described = admin.describe_topics(
         TopicCollection([topic]), request_timeout=timeout_s
     )
     try:
-        await asyncio.wrap_future(described[topic])
+        found = await asyncio.wrap_future(described[topic])
     except KafkaException as error:
         if error.args[0].code() == _TOPIC_IS_MISSING:
-            return False
+            return None
         raise
-    return True
+    return len(found.partitions)
 
 
 async def _create_topic(

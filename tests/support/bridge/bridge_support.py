@@ -27,9 +27,13 @@ def make_settings(kafka, *changes):
 
 
 @contextmanager
-def running_bridge(settings, **environ):
+def running_bridge(settings, *, accepted_cluster_id=None, **environ):
     """Run a bridge in a thread of its own; yields it and its endpoint."""
-    server = BridgeServer(settings, SecretReader(environ=environ))
+    server = BridgeServer(
+        settings,
+        SecretReader(environ=environ),
+        accepted_cluster_id=accepted_cluster_id,
+    )
     endpoints = []
     is_ready = threading.Event()
     stops = []

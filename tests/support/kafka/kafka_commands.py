@@ -11,13 +11,17 @@ SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 def configure(java, endpoint, *words):
     """Run kafka-configs.sh --entity-type client-metrics; returns (code, output)."""
+    return run_configs(java, endpoint, "--entity-type", "client-metrics", *words)
+
+
+def run_configs(java, endpoint, *words):
+    """Run kafka-configs.sh; returns (code, output)."""
     kafka = find_installation(java, JARS_PATH, CACHE_PATH)
     done = subprocess.run(
         [
             java, *SHORT_LIVED, *kafka.cache.archive_arguments(),
             "-cp", ":".join(map(str, kafka.jars)),
-            "kafka.admin.ConfigCommand", "--bootstrap-server", endpoint,
-            "--entity-type", "client-metrics", *words,
+            "kafka.admin.ConfigCommand", "--bootstrap-server", endpoint, *words,
         ],
         capture_output=True, text=True, check=False, timeout=PATIENCE_S,
     )  # fmt: skip

@@ -88,6 +88,19 @@ class FeedState:
             self._move_to(record)
             self._fold(record)
 
+    def begin_anew(self) -> "FeedState":
+        """Return a state of the same cluster and source in which nothing is so."""
+        return FeedState(self._cluster_id, self._source)
+
+    def copy(self) -> "FeedState":
+        """Return the same state, which goes its own way."""
+        copied = FeedState(self._cluster_id, self._source)
+        copied.is_whole, copied.position = self.is_whole, self.position
+        copied.observed_ms, copied.timestamp_ms = self.observed_ms, self.timestamp_ms
+        copied._said = dict(self._said)
+        copied._follow_ups = {key: list(one) for key, one in self._follow_ups.items()}
+        return copied
+
     def find(self, key: str) -> FeedRecord | None:
         """Return the record that says what is so; None where nothing is."""
         return self._said.get(key)
@@ -115,7 +128,7 @@ class FeedState:
         self.is_whole = True
         self._said, self._follow_ups = {}, {}
         for one in records:
-            self._fold(one)
+            self._fold(_without_set(one))
         self._move_to(closing)
 
     def _move_to(self, record: FeedRecord) -> None:
@@ -177,14 +190,16 @@ def make_full_set(
         closing: Further headers of the closing record.
     """
     part = (SET_ID, set_id.encode())
-    members = [
-        one._replace(headers=(*(h for h in one.headers if h[0] != SET_ID), part))
-        for one in records
-    ]
+    members = [one._replace(headers=(*one.headers, part)) for one in records]
     value = {"v": _SET_VERSION, "records": len(members), "covers": list(covers)}
     text = json.dumps(value, separators=(",", ":")).encode()
     headers = [*closing, (SET_ID, set_id)]
     return [*members, make_record(full_set_key(set_id), text, headers)]
+
+
+def _without_set(record: FeedRecord) -> FeedRecord:
+    headers = tuple(one for one in record.headers if one[0] != SET_ID)
+    return record._replace(headers=headers)
 
 
 def registration_key(broker_id: int) -> str:

@@ -44,6 +44,9 @@ def families():
     registry = CollectorRegistry()
     registry.register(ProcessCollector(registry=None))
     server.watch.state.client_instances = 1
+    feed = server.watch.state.feed
+    feed.published["Config"] = feed.passed_over["NoOp"] = 1
+    feed.faults["quotas", "refused"] = 1
     server.watch._collector._refresh = lambda: server.watch.state
     text = generate_latest(server.watch._collector) + generate_latest(registry)
     return list(text_string_to_metric_families(text.decode()))

@@ -1,0 +1,49 @@
+"""The keys of conf/ about the topics that the bridge writes."""
+
+from dataclasses import dataclass
+
+from .keys import key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettings:
+    """Topics that the bridge writes, and creates where they are missing."""
+
+    telemetry: str = key(
+        "Topic of accepted pushes.",
+        default="clientele.telemetry",
+    )
+    configs: str = key(
+        "Topic of pushed client configurations, made and written when "
+        "client_config.enabled.",
+        default="clientele.configs",
+    )
+    wire_configs: str = key(
+        "Topic of configurations that the proxy has seen, made and written when "
+        "proxy.wire_configs.",
+        default="clientele.wire_configs",
+    )
+    cluster: str = key(
+        "Topic of what is told of the clients' cluster, made and written unless "
+        "cluster.source is off. It has one partition, whatever topics.partitions is.",
+        default="clientele.cluster",
+    )
+    partitions: int = key(
+        "Partitions of a topic that the bridge creates.",
+        low=1,
+        high=10_000,
+        default=6,
+    )
+    replication_factor: int = key(
+        "Replicas of a topic that the bridge creates; -1 is the broker's default.",
+        low=-1,
+        high=100,
+        default=-1,
+    )
+    retention_ms: int = key(
+        "How long a topic that the bridge creates keeps its records (7 days); -1 keeps "
+        "them for ever.",
+        unit="ms",
+        low=-1,
+        default=604_800_000,
+    )
