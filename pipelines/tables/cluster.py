@@ -65,7 +65,11 @@ CLUSTER_CHANGES = TableContract(
     merge_key=("topic", "partition", "offset"),
     contract_version=1,
     partition_by=("event_date",),
-    properties=CHECKPOINTS,
+    properties=CHECKPOINTS
+    | {
+        STATISTICS_PROPERTY: "topic,partition,offset,valid_from,cluster_id,"
+        "record_type,record_key,entity,set_id,decode_status",
+    },
 )
 
 BROKER_REGISTRATIONS = TableContract(
@@ -150,12 +154,17 @@ BROKER_STATIC_CONFIGS = TableContract(
 
 RESOURCE_CONFIGS = TableContract(
     name="resource_configs",
-    comment="One value of a dynamic config of a broker, a group or a topic.",
+    comment="One value of a dynamic config of a broker, a group or a topic, or one "
+    "level of a feature.",
     columns=(
         CLUSTER_ID,
         SOURCE,
         *VALIDITY,
-        required("resource_type", "STRING", "broker, group or topic."),
+        required(
+            "resource_type",
+            "STRING",
+            "broker, group, topic, or feature, whose value is its level.",
+        ),
         required("resource_name", "STRING", "Empty: the default of the cluster."),
         required("config_name", "STRING", "Name of the config."),
         Column("config_value", "STRING", "Its value; null: redacted."),
@@ -188,6 +197,7 @@ CLIENT_METRICS_SUBSCRIPTIONS = TableContract(
         Column("metrics", "ARRAY<STRING>", "Prefixes of metric names, as set."),
         Column("interval_ms", "INT", "Push interval in milliseconds; null: not set."),
         Column("match", "MAP<STRING, STRING>", "Selector to pattern; null: not set."),
+        required("properties", "MAP<STRING, STRING>", "All of its properties, as set."),
         Column("problem", "STRING", "Why the bridge cannot use it; null: it can."),
         *END,
         *COORDINATES,
