@@ -116,6 +116,8 @@ def load_rules() -> SensitiveKeyRules:
             catalog[row["name"]] = known | {row["type"]}
     by_software: dict[str, dict[str, frozenset[str]]] = {}
     for software in document["software"]:
+        if not catalogs.keys() >= set(software["catalogs"]):
+            continue  # Of brokers, whose catalogs applications do not have.
         merged: dict[str, frozenset[str]] = {}
         for name in software["catalogs"]:
             for key, types in catalogs[name].items():

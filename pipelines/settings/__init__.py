@@ -2,6 +2,7 @@
 
 from .loading import (
     list_environments,
+    load_broker_configs,
     load_client_type_keys,
     load_config_catalogs,
     load_settings,
@@ -11,6 +12,7 @@ from .places import CONF_PATH
 __all__ = [
     "CONF_PATH",
     "list_environments",
+    "load_broker_configs",
     "load_client_type_keys",
     "load_config_catalogs",
     "load_settings",

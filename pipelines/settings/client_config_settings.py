@@ -136,7 +136,9 @@ class SoftwareCatalogSettings:
     """Where the keys of some client software are listed."""
 
     names: tuple[str, ...] = key("Values of client_software_name.")
-    catalogs: tuple[str, ...] = key("Catalogs of conf/config_catalog/.")
+    catalogs: tuple[str, ...] = key(
+        "Catalogs of conf/config_catalog/ and conf/broker_configs/."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
-"""Catalogs of known client configuration keys: CSV texts to keys and types."""
+"""Catalogs of known configuration keys: CSV texts to keys and types."""
 
 import csv
 from collections.abc import Mapping
 
 from pipelines.errors import InvalidSetting
+from udfs.cluster.broker_catalog import BrokerCatalog, BrokerConfig
 
 from .client_config_settings import SoftwareCatalogSettings
 
@@ -12,6 +13,8 @@ Catalog = Mapping[str, frozenset[str]]
 Catalogs = Mapping[str, Catalog]
 """Catalog name to catalog."""
 
+BROKER_CATALOG = "kafka"
+"""Its files have the configs of a broker."""
 _PLACE = "conf/config_catalog"
 _APPLIES_TO = {
     "P": ("producer",),
@@ -20,11 +23,12 @@ _APPLIES_TO = {
 }
 
 
-def parse_catalogs(files: Mapping[str, str]) -> Catalogs:
+def parse_catalogs(files: Mapping[str, str], place: str = _PLACE) -> Catalogs:
     """Return the catalogs of some files, the files of one catalog as one.
 
     Args:
         files: `<catalog>-<anything>` to CSV with the columns name and type.
+        place: Their folder.
     Raises: InvalidSetting, naming the file.
     """
     catalogs: dict[str, dict[str, set[str]]] = {}
@@ -35,13 +39,33 @@ def parse_catalogs(files: Mapping[str, str]) -> Catalogs:
             name, type_name = row.get("name"), row.get("type")
             if not name or not type_name:
                 raise InvalidSetting(
-                    f"{_PLACE}/{stem}.csv: line {reader.line_num}: has no name or type"
+                    f"{place}/{stem}.csv: line {reader.line_num}: has no name or type"
                 )
             catalog.setdefault(name, set()).add(type_name)
     return {
         name: {key: frozenset(types) for key, types in catalog.items()}
         for name, catalog in catalogs.items()
     }
+
+
+def parse_broker_configs(files: Mapping[str, str]) -> BrokerCatalog:
+    """Return what the catalogs say of a broker's own configs, all releases as one.
+
+    Args:
+        files: Of them those that begin with `kafka-`: CSV with the columns name, type
+            and validator, which is empty where there is none.
+    """
+    known: dict[str, BrokerConfig] = {}
+    for stem, text in files.items():
+        if stem.partition("-")[0] != BROKER_CATALOG:
+            continue
+        for row in csv.DictReader(text.splitlines()):
+            before = known.get(row["name"], BrokerConfig(frozenset(), False))
+            known[row["name"]] = BrokerConfig(
+                before.type_names | {row["type"]},
+                before.has_validator or bool(row["validator"]),
+            )
+    return known
 
 
 def keys_by_client_type(files: Mapping[str, str]) -> dict[str, frozenset[str]]:

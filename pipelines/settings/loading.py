@@ -14,8 +14,14 @@ from types import MappingProxyType
 from typing import Any
 
 from pipelines.errors import InvalidSetting
+from udfs.cluster.broker_catalog import BrokerCatalog
 
-from .config_catalogs import Catalogs, keys_by_client_type, parse_catalogs
+from .config_catalogs import (
+    Catalogs,
+    keys_by_client_type,
+    parse_broker_configs,
+    parse_catalogs,
+)
 from .keys import SET_ORIGIN
 from .paths import resolve_paths
 from .places import CONF_PATH, ROOT_PATH
@@ -26,6 +32,7 @@ from .values import KIND_NAMES, check_keys, to_record
 BASE_NAME = "base"
 RULES_NAME = "sensitive_keys"
 CATALOG_FOLDER = "config_catalog"
+BROKER_FOLDER = "broker_configs"
 CONFIG_OPTION = "--config"
 VARIABLE_PREFIX = "KAFKA_CLIENTELE_"
 KEY_MARK = "__"
@@ -118,11 +125,21 @@ def _parse_variable(name: str, text: str) -> dict[str, Any]:
 
 
 def load_config_catalogs(conf_path: Path = CONF_PATH) -> Catalogs:
-    """Read the client configuration keys that are known, by name of their catalog.
+    """Read the configuration keys that are known, by name of their catalog.
 
     Raises: InvalidSetting, naming the file.
     """
-    return parse_catalogs(_read_catalog_files(conf_path))
+    clients = parse_catalogs(_read_catalog_files(conf_path))
+    brokers = _read_catalog_files(conf_path, BROKER_FOLDER)
+    return {**clients, **parse_catalogs(brokers, f"conf/{BROKER_FOLDER}")}
+
+
+def load_broker_configs(conf_path: Path = CONF_PATH) -> BrokerCatalog:
+    """Read what is known of a broker's configs.
+
+    Raises: InvalidSetting, naming the file.
+    """
+    return parse_broker_configs(_read_catalog_files(conf_path, BROKER_FOLDER))
 
 
 def load_client_type_keys(conf_path: Path = CONF_PATH) -> dict[str, frozenset[str]]:
@@ -133,8 +150,10 @@ def load_client_type_keys(conf_path: Path = CONF_PATH) -> dict[str, frozenset[st
     return keys_by_client_type(_read_catalog_files(conf_path))
 
 
-def _read_catalog_files(conf_path: Path) -> dict[str, str]:
-    paths = sorted((conf_path / CATALOG_FOLDER).glob("*.csv"))
+def _read_catalog_files(
+    conf_path: Path, folder: str = CATALOG_FOLDER
+) -> dict[str, str]:
+    paths = sorted((conf_path / folder).glob("*.csv"))
     return {path.stem: path.read_text("utf-8") for path in paths}
 
 

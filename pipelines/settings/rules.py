@@ -3,6 +3,8 @@
 import dataclasses
 
 from pipelines.errors import InvalidSetting
+from udfs.cluster.broker_catalog import BrokerCatalog
+from udfs.cluster.published_records import PublishedRules
 from udfs.sensitive.sensitive_key_rules import InvalidRule, SensitiveKeyRule
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules, compile_rules
 
@@ -13,11 +15,39 @@ from .config_catalogs import Catalogs, catalogs_by_software
 def make_sensitive_key_rules(
     settings: SensitiveKeySettings, catalogs: Catalogs
 ) -> SensitiveKeyRules:
-    """Compile the rules of settings over the catalogs of conf/config_catalog/.
+    """Compile the rules of settings over the catalogs of conf/.
 
     Raises: InvalidSetting, naming the rule.
     """
-    rules = [SensitiveKeyRule(**dataclasses.asdict(one)) for one in settings.rules]
+    return _compile(_read_rules(settings), settings, catalogs)
+
+
+def make_published_rules(
+    settings: SensitiveKeySettings, catalogs: Catalogs, broker_catalog: BrokerCatalog
+) -> PublishedRules:
+    """Compile what hides the configs of a cluster before they are published.
+
+    Args:
+        catalogs: From load_config_catalogs.
+        broker_catalog: From load_broker_configs.
+    Raises: InvalidSetting, naming the rule.
+    """
+    rules = _read_rules(settings)
+    known = [one for one in rules if not one.is_custom]
+    return PublishedRules(
+        configs=_compile(rules, settings, catalogs),
+        reported=_compile(known, settings, catalogs),
+        catalog=broker_catalog,
+    )
+
+
+def _read_rules(settings: SensitiveKeySettings) -> list[SensitiveKeyRule]:
+    return [SensitiveKeyRule(**dataclasses.asdict(one)) for one in settings.rules]
+
+
+def _compile(
+    rules: list[SensitiveKeyRule], settings: SensitiveKeySettings, catalogs: Catalogs
+) -> SensitiveKeyRules:
     known = catalogs_by_software(settings.software, catalogs)
     try:
         return compile_rules(rules, known)

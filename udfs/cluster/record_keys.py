@@ -7,6 +7,7 @@ Source: org.apache.kafka.common.utils.Sanitizer, KIP-55; ConfigResource.Type; 4.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import quote, unquote_plus
 
 DEFAULT_ENTITY = "<default>"
@@ -105,3 +106,32 @@ def quota_entity_path(entity: Sequence[tuple[str, str | None]]) -> str:
         f"/{DEFAULT_ENTITY if name is None else sanitize(name)}"
         for kind, name in parts
     )
+
+
+def entity_of(record_type: str, fields: Mapping[str, Any]) -> str:
+    """Return what a record is about: `brokers/1`, `users/alice`, `features/…`.
+
+    Args:
+        record_type: Kafka's name of the record, without `Record`.
+        fields: By the names of record_fields.
+    """
+    if record_type == "Config":
+        return config_entity(fields["resource_type"], fields["resource_name"])
+    if record_type == "ClientQuota":
+        parts = [(one["entity_type"], one["entity_name"]) for one in fields["entity"]]
+        return quota_entity_path(parts)
+    if record_type == "FeatureLevel":
+        return feature_entity(fields["name"])
+    return broker_entity(fields["broker_id"])
+
+
+def key_of(record_type: str, fields: Mapping[str, Any]) -> str:
+    """Return the key of a record in the cluster's topic.
+
+    Args:
+        record_type: Kafka's name of the record, without `Record`.
+        fields: By the names of record_fields.
+    """
+    names = {"Config": "name", "ClientQuota": "key"}
+    name = fields[names[record_type]] if record_type in names else None
+    return record_key(record_type, entity_of(record_type, fields), name)

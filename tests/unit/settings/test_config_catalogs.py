@@ -10,6 +10,7 @@ from pipelines.settings.client_config_settings import SoftwareCatalogSettings
 from pipelines.settings.config_catalogs import (
     catalogs_by_software,
     keys_by_client_type,
+    parse_broker_configs,
     parse_catalogs,
 )
 from pipelines.settings.rules import make_sensitive_key_rules
@@ -64,9 +65,13 @@ def test_software_may_be_named_once():
         catalogs_by_software(twice, CATALOGS)
 
 
-def test_the_catalogs_of_conf_hold_both_kinds_of_clients():
+def test_the_catalogs_of_conf_hold_both_kinds_of_clients_and_the_cluster():
     catalogs = load_config_catalogs()
-    assert set(catalogs) == {"java", "librdkafka"}
+    cluster = {"kafka", "topic", "group", "dynamic"}
+    assert set(catalogs) == {"java", "librdkafka", *cluster}
+    assert catalogs["topic"]["retention.ms"] == frozenset({"LONG"})
+    assert catalogs["group"]["share.isolation.level"] == frozenset({"STRING"})
+    assert catalogs["dynamic"]["leader.replication.throttled.rate"] == {"LONG"}
     assert catalogs["java"]["acks"] == frozenset({"STRING"})
     assert "auto.include.jmx.reporter" in catalogs["java"]  # only in 3.9.2
     assert "share.acquire.mode" in catalogs["java"]  # only in 4.3.1
@@ -105,9 +110,7 @@ def test_a_rule_that_cannot_be_compiled_is_refused_with_file_and_name():
     override = 'sensitive_keys.rules=[{name="a",action="drop",key_patterns=["("]}]'
     settings = load_settings("local", [override])
     with pytest.raises(InvalidSetting, match=r"sensitive_keys\.toml: rule 'a': key_pa"):
-        make_sensitive_key_rules(
-            settings.sensitive_keys, {"java": {}, "librdkafka": {}}
-        )
+        make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
 
 
 @pytest.mark.parametrize(
@@ -119,6 +122,19 @@ def test_policy_settings_are_texts(value, reason):
         load_settings("local", [f"client_config.policy_settings={value}"])
     read = load_settings("local", ['client_config.policy_settings={a="x y"}'])
     assert read.client_config.policy_settings == {"a": "x y"}
+
+
+def test_a_broker_config_has_the_types_and_the_validator_of_any_release():
+    head = HEAD.rstrip() + ",validator\n"
+    files = {
+        "kafka-1": head + "a,INT,\nb,LIST,\n",
+        "kafka-2": head + 'a,LONG,"[0,...]"\n',
+        "topic-2": head + "c,INT,\n",
+    }
+    assert parse_broker_configs(files) == {
+        "a": (frozenset({"INT", "LONG"}), True),
+        "b": (frozenset({"LIST"}), False),
+    }
 
 
 def test_a_key_is_known_to_the_types_of_its_files():
