@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from udfs.cluster.cluster_records import CLUSTER_RECORD_SCHEMA
 from udfs.files.cluster_record_files import (
     KEYED_RECORD_SCHEMA,
+    REASONS,
     ClusterTables,
     write_cluster_records,
 )
@@ -15,7 +16,7 @@ from udfs.files.daily_files import WrittenPart
 
 from .spark import encode_files
 
-__all__ = ["ClusterTables", "encode_cluster_files"]
+__all__ = ["REASONS", "ClusterTables", "encode_cluster_files"]
 
 
 def encode_cluster_files(records: DataFrame, tables: ClusterTables) -> DataFrame:

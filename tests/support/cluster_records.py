@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import random
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -141,3 +142,45 @@ def as_batch(rows):
     for one in known:
         one["headers"] = [{"key": k, "value": v} for k, v in one["headers"]]
     return pa.RecordBatch.from_pylist(known, schema=KEYED_RECORD_SCHEMA)
+
+
+def random_records(seed):
+    """Return records of a small cluster, of which sets may be cut off."""
+    rng = random.Random(seed)  # noqa: S311 - a test
+
+    def one(at):
+        value = rng.choice([None, "1", "2"])
+        number = rng.randint(1, 2)
+        return rng.choice(
+            [
+                lambda: broker(
+                    number,
+                    at,
+                    {"log.segment.bytes": value, "x": "1"} if value else None,
+                    endpoints=[endpoint(rng.choice([1, 2]))],
+                    defaults=rng.choice(["", "log.segment.bytes"]),
+                ),
+                lambda: gone(number, at),
+                lambda: config(BROKER, str(number), "log.segment.bytes", value, at),
+                lambda: config(BROKER, "", "log.segment.bytes", value, at),
+                lambda: config(
+                    METRICS, "s", rng.choice(["metrics", "interval.ms"]), value, at
+                ),
+                lambda: quota(
+                    {"user": rng.choice(["a", None])},
+                    "producer_byte_rate",
+                    None if value is None else float(value),
+                    at,
+                ),
+            ]
+        )()
+
+    records, at = [], 0
+    for number in range(25):
+        at += rng.choice([-1, 0, 0, 1, 3])
+        made = [one(at) for _ in range(rng.randint(1, 4))]
+        if rng.random() < 0.3:
+            count = rng.choice([len(made), len(made), len(made) + 1])
+            made = full_set(made, at, set_id=f"set-{number}", count=count)
+        records += made
+    return records

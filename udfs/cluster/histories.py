@@ -185,7 +185,8 @@ class _Cluster:
         if "subscriptions" in covers:
             closed += self._close_subscriptions(record, seen.keys)
         told = f"full set of {seen.records} records"
-        return f"{told}, closed {tell_some(closed)}" if closed else told
+        # Rows have no order of their own.
+        return f"{told}, closed {tell_some(sorted(closed))}" if closed else told
 
     def _close_brokers(self, record: ClusterRecord, keys: set[str]) -> list[str]:
         gone = [

@@ -14,11 +14,10 @@ from tests.support.cluster_records import (
     TOPIC_CONFIG,
     broker,
     config,
-    endpoint,
     full_set,
-    gone,
     level,
     quota,
+    random_records,
     sent,
 )
 from tests.support.cluster_tables import KEYS, Cluster, ms
@@ -85,9 +84,8 @@ def test_a_full_set_closes_what_it_does_not_name(cluster, is_cut):
     ]
     assert cluster.current("client_quotas", "entity_path") == [("users/alice",)]
     assert cluster.changes[-1] == (
-        "full set of 5 records, closed brokers/2, brokers/1 y, groups/g y, "
-        "users/<default> producer_byte_rate, client-metrics/team-a interval.ms and 1 "
-        "more"
+        "full set of 5 records, closed brokers/1 y, brokers/2, client-metrics/b metrics"
+        ", client-metrics/team-a interval.ms, groups/g y and 1 more"
     )
 
 
@@ -111,46 +109,6 @@ def test_a_set_keeps_the_configs_of_a_broker_that_does_not_answer(cluster):
     known = [broker(1, 8, static_configs="unreachable"), *everything(8)[2:]]
     cluster.write(*full_set(known, 9))
     assert cluster.current("resource_configs", "config_name") == [(SEGMENT,), ("x",)]
-
-
-def random_records(seed):
-    """Return records of a small cluster, of which sets may be cut off."""
-    rng = random.Random(seed)  # noqa: S311 - a test
-
-    def one(at):
-        value = rng.choice([None, "1", "2"])
-        number = rng.randint(1, 2)
-        return rng.choice(
-            [
-                lambda: broker(
-                    number,
-                    at,
-                    {SEGMENT: value, "x": "1"} if value else None,
-                    endpoints=[endpoint(rng.choice([1, 2]))],
-                    defaults=rng.choice(["", SEGMENT]),
-                ),
-                lambda: gone(number, at),
-                lambda: config(BROKER, str(number), SEGMENT, value, at),
-                lambda: config(BROKER, "", SEGMENT, value, at),
-                lambda: subscription(rng.choice(["metrics", "interval.ms"]), value, at),
-                lambda: quota(
-                    {"user": rng.choice(["a", None])},
-                    "producer_byte_rate",
-                    None if value is None else float(value),
-                    at,
-                ),
-            ]
-        )()
-
-    records, at = [], 0
-    for number in range(25):
-        at += rng.choice([-1, 0, 0, 1, 3])
-        made = [one(at) for _ in range(rng.randint(1, 4))]
-        if rng.random() < 0.3:
-            count = rng.choice([len(made), len(made), len(made) + 1])
-            made = full_set(made, at, set_id=f"set-{number}", count=count)
-        records += made
-    return records
 
 
 @pytest.mark.parametrize("seed", range(20))
