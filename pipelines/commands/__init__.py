@@ -12,6 +12,7 @@ from pipelines.settings.places import PROGRAM
 
 from . import (
     bridge,
+    brokers,
     client_configs_to_delta,
     client_telemetry_to_delta,
     client_wire_configs_to_delta,
@@ -50,7 +51,7 @@ GROUPS = {
         compact_tables,
         purge_secrets,
     ),
-    "Ask": (sql, configs, notebook, shell),
+    "Ask": (sql, configs, brokers, notebook, shell),
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""
