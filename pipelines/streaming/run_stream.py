@@ -86,6 +86,8 @@ class JobSpec:
     max_value_bytes: int
     """Largest value that is read; of a larger one only its place is kept."""
     make_writing: "Callable[[JobRecords], BatchWriting]"
+    is_transactional: bool = False
+    """Whether its topic is written in transactions, of which aborted ones are none."""
     slice_bytes: int | None = None
     """Of the records of a slice; null: what suits a job whose workers do all."""
 
@@ -201,6 +203,7 @@ def _open_records(
         topic=topic,
         starting_offsets=start.starting_offsets_json,
         max_offsets_per_trigger=job.max_offsets_per_trigger,
+        is_transactional=spec.is_transactional,
     )
     location = find_location(spark, checkpoint_location)
     _logger.info(
@@ -218,7 +221,11 @@ def _open_records(
         start=start,
         checkpoint_location=location,
         read_ranges=lambda session, ranges: read_kafka_ranges(
-            session, options, topic=topic, ranges=ranges
+            session,
+            options,
+            topic=topic,
+            ranges=ranges,
+            is_transactional=spec.is_transactional,
         ),
         options=options,
         job_run=job_run,

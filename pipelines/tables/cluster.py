@@ -74,7 +74,8 @@ CLUSTER_CHANGES = TableContract(
 
 BROKER_REGISTRATIONS = TableContract(
     name="broker_registrations",
-    comment="One incarnation of a broker.",
+    comment="One incarnation of a broker; valid_from, not_before and coordinates are "
+    "those of the record that changed the row last.",
     columns=(
         CLUSTER_ID,
         SOURCE,

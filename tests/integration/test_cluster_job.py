@@ -54,12 +54,18 @@ RECORDS = [
 ]
 
 
-def publish(servers, topic, records, first=0):
-    """Write records as a feed does, in the one order that is true."""
-    producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
-    for *_, key, value, headers in place(records, first):
+def publish(servers, topic, records, *, is_aborted=False):
+    """Write records as a feed does, in one transaction and in their order."""
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": topic})
+    producer.init_transactions(PATIENCE_S)
+    producer.begin_transaction()
+    for *_, key, value, headers in place(records):
         producer.produce(topic, value, key, headers=headers)
     assert producer.flush(PATIENCE_S) == 0
+    if is_aborted:
+        producer.abort_transaction(PATIENCE_S)
+    else:
+        producer.commit_transaction(PATIENCE_S)
 
 
 def settings_of(kafka, topic, folder, writer):
@@ -88,11 +94,14 @@ def test_records_of_a_cluster_become_rows_once(
     create_topic(kafka.bootstrap_servers, topic)
     given = settings_of(kafka, topic, tmp_path, writer)
     publish(kafka.bootstrap_servers, topic, RECORDS)
+    # What another feeder has begun and not ended was never told.
+    publish(kafka.bootstrap_servers, topic, RECORDS[:2], is_aborted=True)
     run_line(spark, JOB, *given)
     quotas = read(spark, tmp_path, CLIENT_QUOTAS)
     rows = quotas.orderBy("valid_from").select("quota_value", "is_current").collect()
     assert [tuple(row) for row in rows] == [(1048576.0, False), (524288.0, True)]
     changes = read(spark, tmp_path, CLUSTER_CHANGES).orderBy("offset").collect()
+    assert len(changes) == len(RECORDS)
     assert [row["change"] for row in changes][-2:] == [
         "full set of 5 records",
         "producer_byte_rate 1048576 -> 524288",

@@ -159,7 +159,9 @@ class BrokerHistory:
 
     def _change(self, record: ClusterRecord, values: Row) -> str | None:
         row = self.find_live(record.cluster_id, (record.fields or {})["broker_id"])
-        if row is None:
+        # A full set says again what was so before, with its time.
+        is_old = record.set_id is not None and row and record.at < row["valid_from"]
+        if row is None or is_old:
             return None
         return "; ".join(self._set(row, record, values)) or None
 
@@ -180,7 +182,7 @@ class BrokerHistory:
         row |= {
             "broker_id": broker[1],
             "incarnation_id": incarnation,
-            "valid_from": row["registered_at"],
+            "valid_from": record.at,
             "metadata_version": self._configs.find_metadata_version(broker[0]),
             "ended_at": None,
             "end_reason": None,
@@ -195,12 +197,20 @@ class BrokerHistory:
     def _update(self, row: Row, record: ClusterRecord) -> list[str]:
         """Take what is told again of an incarnation."""
         values = _registered_values(record)
-        if record.is_of_admin_api:
+        if not record.is_of_admin_api:
+            is_same = row["broker_epoch"] == values["broker_epoch"]
+            if is_same and record.at <= row["valid_from"]:
+                # Said again: what has followed it is newer.
+                return []
+        else:
             for name in _OF_LOG:
                 del values[name]
+            if not values["endpoints"]:
+                # A fenced broker may not have the listener that was asked.
+                del values["endpoints"]
             if row["source"] != record.source:
                 for name in ("endpoints", "record_version"):
-                    del values[name]
+                    values.pop(name, None)
         return self._set(row, record, values)
 
     def _set(self, row: Row, record: ClusterRecord, values: Row) -> list[str]:
@@ -209,13 +219,17 @@ class BrokerHistory:
             return []
         told = _tell_differences(row, differing)
         row |= differing
-        row |= {n: getattr(record, n) for n in ("topic", "partition", "offset")}
-        self._note(row)
+        self._date(row, record)
         return told
 
     def _end(self, row: Row, record: ClusterRecord, reason: str) -> None:
         row |= {"ended_at": max(record.at, row["registered_at"]), "end_reason": reason}
+        self._date(row, record)
+
+    def _date(self, row: Row, record: ClusterRecord) -> None:
+        """Say which record has changed a row last; its source is its first one."""
         row |= {n: getattr(record, n) for n in ("topic", "partition", "offset")}
+        row |= {"valid_from": record.at, "not_before": record.not_before}
         self._note(row)
 
     def _note(self, row: Row) -> None:
@@ -300,8 +314,10 @@ def _name_incarnation(record: ClusterRecord, live: Row | None) -> str:
     told = str(fields["incarnation_id"])
     if not record.is_of_admin_api and told != ZERO_INCARNATION:
         return told
-    if live is not None and _addresses(fields) <= _addresses(live):
-        return str(live["incarnation_id"])
+    if live is not None:
+        known = _addresses(live)
+        if not known or _addresses(fields) <= known:
+            return str(live["incarnation_id"])
     return f"seen-{record.at // _MICROS_PER_MS}"
 
 

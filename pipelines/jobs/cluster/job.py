@@ -79,6 +79,7 @@ def run(
         rows_name="changes",
         max_value_bytes=max_bytes,
         make_writing=make_writing,
+        is_transactional=True,
         slice_bytes=SLICE_BYTES,
     )
     return run_stream(spark, settings, spec, context)

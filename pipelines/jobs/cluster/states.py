@@ -57,10 +57,9 @@ class StateTables:
         if self._known.get(contract.name, extent.first) >= extent.first:
             version = self._find_version(session, contract, extent)
         is_meant = F.col("cluster_id").isin(*extent.cluster_ids)
-        if contract is not BROKER_REGISTRATIONS:
-            earliest = F.timestamp_micros(F.lit(extent.earliest_us))
-            is_meant &= F.col("is_current") | (F.col("valid_to") > earliest)
         frame = read_at(session, table, version).where(is_meant)
+        if contract is not BROKER_REGISTRATIONS:
+            frame = frame.transform(_filter_newest, contract, extent.earliest_us)
         return _as_rows(frame.select(*contract.column_names).toArrow())
 
     def _find_version(
@@ -136,6 +135,17 @@ def _with_positions(rows: DataFrame, table: DataFrame, key: Sequence[str]) -> Da
     keys = F.broadcast(rows.select(*key))
     known = table.select(*key, POSITION).join(keys, [*key], "left_semi")
     return rows.join(known, [*key], "left").select(*rows.columns, POSITION)
+
+
+def _filter_newest(
+    rows: DataFrame, contract: TableContract, earliest_us: int
+) -> DataFrame:
+    """Keep of each thing what is so, or was so last and until after a moment."""
+    earliest = F.timestamp_micros(F.lit(earliest_us))
+    known = rows.where(F.col("is_current") | (F.col("valid_to") > earliest))
+    *thing, valid_from = contract.merge_key
+    newest = F.max_by(F.struct(*contract.column_names), valid_from).alias("newest")
+    return known.groupBy(*thing).agg(newest).select("newest.*")
 
 
 def _as_rows(table: pa.Table) -> Rows:

@@ -11,6 +11,7 @@ from tests.support.cluster_records import (
     broker,
     config,
     endpoint,
+    full_set,
     gone,
     level,
     quota,
@@ -212,13 +213,36 @@ def test_a_look_leaves_what_the_log_has_told(cluster):
     assert len(cluster.rows("broker_registrations", "endpoints")[0][0]) == 2
 
 
-def test_fencing_and_controlled_shutdown_are_told_by_the_log(cluster):
-    def event(kind, at, version=0, **fields):
-        value = write_record(
-            kind, version, {"broker_id": 1, "broker_epoch": 4} | fields
-        )
-        return sent(record_key(kind, "brokers/1"), value, at, **LOG)
+def event(kind, at, version=0, *, headers=LOG, **fields):
+    given = {"broker_id": 1, "broker_epoch": 4} | fields
+    value = write_record(kind, version, given)
+    return sent(record_key(kind, "brokers/1"), value, at, **headers)
 
+
+def test_a_full_set_says_again_what_was_so_and_changes_nothing(cluster):
+    given = {"incarnation_id": FIRST, "broker_epoch": 4, "fenced": True}
+    told = [broker(1, 0, **given, **LOG), event("UnfenceBroker", 5)]
+    told += [event("FenceBroker", 7), event("UnfenceBroker", 9)]
+    cluster.write(*told)
+    before = cluster.rows("broker_registrations", "is_fenced", "valid_from", "offset")
+    cluster.write(*full_set(told, 20, **LOG))
+    after = cluster.rows("broker_registrations", "is_fenced", "valid_from", "offset")
+    assert (before, cluster.changes[4:-1]) == (after, [None] * 4)
+    # A snapshot may know what nobody has told before.
+    cluster.write(*full_set([broker(1, 30, **given, **LOG)], 31, set_id="2", **LOG))
+    assert cluster.changes[-2:] == ["fenced", "full set of 1 records"]
+
+
+def test_a_look_may_find_a_fenced_broker_without_its_address(cluster):
+    cluster.write(broker(1, 0, fenced=True, endpoints=[]), broker(1, 1))
+    cluster.write(broker(1, 2, fenced=True, endpoints=[]))
+    columns = ("incarnation_id", "is_fenced", "endpoints")
+    (row,) = cluster.rows("broker_registrations", *columns)
+    assert row[:2] == (f"seen-{START_MS}", True)
+    assert row[2][0]["port"] == 9091
+
+
+def test_fencing_and_controlled_shutdown_are_told_by_the_log(cluster):
     given = {"incarnation_id": FIRST, "broker_epoch": 4, "fenced": True}
     cluster.write(broker(1, 0, **given, **LOG), event("UnfenceBroker", 1))
     assert cluster.rows("broker_registrations", "is_fenced") == [(False,)]
