@@ -68,9 +68,9 @@ starts_jvm() {
   local word
   case "${1:-}" in
     demo | kafka | client_telemetry_to_delta | client_configs_to_delta) ;;
-    client_wire_configs_to_delta | replay_pushes | compact_tables | purge_secrets) ;;
+    client_wire_configs_to_delta | cluster_metadata_to_delta | replay_pushes | compact_tables | purge_secrets) ;;
     purge-secrets) ;; # as it was called
-    sql | configs | shell | notebook) ;;
+    sql | configs | brokers | shell | notebook) ;;
     *) return 1 ;;
   esac
   for word in "$@"; do

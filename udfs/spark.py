@@ -24,7 +24,7 @@ from udfs.files.push_files import PushTables, write_pushes
 from udfs.files.table_files import TableFile, TableLayout
 from udfs.otlp.metrics import POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes, iter_decoded
 
-from .spark_types import arrow_schema, spark_fields
+from .spark_types import arrow_schema, spark_fields, spark_type
 from .spark_workers import keeping_loaded
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "TableLayout",
     "decode_points",
     "decode_pushes",
+    "encode_files",
     "encode_push_files",
 ]
 
@@ -206,6 +207,53 @@ def encode_push_files(
     return records.select(*RECORD_SCHEMA.names).mapInArrow(
         keeping_loaded(encode), ENCODED_TYPE
     )
+
+
+def encode_files(
+    records: DataFrame,
+    write: Callable[[Iterator[pa.RecordBatch]], Iterator[WrittenPart]],
+    known: pa.Schema,
+    push_columns: Sequence[str],
+    *,
+    record_columns: Sequence[str] = tuple(RECORD_SCHEMA.names),
+) -> DataFrame:
+    """Return what a kernel writes: files, counts, and columns of what is in them.
+
+    Args:
+        write: The kernel.
+        known: Types of the columns of what it hands on.
+        push_columns: Which of them come back.
+        record_columns: What it is given of each record.
+    Returns: ENCODED_TYPE, and push struct of push_columns.
+    """
+    kinds = {field.name: spark_type(field.type) for field in known}
+    push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
+    output = StructType([*ENCODED_TYPE.fields, StructField("push", push_type)])
+    schema = arrow_schema(output)
+
+    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in write(batches):
+            if part.pushes is not None:
+                yield _as_rows(part.pushes, schema)
+            rows: list[dict[str, object]] = [file_row(file) for file in part.files]
+            if part.records:
+                rows.append({"records": part.records})
+            if rows:
+                yield pa.RecordBatch.from_pylist(rows, schema=schema)
+
+    return records.select(*record_columns).mapInArrow(keeping_loaded(encode), output)
+
+
+def _as_rows(pushes: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows that have a push and nulls in the other columns."""
+    fields = list(schema.field("push").type)
+    arrays = [pushes.column(field.name).cast(field.type) for field in fields]
+    structs = pa.StructArray.from_arrays(arrays, fields=fields)
+    columns = [
+        structs if field.name == "push" else pa.nulls(len(structs), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def file_row(file: TableFile, store: StoreFile | None = None) -> dict[str, object]:

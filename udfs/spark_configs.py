@@ -53,8 +53,8 @@ from udfs.files.wire_config_files import (
 from udfs.sensitive.client_id_columns import find_stored_client_id_rules
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
-from .spark import ENCODED_TYPE, file_row
-from .spark_types import arrow_schema, arrow_type, spark_fields, spark_type
+from .spark import encode_files
+from .spark_types import arrow_schema, arrow_type, spark_fields
 from .spark_workers import keep_loaded, keeping_loaded
 
 __all__ = [
@@ -100,7 +100,7 @@ def encode_config_files(
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
         return write_config_pushes(batches, tables)
 
-    return _encode(records, write, known, push_columns)
+    return encode_files(records, write, known, push_columns)
 
 
 def encode_wire_config_files(
@@ -122,46 +122,7 @@ def encode_wire_config_files(
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
         return write_wire_configs(batches, tables)
 
-    return _encode(records, write, known, entry_columns)
-
-
-def _encode(
-    records: DataFrame,
-    write: Callable[[Iterator[pa.RecordBatch]], Iterator[WrittenPart]],
-    known: pa.Schema,
-    push_columns: Sequence[str],
-) -> DataFrame:
-    """Return what a kernel writes: files, counts, and columns of what is in them."""
-    kinds = {field.name: spark_type(field.type) for field in known}
-    push_type = StructType([StructField(name, kinds[name]) for name in push_columns])
-    output = StructType([*ENCODED_TYPE.fields, StructField("push", push_type)])
-    schema = arrow_schema(output)
-
-    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for part in write(batches):
-            if part.pushes is not None:
-                yield _as_rows(part.pushes, schema)
-            rows: list[dict[str, object]] = [file_row(file) for file in part.files]
-            if part.records:
-                rows.append({"records": part.records})
-            if rows:
-                yield pa.RecordBatch.from_pylist(rows, schema=schema)
-
-    return records.select(*RECORD_SCHEMA.names).mapInArrow(
-        keeping_loaded(encode), output
-    )
-
-
-def _as_rows(pushes: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows that have a push and nulls in the other columns."""
-    fields = list(schema.field("push").type)
-    arrays = [pushes.column(field.name).cast(field.type) for field in fields]
-    structs = pa.StructArray.from_arrays(arrays, fields=fields)
-    columns = [
-        structs if field.name == "push" else pa.nulls(len(structs), field.type)
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    return encode_files(records, write, known, entry_columns)
 
 
 def with_statuses(

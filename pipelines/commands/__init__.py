@@ -12,9 +12,11 @@ from pipelines.settings.places import PROGRAM
 
 from . import (
     bridge,
+    brokers,
     client_configs_to_delta,
     client_telemetry_to_delta,
     client_wire_configs_to_delta,
+    cluster_metadata_to_delta,
     compact_tables,
     completion,
     configs,
@@ -51,11 +53,12 @@ GROUPS = {
         client_telemetry_to_delta,
         client_configs_to_delta,
         client_wire_configs_to_delta,
+        cluster_metadata_to_delta,
         replay_pushes,
         compact_tables,
         purge_secrets,
     ),
-    "Ask": (sql, configs, notebook, shell),
+    "Ask": (sql, configs, brokers, notebook, shell),
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""

@@ -4,6 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 _SIZE_INCHES = (9.0, 3.6)
 _BAR_INCHES = 0.4
@@ -11,6 +12,8 @@ _AXIS_INCHES = 1.0
 _MAX_LINES = 10
 """More lines than this cannot be told apart; the rest is drawn in grey."""
 _GREY = "#bbbbbb"
+_GRID_COLOURS = ("#eeeeee", "#f4b183", "#9dc3e6", "#a9d18e", "#d5a6bd")
+_GRID_TEXT = 18
 
 
 def line_chart(
@@ -68,6 +71,53 @@ def bar_chart(frame: pd.DataFrame, *, x: str, y: str, title: str, unit: str) -> 
     axes.set_xlabel(unit)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def grid_chart(
+    frame: pd.DataFrame, *, x: str, y: str, value: str, title: str, unit: str
+) -> Figure:
+    """Draw a cell for each x and y, in the colour of its value within its line.
+
+    Args:
+        frame: One row a cell; a cell that has none stays white.
+        x: Column that names the columns, a few.
+        y: Column that names the lines.
+        value: Column of what is compared, a text. The most frequent one of a line is
+            light, and each other one has a colour.
+        title: What is shown.
+        unit: What the columns are.
+    """
+    lines, columns = (sorted(frame[name].unique()) for name in (y, x))
+    figure = Figure(
+        figsize=(_SIZE_INCHES[0], _AXIS_INCHES + _BAR_INCHES * len(lines)),
+        layout="constrained",
+    )
+    axes = figure.subplots()
+    for line, of_line in frame.groupby(y):
+        ranks = {text: rank for rank, text in enumerate(_by_frequency(of_line[value]))}
+        for column, text in zip(of_line[x], of_line[value], strict=True):
+            place = columns.index(column), lines.index(line)
+            colour = _GRID_COLOURS[min(ranks[text], len(_GRID_COLOURS) - 1)]
+            corner = (place[0] - 0.5, place[1] - 0.5)
+            axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white"))
+            shown = text if len(text) <= _GRID_TEXT else f"{text[: _GRID_TEXT - 1]}…"
+            axes.text(*place, shown, ha="center", va="center", fontsize=8)
+    axes.set_xlim(-0.5, max(len(columns), 1) - 0.5)
+    axes.set_ylim(max(len(lines), 1) - 0.5, -0.5)
+    axes.set_xticks(range(len(columns)), [str(one) for one in columns])
+    axes.set_yticks(range(len(lines)), [str(one) for one in lines])
+    axes.set_title(title, loc="left", fontsize=11)
+    axes.set_xlabel(unit)
+    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+    return figure
+
+
+def _by_frequency(values: pd.Series) -> list[str]:
+    """Return the different values, the most frequent one first, then by name."""
+    counts = values.value_counts()
+    return sorted(
+        (str(one) for one in counts.index), key=lambda one: (-counts[one], one)
+    )
 
 
 def _dress(axes: Axes, title: str, unit: str) -> None:

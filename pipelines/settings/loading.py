@@ -142,6 +142,12 @@ def load_broker_configs(conf_path: Path = CONF_PATH) -> BrokerCatalog:
     return parse_broker_configs(_read_catalog_files(conf_path, BROKER_FOLDER))
 
 
+def load_broker_config_types(conf_path: Path = CONF_PATH) -> dict[str, str]:
+    """Return the type of each config of a broker, by name; of several the first."""
+    catalog = load_broker_configs(conf_path)
+    return {name: min(one.type_names) for name, one in catalog.items()}
+
+
 def load_client_type_keys(conf_path: Path = CONF_PATH) -> dict[str, frozenset[str]]:
     """Read the keys that each type of client knows.
 

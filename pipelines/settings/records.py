@@ -21,7 +21,8 @@ from .listener_records import (
 )
 from .proxy_settings import ProxySettings
 from .secret_references import SecretReference
-from .stream_job_settings import TelemetryJobSettings
+from .stream_job_settings import ClusterJobSettings, TelemetryJobSettings
+from .table_job_settings import CompactionSettings, ReplaySettings
 from .topic_settings import TopicSettings
 
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -290,35 +291,6 @@ class TableSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaySettings:
-    """The job replay_pushes."""
-
-    max_pushes_per_commit: int = key(
-        "Pushes that are decoded and replaced at once, at most; one commit a table. "
-        "More of them need more memory and disk, fewer rewrite the same files more "
-        "often.",
-        low=1,
-        high=1_000_000,
-        default=100_000,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionSettings:
-    """The job compact_tables."""
-
-    max_file_bytes: int = key(
-        "Size of the files that are written, about. Smaller ones let a question about "
-        "one client read less, and there are more of them to be listed.",
-        unit="bytes",
-        low=2**20,
-        # Bytes of a file are one value on their way into the table.
-        high=2**30,
-        default=33_554_432,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of conf/ for one environment."""
 
@@ -354,5 +326,6 @@ class Settings:
     client_telemetry_to_delta: TelemetryJobSettings
     client_configs_to_delta: ConfigJobSettings
     client_wire_configs_to_delta: WireConfigJobSettings
+    cluster_metadata_to_delta: ClusterJobSettings
     replay_pushes: ReplaySettings
     compact_tables: CompactionSettings

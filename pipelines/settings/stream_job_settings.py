@@ -52,3 +52,19 @@ class TelemetryJobSettings(StreamJobSettings):
         high=2**30,
         default=16_777_216,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterJobSettings(StreamJobSettings):
+    """The job cluster_metadata_to_delta."""
+
+    checkpoint_location: str = checkpoint_key(
+        "cluster_metadata_to_delta", newest="cluster_changes"
+    )
+    max_record_bytes: int = key(
+        "Largest value of a record; a larger one goes to quarantine.",
+        unit="bytes",
+        low=1024,
+        high=2**30,
+        default=1_048_576,
+    )

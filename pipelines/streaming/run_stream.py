@@ -20,7 +20,7 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
 from pipelines.tables.contract import TableContract
 
-from .batch_slices import AtOnce, ReadRanges, SlicedBatches
+from .batch_slices import SLICE_BYTES, AtOnce, ReadRanges, SlicedBatches
 from .loss_sentences import list_losses
 from .offsets import Offsets
 from .positions import TopicBounds, list_own_configs, read_topic_bounds, read_topic_id
@@ -86,6 +86,10 @@ class JobSpec:
     max_value_bytes: int
     """Largest value that is read; of a larger one only its place is kept."""
     make_writing: "Callable[[JobRecords], BatchWriting]"
+    is_transactional: bool = False
+    """Whether its topic is written in transactions, of which aborted ones are none."""
+    slice_bytes: int | None = None
+    """Of the records of a slice; null: what suits a job whose workers do all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +157,7 @@ def run_stream(
         checkpoint_location=opened.checkpoint_location,
         max_value_bytes=spec.max_value_bytes,
         write_at_once=writing.write_at_once,
+        slice_bytes=spec.slice_bytes or SLICE_BYTES,
     )
     job: StreamJobSettings = getattr(settings, name)
     return transactions.start_batches(
@@ -198,6 +203,7 @@ def _open_records(
         topic=topic,
         starting_offsets=start.starting_offsets_json,
         max_offsets_per_trigger=job.max_offsets_per_trigger,
+        is_transactional=spec.is_transactional,
     )
     location = find_location(spark, checkpoint_location)
     _logger.info(
@@ -215,7 +221,11 @@ def _open_records(
         start=start,
         checkpoint_location=location,
         read_ranges=lambda session, ranges: read_kafka_ranges(
-            session, options, topic=topic, ranges=ranges
+            session,
+            options,
+            topic=topic,
+            ranges=ranges,
+            is_transactional=spec.is_transactional,
         ),
         options=options,
         job_run=job_run,

@@ -14,6 +14,8 @@ Kafka's own number is 500: of 1 MiB each, which takes little room where the prod
 compressed them, they would be half of the job's heap for each task. And Spark keeps the
 consumer of each partition, with what it has not handed on yet, for minutes.
 """
+ISOLATION = {True: "read_committed", False: "read_uncommitted"}
+"""Kafka's names; the second is its default."""
 _RANGES_GROUP = "spark-kafka-source-ranges"
 """Begins as the stream's, for which there are rights."""
 # Others in the same JVM may be of other processes.
@@ -29,6 +31,7 @@ def read_kafka(
     topic: str,
     starting_offsets: str,
     max_offsets_per_trigger: int,
+    is_transactional: bool = False,
 ) -> DataFrame:
     """Return a stream of the Kafka source's own columns, headers included.
 
@@ -37,12 +40,14 @@ def read_kafka(
         topic: Topic to read.
         starting_offsets: JSON of first offsets, for a new checkpoint location only.
         max_offsets_per_trigger: Most records in one micro-batch.
+        is_transactional: Whether records of aborted transactions are passed over.
     Raises: nothing yet; a missing record fails the query, for it would be lost.
     Source: Spark, Structured Streaming + Kafka Integration Guide.
     """
     return (
         spark.readStream.format("kafka")
         .option("kafka.max.poll.records", MAX_POLL_RECORDS)
+        .option("kafka.isolation.level", ISOLATION[is_transactional])
         .options(**options)
         .option("subscribe", topic)
         .option("startingOffsets", starting_offsets)
@@ -59,6 +64,7 @@ def read_kafka_ranges(
     *,
     topic: str,
     ranges: Mapping[int, tuple[int, int]],
+    is_transactional: bool = False,
 ) -> DataFrame:
     """Return a part of a topic, with the columns of read_kafka.
 
@@ -66,6 +72,7 @@ def read_kafka_ranges(
         options: As read_kafka takes them.
         topic: Topic to read.
         ranges: Partition to its first offset, and the offset behind its last one.
+        is_transactional: As read_kafka takes it.
     Raises: nothing yet; a missing record fails whatever reads it.
     """
     starts = {partition: first for partition, (first, _) in ranges.items()}
@@ -73,6 +80,7 @@ def read_kafka_ranges(
     return (
         spark.read.format("kafka")
         .option("kafka.max.poll.records", MAX_POLL_RECORDS)
+        .option("kafka.isolation.level", ISOLATION[is_transactional])
         .options(**options)
         .option("assign", json.dumps({topic: sorted(ranges)}))
         .option("startingOffsets", json.dumps({topic: starts}))

@@ -65,12 +65,17 @@ CLUSTER_CHANGES = TableContract(
     merge_key=("topic", "partition", "offset"),
     contract_version=1,
     partition_by=("event_date",),
-    properties=CHECKPOINTS,
+    properties=CHECKPOINTS
+    | {
+        STATISTICS_PROPERTY: "topic,partition,offset,valid_from,cluster_id,"
+        "record_type,record_key,entity,set_id,decode_status",
+    },
 )
 
 BROKER_REGISTRATIONS = TableContract(
     name="broker_registrations",
-    comment="One incarnation of a broker.",
+    comment="One incarnation of a broker; valid_from, not_before and coordinates are "
+    "those of the record that changed the row last.",
     columns=(
         CLUSTER_ID,
         SOURCE,
@@ -112,7 +117,7 @@ BROKER_REGISTRATIONS = TableContract(
     merge_key=("cluster_id", "broker_id", "incarnation_id"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
-    properties=_statistics("cluster_id", "broker_id", "incarnation_id", "is_current"),
+    properties=_statistics("cluster_id", "broker_id", "incarnation_id"),
 )
 
 BROKER_STATIC_CONFIGS = TableContract(
@@ -137,7 +142,7 @@ BROKER_STATIC_CONFIGS = TableContract(
         Column(
             "effective_source",
             "STRING",
-            "dynamic_broker, dynamic_default_broker, static or default; null: not told.",
+            "dynamic_broker, dynamic_default_broker, static, default; null: not told.",
         ),
         *END,
         *COORDINATES,
@@ -145,17 +150,22 @@ BROKER_STATIC_CONFIGS = TableContract(
     merge_key=("cluster_id", "broker_id", "config_name", "valid_from"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
-    properties=_statistics("cluster_id", "broker_id", "config_name", "is_current"),
+    properties=_statistics("cluster_id", "broker_id", "config_name"),
 )
 
 RESOURCE_CONFIGS = TableContract(
     name="resource_configs",
-    comment="One value of a dynamic config of a broker, a group or a topic.",
+    comment="One value of a dynamic config of a broker, a group or a topic, or one "
+    "level of a feature.",
     columns=(
         CLUSTER_ID,
         SOURCE,
         *VALIDITY,
-        required("resource_type", "STRING", "broker, group or topic."),
+        required(
+            "resource_type",
+            "STRING",
+            "broker, group, topic, or feature, whose value is its level.",
+        ),
         required("resource_name", "STRING", "Empty: the default of the cluster."),
         required("config_name", "STRING", "Name of the config."),
         Column("config_value", "STRING", "Its value; null: redacted."),
@@ -173,7 +183,7 @@ RESOURCE_CONFIGS = TableContract(
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
     properties=_statistics(
-        "cluster_id", "resource_type", "resource_name", "config_name", "is_current"
+        "cluster_id", "resource_type", "resource_name", "config_name"
     ),
 )
 
@@ -188,6 +198,7 @@ CLIENT_METRICS_SUBSCRIPTIONS = TableContract(
         Column("metrics", "ARRAY<STRING>", "Prefixes of metric names, as set."),
         Column("interval_ms", "INT", "Push interval in milliseconds; null: not set."),
         Column("match", "MAP<STRING, STRING>", "Selector to pattern; null: not set."),
+        required("properties", "MAP<STRING, STRING>", "All of its properties, as set."),
         Column("problem", "STRING", "Why the bridge cannot use it; null: it can."),
         *END,
         *COORDINATES,
@@ -195,7 +206,7 @@ CLIENT_METRICS_SUBSCRIPTIONS = TableContract(
     merge_key=("cluster_id", "name", "valid_from"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
-    properties=_statistics("cluster_id", "name", "is_current"),
+    properties=_statistics("cluster_id", "name"),
 )
 
 CLIENT_QUOTAS = TableContract(
@@ -226,7 +237,7 @@ CLIENT_QUOTAS = TableContract(
     merge_key=("cluster_id", "entity_path", "quota_key", "valid_from"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
-    properties=_statistics("cluster_id", "entity_path", "quota_key", "is_current"),
+    properties=_statistics("cluster_id", "entity_path", "quota_key"),
 )
 
 EFFECTIVE_QUOTAS = TableContract(

@@ -21,7 +21,7 @@ QUARANTINE_REASONS: Mapping[str, str] = {
     "truncated_frame": "ends within its compressed data.",
     "corrupt_frame": "cannot be decompressed.",
     "too_large": "is larger than `max_decompressed_bytes` once decompressed, or than "
-    "`max_config_bytes` of its job.",
+    "`max_config_bytes` or `max_record_bytes` of its job.",
     "truncated_otlp": "ends within OTLP MetricsData.",
     "malformed_otlp": "is no OTLP MetricsData.",
     "invalid_utf8": "has a text that is no UTF-8.",
@@ -29,6 +29,11 @@ QUARANTINE_REASONS: Mapping[str, str] = {
     "malformed_push_config": "is no body of a PushConfig request: null keys or values, "
     "lengths that do not fit, bytes behind its end.",
     "malformed_wire_configs": "is not the JSON that the proxy writes.",
+    "truncated_metadata_record": "ends within a metadata record of the cluster.",
+    "malformed_metadata_record": "is no metadata record of the cluster: lengths that "
+    "do not fit, texts that are no UTF-8, bytes behind its end.",
+    "malformed_full_set": "should close a full set of the cluster, and is not the "
+    "JSON of one.",
     "data_loss": "is one of several, up to `offset`, that were gone before they were "
     "read.",
     "topic_made_anew": "is one of a topic that was deleted; coordinates up to `offset` "

@@ -72,6 +72,15 @@ def _as_time(texts: pa.StringArray) -> pa.Array:
     return pc.multiply(millis, MICROS_PER_MS).cast(TIME)
 
 
+def _as_one_of(*words: str) -> Kind:
+    """Build the kind of texts that are one of some words."""
+
+    def convert(texts: pa.StringArray) -> pa.Array:
+        return _where(pc.is_in(texts, pa.array(words)), texts)
+
+    return convert
+
+
 def _as_redactions(texts: pa.StringArray) -> pa.Array:
     """Keep headers that can be read; nobody knows what another one hides."""
     coded = texts.dictionary_encode()
@@ -136,3 +145,35 @@ CONFIG_HEADERS = (*IDENTITY_HEADERS, *REDACTION_HEADERS)
 WIRE_HEADERS = (*IDENTITY_HEADERS[1:], *REDACTION_HEADERS)
 """Every header of a record of a configuration seen on the wire: no instance is known.
 """
+
+CLUSTER_HEADERS = (
+    Header("cluster_id", "cluster_id", _as_text),
+    Header("source", "source", _as_one_of("admin_api", "metadata_log", "file")),
+    Header("observed_at_ms", "observed_at", _as_time),
+    Header("timestamp_ms", "timestamp", _as_time, is_required=False),
+    Header("not_before_ms", "not_before", _as_time, is_required=False),
+    Header(
+        "offset",
+        "metadata_offset",
+        _as_integer(0, MAX_INT64, pa.int64()),
+        is_required=False,
+    ),
+    Header(
+        "epoch",
+        "metadata_epoch",
+        _as_integer(0, MAX_INT32, pa.int32()),
+        is_required=False,
+    ),
+    Header("set_id", "set_id", _as_text, is_required=False),
+    Header(
+        "static_configs",
+        "static_configs_status",
+        _as_one_of("described", "refused", "unreachable"),
+        is_required=False,
+    ),
+    Header("defaults", "defaults", _as_text, is_required=False),
+    Header(
+        "withheld", "withheld", _as_integer(0, MAX_INT32, pa.int32()), is_required=False
+    ),
+)
+"""Every header of a record of the cluster's feed, in the same order."""

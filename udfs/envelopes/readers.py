@@ -16,7 +16,14 @@ import pyarrow.compute as pc
 from udfs.compression.codecs import COMPRESSION_NAMES
 from udfs.sensitive.redacted_keys import KEYS_HEADER, REDACTIONS_HEADER
 
-from .headers import CONFIG_HEADERS, HEADERS, TIME, WIRE_HEADERS, Header
+from .headers import (
+    CLUSTER_HEADERS,
+    CONFIG_HEADERS,
+    HEADERS,
+    TIME,
+    WIRE_HEADERS,
+    Header,
+)
 from .picked_headers import Flags, PickedHeaders, pick_headers
 
 NULL_VALUE = "null_value"
@@ -101,6 +108,21 @@ def read_wire_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Errors: As in read_envelopes.
     """
     return _read_with_redactions(records, WIRE_HEADERS)
+
+
+def read_cluster_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
+    """Turn the headers of records of the cluster's feed into typed columns.
+
+    Args:
+        records: As read_envelopes takes them.
+    Returns: topic, partition, offset, kafka_timestamp, body, one column per header,
+        envelope_fault and envelope_detail.
+    Shape: As in read_envelopes.
+    Nulls: As in read_envelopes.
+    Errors: As in read_envelopes.
+    """
+    columns = _read_columns(records, CLUSTER_HEADERS)
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 def _read_with_redactions(

@@ -13,6 +13,7 @@ from pipelines.bridge.core.client_identity import (
     uuid_text,
 )
 from udfs.sensitive.bounded_texts import SHORT_CHARACTERS, bound_text
+from udfs.subscriptions.properties import DEFAULT_PUSH_INTERVAL_MS, Subscription
 
 from .subscription_ids import (
     crc32c,
@@ -20,7 +21,6 @@ from .subscription_ids import (
     order_as_concurrent_map,
     order_as_hash_set,
 )
-from .subscriptions import DEFAULT_PUSH_INTERVAL_MS, Subscription
 
 ALL_METRICS = "*"
 ALL_METRICS_PREFIX = ""

@@ -7,6 +7,7 @@ from pipelines.reading.views.view_names import (
     VIEWS,
     find_maker,
 )
+from pipelines.tables.cluster import CLUSTER_CONTRACTS
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.contract import TableContract
 from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
@@ -15,7 +16,12 @@ from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .markdown import code, format_page, format_table
 
-ALL_CONTRACTS = (*TELEMETRY_CONTRACTS, *CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS)
+ALL_CONTRACTS = (
+    *TELEMETRY_CONTRACTS,
+    *CLIENT_CONFIG_CONTRACTS,
+    CLIENT_WIRE_CONFIGS,
+    *CLUSTER_CONTRACTS,
+)
 _WHERE = (
     "Tables are folders below `tables.root_path`, or names of `tables.catalog_schema`. "
     "A newer contract version only adds columns that may be null."

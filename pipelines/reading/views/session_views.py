@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.settings.records import Settings
+from pipelines.tables.cluster import CLUSTER_CONTRACTS
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
@@ -22,6 +23,7 @@ from pipelines.tables.telemetry import (
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
+from .broker_views import register_brokers
 from .client_config_views import register_client_configs
 from .view_names import CLIENTS, NEWEST_VALUES
 
@@ -104,6 +106,7 @@ def register(
         *TELEMETRY_CONTRACTS,
         *CLIENT_CONFIG_CONTRACTS,
         CLIENT_WIRE_CONFIGS,
+        *CLUSTER_CONTRACTS,
     ):
         if names is not None and contract.name not in names:
             continue
@@ -121,6 +124,7 @@ def register(
         query = _NEWEST_VALUES_SQL.format(metrics=CLIENT_METRICS.name)
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NEWEST_VALUES} AS {query}")
         registered.append(NEWEST_VALUES)
+    registered += register_brokers(spark, registered)
     registered += register_client_configs(
         spark,
         settings,

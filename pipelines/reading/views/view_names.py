@@ -9,6 +9,11 @@ import re
 from collections.abc import Collection
 
 from pipelines.settings.records import Settings
+from pipelines.tables.cluster import (
+    BROKER_REGISTRATIONS,
+    BROKER_STATIC_CONFIGS,
+    CLUSTER_CONTRACTS,
+)
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
@@ -19,6 +24,7 @@ from pipelines.tables.telemetry import (
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
+from .broker_views import BROKER_CONFIGS, BROKER_VIEWS, BROKERS
 from .client_config_disagreements import DISAGREEMENTS
 from .client_config_functions import (
     CLIENT_CONFIG_AT,
@@ -33,6 +39,7 @@ NEWEST_VALUES = "newest_values"
 _TELEMETRY_JOB = "client_telemetry_to_delta"
 _CONFIGS_JOB = "client_configs_to_delta"
 _WIRE_CONFIGS_JOB = "client_wire_configs_to_delta"
+_CLUSTER_JOB = "cluster_metadata_to_delta"
 _OF_CONFIGS = (
     *(ENTRIES, TIMELINE, DISAGREEMENTS, CONFIG_CATALOG),
     *(CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN),
@@ -50,6 +57,10 @@ VIEWS = {
     "have different ones, with the instances that have it.",
     CONFIG_CATALOG: "The default of a key in a release and client type, as "
     "`conf/config_catalog/` has it.",
+    BROKERS: "A broker, by its newest registration, with its state: `live`, `fenced` "
+    "or `gone`, and how many static configs of it are known.",
+    BROKER_CONFIGS: "A static config of a broker now, its `source` (`static`, "
+    "`default`, or `registration`, which does not say), and what is in force.",
 }
 """What readers may ask beside the tables, to what one row of it is."""
 FUNCTIONS = {
@@ -67,10 +78,18 @@ _MAKERS = (
     | dict.fromkeys((CLIENTS, NEWEST_VALUES, QUARANTINE.name), _TELEMETRY_JOB)
     | dict.fromkeys(_OF_CONFIGS, _CONFIGS_JOB)
 )
+_CLUSTER_MAKERS = {contract.name: _CLUSTER_JOB for contract in CLUSTER_CONTRACTS} | (
+    dict.fromkeys(BROKER_VIEWS, _CLUSTER_JOB)
+)
+_ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS
 """What readers may name to the job that makes it."""
 _PARTS = {
     CLIENTS: {CLIENT_INSTANCES.name, CLIENT_PUSHES.name},
     NEWEST_VALUES: {CLIENT_METRICS.name},
+    **{
+        name: {BROKER_REGISTRATIONS.name, BROKER_STATIC_CONFIGS.name}
+        for name in BROKER_VIEWS
+    },
 } | dict.fromkeys(
     (*_OF_CONFIGS, *_INTERNAL),
     set(_MAKERS) - {CLIENT_METRICS.name, NEWEST_VALUES, QUARANTINE.name},
@@ -86,7 +105,7 @@ _LISTS_TABLES = frozenset({"identifier", "catalog"})
 
 def find_maker(name: str) -> str:
     """Return the job that makes what readers may name."""
-    return _MAKERS[name]
+    return _ALL_MAKERS[name]
 
 
 def find_names(query: str) -> Collection[str] | None:
@@ -111,7 +130,7 @@ def find_names_in(text: str) -> Collection[str] | None:
     words = set(_WORD.findall(text.lower()))
     if words & _LISTS_TABLES:
         return None
-    named = words & (_MAKERS.keys() | _INTERNAL)
+    named = words & (_ALL_MAKERS.keys() | _INTERNAL)
     return named.union(*(_PARTS.get(name, set()) for name in named))
 
 
@@ -121,10 +140,10 @@ def explain_missing(name: str, settings: Settings) -> str:
     Args:
         name: As the query has it.
     """
-    made_by = _MAKERS.get(name.lower())
+    made_by = _ALL_MAKERS.get(name.lower())
     if made_by:
         where = settings.tables.catalog_schema or settings.tables.root_path
         return f"there is no {name} in {where} yet; {made_by} makes it"
-    near = difflib.get_close_matches(name.lower(), _MAKERS, n=3)
+    near = difflib.get_close_matches(name.lower(), _ALL_MAKERS, n=3)
     hint = f"; there is {', '.join(near)}" if near else "; SHOW TABLES names all"
     return f"there is no table, view or function {name}{hint}"

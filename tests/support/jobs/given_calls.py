@@ -30,8 +30,12 @@ class SharedCall(Call):
         )
 
 
-def run_line(spark, line, *settings):
-    """Run the command of a line, `./spark-submit.sh NAME WORDS`, in this process."""
+def run_line(spark, line, *settings, code=0):
+    """Run the command of a line, `./spark-submit.sh NAME WORDS`, in this process.
+
+    Args:
+        code: That it must end with.
+    """
     name, *words = shlex.split(line)[1:]
     call = SharedCall(
         arguments=parse_words([name, *words]),
@@ -41,4 +45,4 @@ def run_line(spark, line, *settings):
     )
     command = COMMANDS_BY_NAME[name]
     command.check(call)
-    assert command.run(call) == 0
+    assert command.run(call) == code

@@ -158,6 +158,7 @@ NEEDED = {
     "replay_pushes": ["--from", "2026-03-01", "--to", "2026-03-02"],
     "sql": ["select 1"],
     "completion": ["bash"],
+    "brokers": ["list"],
     "configs": ["describe"],
     "notebook": ["a.py"],
     "push-config": ["--properties", "a", "--client-type", "producer"],

@@ -48,3 +48,30 @@ def test_a_bar_per_row_the_first_on_top(rows):
     assert len(axes.patches) == rows
     assert axes.yaxis.get_inverted()
     assert axes.get_xlabel() == "clients"
+
+
+def draw_grid(rows):
+    frame = pd.DataFrame(rows, columns=["config", "broker", "value"])
+    return charts.grid_chart(
+        frame, x="broker", y="config", value="value", title="Drift", unit="broker"
+    ).axes[0]
+
+
+def test_a_cell_of_a_grid_has_the_colour_of_its_value_within_its_line():
+    axes = draw_grid(
+        [("a", 1, "x"), ("a", 2, "long" * 9), ("a", 3, "x"), ("b", 1, "y")]
+    )
+    colours = [patch.get_facecolor() for patch in axes.patches]
+    assert colours[0] == colours[2] == colours[3] != colours[1]
+    assert [text.get_text() for text in axes.texts] == [
+        "x",
+        "longlonglonglongl…",
+        "x",
+        "y",
+    ]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "3"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+
+
+def test_a_grid_without_rows_is_empty():
+    assert len(draw_grid([]).patches) == 0

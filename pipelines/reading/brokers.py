@@ -1,0 +1,165 @@
+"""What brokers run, where they differ, and what changed: questions to their views."""
+
+from functools import reduce
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+NAMES_BROKER = (
+    *("advertised.listeners", "broker.id", "broker.rack", "controller.listener.names"),
+    *("listeners", "log.dir", "log.dirs", "metadata.log.dir", "node.id"),
+)
+"""Configs that say which broker it is, and that ought to differ."""
+NOT_TOLD = "not told"
+"""Source of a config that other brokers have told, and one has not."""
+_VALUE = ("config_value", "source", "effective_value", "effective_source")
+_OWN_EVENTS = (*("FenceBroker", "UnfenceBroker", "BrokerRegistrationChange", "Config"),)
+
+
+def select_drift(configs: DataFrame) -> DataFrame:
+    """Say where brokers differ.
+
+    Args:
+        configs: Of broker_configs, those of the brokers that are compared, of one
+            cluster.
+    Returns: A row for each value of a config that is not the same on all of them, by
+        the static value or by what is in force: config_name, config_value, source,
+        effective_value, effective_source, and brokers, their ids in order.
+    """
+    brokers = configs.select("broker_id").distinct()
+    names = configs.select("config_name").distinct()
+    told = configs.select("config_name", "broker_id", *_VALUE)
+    every = names.crossJoin(F.broadcast(brokers)).join(
+        told, ["config_name", "broker_id"], "left"
+    )
+    every = every.withColumn("source", F.coalesce("source", F.lit(NOT_TOLD)))
+    values = every.groupBy("config_name", *_VALUE).agg(
+        F.sort_array(F.collect_set("broker_id")).alias("brokers")
+    )
+    of_name = Window.partitionBy("config_name")
+    # A default that somebody has written down is no other value.
+    what = F.struct("config_value", F.col("source") == NOT_TOLD, "effective_value")
+    differing = values.withColumn("kinds", F.size(F.collect_set(what).over(of_name)))
+    return differing.where("kinds > 1").drop("kinds")
+
+
+def select_drift_cells(drift: DataFrame) -> DataFrame:
+    """Say of each broker which value it has of a config that differs.
+
+    Args:
+        drift: From select_drift.
+    Returns: config_name, broker_id and value, a text: what is in force where that is
+        known, else the static value.
+    """
+    known = F.coalesce("effective_value", "config_value")
+    is_missing = F.col("source") == NOT_TOLD
+    value = F.when(is_missing, F.lit(NOT_TOLD)).otherwise(
+        F.coalesce(known, F.lit("null"))
+    )
+    return drift.select(
+        "config_name", F.explode("brokers").alias("broker_id"), value.alias("value")
+    ).orderBy("config_name", "broker_id")
+
+
+def select_changes(changes: DataFrame) -> DataFrame:
+    """Return what has changed in a cluster, newest first.
+
+    Args:
+        changes: Of cluster_changes.
+    """
+    return (
+        changes.where("change IS NOT NULL AND record_type <> 'full_set'")
+        .orderBy(F.desc("valid_from"), F.desc("offset"))
+        .select("valid_from", "cluster_id", "record_type", "entity", "change", "source")
+    )
+
+
+def count_changes(changes: DataFrame) -> DataFrame:
+    """Count what has changed, by day and type of record.
+
+    Args:
+        changes: From select_changes.
+    Returns: day, record_type and changes.
+    """
+    day = F.date_trunc("day", "valid_from").alias("day")
+    counted = changes.groupBy(day, "record_type").agg(F.count("*").alias("changes"))
+    return counted.orderBy("day", "record_type")
+
+
+def select_broker_history(
+    registrations: DataFrame, configs: DataFrame, changes: DataFrame
+) -> DataFrame:
+    """Say what happened to brokers.
+
+    Args:
+        registrations: Of broker_registrations.
+        configs: Of broker_static_configs.
+        changes: Of cluster_changes.
+    Returns: at, broker_id, what and detail, a row an event. That a broker was there
+        first and what it had then is one event, not one a config.
+    """
+    began = registrations.select(
+        F.col("registered_at").alias("at"),
+        "broker_id",
+        F.lit("registered").alias("what"),
+        F.concat(
+            F.lit("incarnation "),
+            "incarnation_id",
+            F.coalesce(F.concat(F.lit(", epoch "), "broker_epoch"), F.lit("")),
+        ).alias("detail"),
+    )
+    ended = registrations.where("ended_at IS NOT NULL").select(
+        F.col("ended_at").alias("at"),
+        "broker_id",
+        F.col("end_reason").alias("what"),
+        F.concat(F.lit("incarnation "), "incarnation_id").alias("detail"),
+    )
+    told = changes.where(F.col("record_type").isin(*_OWN_EVENTS)).where(
+        "change IS NOT NULL AND entity RLIKE '^brokers/[0-9]+$'"
+    )
+    is_config = F.col("record_type") == "Config"
+    name = F.substring_index("change", " ", 1)
+    rest = F.expr("substring(change, length(substring_index(change, ' ', 1)) + 2)")
+    events = told.select(
+        F.col("valid_from").alias("at"),
+        F.substring_index("entity", "/", -1).cast("int").alias("broker_id"),
+        F.when(is_config, name).otherwise(F.col("change")).alias("what"),
+        F.when(is_config, F.concat(rest, F.lit(" (dynamic)")))
+        .otherwise(F.lit(""))
+        .alias("detail"),
+    )
+    changed = select_static_changes(configs)
+    # Of one moment, in the order in which it must have happened.
+    parts = [
+        part.withColumn("place", F.lit(place))
+        for place, part in enumerate((ended, began, events, changed))
+    ]
+    every = reduce(DataFrame.unionByName, parts)
+    return every.orderBy("at", "broker_id", "place", "what").drop("place")
+
+
+def select_static_changes(configs: DataFrame) -> DataFrame:
+    """Say how static values changed, as select_broker_history says it."""
+    of_config = Window.partitionBy("cluster_id", "broker_id", "config_name").orderBy(
+        "valid_from"
+    )
+    before = F.lag(F.struct("config_value", "incarnation_id")).over(of_config)
+    now = configs.withColumn("before", before)
+    differing = now.where("before IS NOT NULL").where(
+        ~F.col("config_value").eqNullSafe(F.col("before.config_value"))
+    )
+    is_new = F.col("incarnation_id") != F.col("before.incarnation_id")
+    null = F.lit("null")
+    return differing.select(
+        F.col("valid_from").alias("at"),
+        "broker_id",
+        F.col("config_name").alias("what"),
+        F.concat(
+            F.coalesce("before.config_value", null),
+            F.lit(" -> "),
+            F.coalesce("config_value", null),
+            F.when(is_new, F.lit(" (static, new incarnation)")).otherwise(
+                F.lit(" (static)")
+            ),
+        ).alias("detail"),
+    )

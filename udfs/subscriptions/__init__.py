@@ -1,0 +1,1 @@
+"""Client-metrics subscriptions: their properties and patterns, as Kafka reads them."""
