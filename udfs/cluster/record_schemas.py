@@ -13,7 +13,7 @@ ENDPOINT_TYPE = pa.struct(
         ("security_protocol", pa.string()),
     ]
 )
-"""security_protocol by Kafka's name (PLAINTEXT, SSL, …); of an unknown id, its digits."""
+"""security_protocol by Kafka's name (PLAINTEXT, SSL, …); an unknown id as digits."""
 FEATURE_TYPE = pa.struct(
     [("name", pa.string()), ("min_version", pa.int32()), ("max_version", pa.int32())]
 )
@@ -71,9 +71,9 @@ RECORD_TYPES = {
         ]
     ),
 }
-"""By record type: Kafka's name of the record, without `Record` behind it. A tagged field
-that is absent is null, an empty one is empty; what a version lacks is null. Incarnation
-ids are base64url texts of 22 characters."""
+"""By record type: Kafka's name of the record, without `Record` behind it. A tagged
+field that is absent is null, an empty one is empty; what a version lacks is null.
+Incarnation ids are base64url texts of 22 characters."""
 
 RECORDS_SCHEMA = pa.schema(
     [
