@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import pandas_udf
+from pyspark.sql.pandas import functions
 from pyspark.sql.types import (
     DoubleType,
     IntegerType,
@@ -41,6 +41,8 @@ QUOTA_TYPE = StructType(
     ]
 )
 """What one key means for a client, as the kernel's RESOLVED_SCHEMA has it."""
+# The stubs lack the form whose kind is told by its hints.
+_pandas_udf: Any = functions.pandas_udf
 _NO_QUOTAS = quota_snapshot(pa.RecordBatch.from_pylist([], schema=ENTITY_SCHEMA))
 
 
@@ -115,21 +117,25 @@ def make_quota_of(quotas: QuotaSnapshot) -> Any:  # noqa: ANN401 - pyspark types
     ) -> pd.Series:
         return pd.Series(_limits(user, client_id, quota_key, quotas), index=user.index)
 
-    return pandas_udf(quota_of, DoubleType())  # type: ignore[call-overload] # stubs lack it
+    return _pandas_udf(quota_of, DoubleType())
 
 
 def _limits(
     user: pd.Series, client_id: pd.Series, quota_key: pd.Series, quotas: QuotaSnapshot
 ) -> Sequence[Any]:
-    texts = [pa.array(one, pa.string(), from_pandas=True) for one in (user, client_id)]
+    users, client_ids = (
+        pa.array(one, pa.string(), from_pandas=True) for one in (user, client_id)
+    )
     addresses = pa.nulls(len(user), pa.string())
     keys = QUOTA_KEYS[:-1]
-    resolved = resolve_quotas(_kernel_clients(*texts, addresses), quotas, keys)
+    resolved = resolve_quotas(
+        _kernel_clients(users, client_ids, addresses), quotas, keys
+    )
     wanted = pa.array(quota_key, pa.string(), from_pandas=True)
     places = pc.index_in(wanted, value_set=pa.array(keys))
     first = pa.array(range(0, len(keys) * len(user), len(keys)), pa.int64())
     rows = pc.add(first, places.cast(pa.int64()))
-    limits: Sequence[Any] = resolved.column("limit").take(rows).to_numpy(
-        zero_copy_only=False
+    limits: Sequence[Any] = (
+        resolved.column("limit").take(rows).to_numpy(zero_copy_only=False)
     )
     return limits

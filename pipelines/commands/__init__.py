@@ -25,7 +25,9 @@ from . import (
     notebook,
     purge_secrets,
     push_config,
+    quotas,
     reference,
+    refresh_quotas,
     replay_pushes,
     scram_credential,
     settings,
@@ -44,11 +46,12 @@ GROUPS = {
         client_telemetry_to_delta,
         client_configs_to_delta,
         client_wire_configs_to_delta,
+        refresh_quotas,
         replay_pushes,
         compact_tables,
         purge_secrets,
     ),
-    "Ask": (sql, configs, notebook, shell),
+    "Ask": (sql, configs, quotas, notebook, shell),
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""

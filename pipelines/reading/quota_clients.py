@@ -12,10 +12,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.configs import CLIENT_CONFIGS
-from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES
+from pipelines.tables.telemetry import (
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    SILENT_AFTER_INTERVALS,
+)
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-
-from .views import SILENT_AFTER_INTERVALS
 
 CLIENT = ("cluster_id", "principal", "client_id", "client_source_address")
 """What names a client; a client id is empty where there is none."""
@@ -91,7 +93,8 @@ def select_quota_clients(
         no_report = F.lit(None).cast(_reports_type())
         instances = newest.withColumn("reports", no_report)
     told = instances.groupBy(*CLIENT).agg(
-        F.count_if("is_live").cast("int").alias(LIVE_INSTANCES), _sum_up().alias("reports")
+        F.count_if("is_live").cast("int").alias(LIVE_INSTANCES),
+        _sum_up().alias("reports"),
     )
     if not seen:
         return told

@@ -327,6 +327,25 @@ class TableSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EffectiveQuotaSettings:
+    """The table effective_quotas."""
+
+    observed_days: int = key(
+        "Clients that were seen in so many days have rows.",
+        unit="days",
+        low=1,
+        high=366,
+        default=7,
+    )
+    interval_ms: int = key(
+        "Shortest time between two refreshes by a job whose micro-batch has changed "
+        "quotas; refresh_quotas does it at once.",
+        unit="ms",
+        default=60_000,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaySettings:
     """The job replay_pushes."""
 
@@ -390,5 +409,6 @@ class Settings:
     client_telemetry_to_delta: TelemetryJobSettings
     client_configs_to_delta: ConfigJobSettings
     client_wire_configs_to_delta: WireConfigJobSettings
+    effective_quotas: EffectiveQuotaSettings
     replay_pushes: ReplaySettings
     compact_tables: CompactionSettings

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection
 
 from pipelines.settings.records import Settings
+from pipelines.tables.cluster import CLIENT_QUOTAS, CLUSTER_CONTRACTS, EFFECTIVE_QUOTAS
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
@@ -27,12 +28,15 @@ from .client_config_functions import (
 )
 from .client_config_views import ENTRIES, TIMELINE
 from .config_catalog_view import CONFIG_CATALOG, NAMES, RELEASES
+from .quota_functions import QUOTA_OF
 
 CLIENTS = "clients"
 NEWEST_VALUES = "newest_values"
 _TELEMETRY_JOB = "client_telemetry_to_delta"
 _CONFIGS_JOB = "client_configs_to_delta"
 _WIRE_CONFIGS_JOB = "client_wire_configs_to_delta"
+_CLUSTER_JOB = "cluster_metadata_to_delta"
+_QUOTAS_JOB = "refresh_quotas"
 _OF_CONFIGS = (
     *(ENTRIES, TIMELINE, DISAGREEMENTS, CONFIG_CATALOG),
     *(CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN),
@@ -59,6 +63,11 @@ FUNCTIONS = {
     "now.",
 }
 """Functions of SQL that return tables, to what one row of them is."""
+VALUES = {
+    f"{QUOTA_OF}(user, client_id, quota_key)": "What one broker allows a client by a "
+    "quota key now; null: unlimited.",
+}
+"""Functions of SQL that return a value, to what it is."""
 _INTERNAL = frozenset({RELEASES, NAMES})
 _MAKERS = (
     {contract.name: _TELEMETRY_JOB for contract in TELEMETRY_CONTRACTS}
@@ -67,10 +76,16 @@ _MAKERS = (
     | dict.fromkeys((CLIENTS, NEWEST_VALUES, QUARANTINE.name), _TELEMETRY_JOB)
     | dict.fromkeys(_OF_CONFIGS, _CONFIGS_JOB)
 )
+_CLUSTER_MAKERS = {contract.name: _CLUSTER_JOB for contract in CLUSTER_CONTRACTS} | {
+    EFFECTIVE_QUOTAS.name: _QUOTAS_JOB,
+    QUOTA_OF: _CLUSTER_JOB,
+}
+_ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS
 """What readers may name to the job that makes it."""
 _PARTS = {
     CLIENTS: {CLIENT_INSTANCES.name, CLIENT_PUSHES.name},
     NEWEST_VALUES: {CLIENT_METRICS.name},
+    QUOTA_OF: {CLIENT_QUOTAS.name},
 } | dict.fromkeys(
     (*_OF_CONFIGS, *_INTERNAL),
     set(_MAKERS) - {CLIENT_METRICS.name, NEWEST_VALUES, QUARANTINE.name},
@@ -86,7 +101,7 @@ _LISTS_TABLES = frozenset({"identifier", "catalog"})
 
 def find_maker(name: str) -> str:
     """Return the job that makes what readers may name."""
-    return _MAKERS[name]
+    return _ALL_MAKERS[name]
 
 
 def find_names(query: str) -> Collection[str] | None:
@@ -111,7 +126,7 @@ def find_names_in(text: str) -> Collection[str] | None:
     words = set(_WORD.findall(text.lower()))
     if words & _LISTS_TABLES:
         return None
-    named = words & (_MAKERS.keys() | _INTERNAL)
+    named = words & (_ALL_MAKERS.keys() | _INTERNAL)
     return named.union(*(_PARTS.get(name, set()) for name in named))
 
 
@@ -121,10 +136,10 @@ def explain_missing(name: str, settings: Settings) -> str:
     Args:
         name: As the query has it.
     """
-    made_by = _MAKERS.get(name.lower())
+    made_by = _ALL_MAKERS.get(name.lower())
     if made_by:
         where = settings.tables.catalog_schema or settings.tables.root_path
         return f"there is no {name} in {where} yet; {made_by} makes it"
-    near = difflib.get_close_matches(name.lower(), _MAKERS, n=3)
+    near = difflib.get_close_matches(name.lower(), _ALL_MAKERS, n=3)
     hint = f"; there is {', '.join(near)}" if near else "; SHOW TABLES names all"
     return f"there is no table, view or function {name}{hint}"
