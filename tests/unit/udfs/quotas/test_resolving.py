@@ -246,15 +246,25 @@ def test_a_slice_of_clients_is_resolved_as_it_is():
     assert [row[1:] for row in part] == [row[1:] for row in whole[5:]]
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_random_quotas_mean_what_the_reference_says(part):
-    choose = random.Random(SEED + part)  # noqa: S311 - no secret is made of it
-    for _ in range(150):
+def compare_with_reference(seed, sets, clients_of_each):
+    """Resolve random quotas for random clients, by the kernel and step by step."""
+    choose = random.Random(seed)  # noqa: S311 - no secret is made of it
+    for _ in range(sets):
         entities = random_entities(choose)
-        clients = random_clients(choose, 8)
+        clients = random_clients(choose, clients_of_each)
         snapshot = quota_snapshot(batch_of(entities))
         found = resolve_quotas(client_batch(clients), snapshot)
         assert as_tuples(found) == resolve_all(entities, clients)
+
+
+def test_random_quotas_mean_what_the_reference_says():
+    compare_with_reference(SEED, sets=400, clients_of_each=8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(4))
+def test_a_million_pairs_of_quotas_and_client_mean_what_the_reference_says(part):
+    compare_with_reference(SEED + 1 + part, sets=6_250, clients_of_each=40)
 
 
 def test_random_quotas_of_older_brokers_mean_what_the_reference_says():
