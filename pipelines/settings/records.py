@@ -19,6 +19,7 @@ from .listener_records import (
     ListenerSettings,
 )
 from .proxy_settings import ProxySettings
+from .quota_settings import EffectiveQuotaSettings
 from .secret_references import SecretReference
 from .stream_job_settings import TelemetryJobSettings
 
@@ -323,25 +324,6 @@ class TableSettings:
         "(auto).",
         choices=("auto", "spark", "direct"),
         default="auto",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectiveQuotaSettings:
-    """The table effective_quotas."""
-
-    observed_days: int = key(
-        "Clients that were seen in so many days have rows.",
-        unit="days",
-        low=1,
-        high=366,
-        default=7,
-    )
-    interval_ms: int = key(
-        "Shortest time between two refreshes by a job whose micro-batch has changed "
-        "quotas; refresh_quotas does it at once.",
-        unit="ms",
-        default=60_000,
     )
 
 

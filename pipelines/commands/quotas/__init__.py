@@ -5,11 +5,14 @@ from datetime import UTC, datetime
 from pipelines.commands.call import Call
 from pipelines.commands.options import CONFIG, ENV, MOMENT, SET, Command, flag, option
 
-from .questions import ACTIONS, read_question
+EXPLAIN, WHAT_IF, HISTORY, PLAN = "explain", "what-if", "history", "plan"
+ACTIONS = (EXPLAIN, WHAT_IF, HISTORY, PLAN)
 
 
 def run(call: Call) -> int:
     """Print what was asked; 1 where a plan and the cluster differ."""
+    from .questions import read_question
+
     asked = read_question(call.arguments)
     from .answers import QuotaCommand
 

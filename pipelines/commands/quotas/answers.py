@@ -15,10 +15,10 @@ from pipelines.settings.records import Settings
 from pipelines.tables.cluster import CLIENT_QUOTAS
 from udfs.quotas import CONNECTION_KEY, Alteration, list_levels
 
-from . import lines
+from . import EXPLAIN, HISTORY, PLAN, WHAT_IF, lines
 from .comparisons import Comparison, compare, list_differences
 from .plan_files import read_plan
-from .questions import EXPLAIN, HISTORY, PLAN, WHAT_IF, QuotaQuestion
+from .questions import QuotaQuestion
 
 Say = Callable[[str], None]
 _PRINCIPAL_TYPE = "User:"

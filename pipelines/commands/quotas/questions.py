@@ -15,8 +15,8 @@ from udfs.quotas import (
     parse_entity_path,
 )
 
-EXPLAIN, WHAT_IF, HISTORY, PLAN = "explain", "what-if", "history", "plan"
-ACTIONS = (EXPLAIN, WHAT_IF, HISTORY, PLAN)
+from . import EXPLAIN, HISTORY, PLAN, WHAT_IF
+
 _PRINCIPAL_TYPE = "User:"
 
 

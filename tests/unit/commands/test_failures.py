@@ -159,6 +159,7 @@ NEEDED = {
     "sql": ["select 1"],
     "completion": ["bash"],
     "configs": ["describe"],
+    "quotas": ["explain"],
     "notebook": ["a.py"],
     "push-config": ["--properties", "a", "--client-type", "producer"],
 }
