@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from pipelines.errors import MissingTable
-from pipelines.jobs.quotas.job import PacedRefresh, refresh
+from pipelines.jobs.quotas.job import PacedRefresh, paced, refresh
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
     BROKER_STATIC_CONFIGS,
@@ -273,3 +273,17 @@ def test_batches_refresh_at_most_each_interval_and_lose_no_change():
     assert paced.after_batch("fourth", has_changed=False)
     assert not paced.after_batch("fifth", has_changed=False)
     assert done == ["second", "fourth"]
+
+
+def test_a_job_that_has_changed_quotas_goes_on_where_nothing_can_be_worked_out(
+    spark, tmp_path, caplog
+):
+    tables = QuotaTables(spark, tmp_path, [CLIENT_QUOTAS])
+    assert paced(tables.settings, Clock()).after_batch(spark, has_changed=True)
+    assert "client_telemetry_to_delta makes it" in caplog.text
+
+
+def test_a_job_that_has_changed_quotas_refreshes(tables):
+    tables.push("User:alice", "c1")
+    paced(tables.settings, Clock()).after_batch(tables.spark, has_changed=True)
+    assert one(tables)["limit"] == 1_048_576

@@ -17,7 +17,7 @@ from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.delta_tables.retry import is_lost_race, repeat_on_conflict
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.writers import TableWriter, open_writer
-from pipelines.errors import MissingTable
+from pipelines.errors import MissingTable, TooManyConflicts
 from pipelines.reading import views
 from pipelines.reading.quota_brokers import (
     count_live_brokers,
@@ -226,8 +226,13 @@ def paced(settings: Settings, clock: Callable[[], datetime]) -> PacedRefresh:
 
     A job that knows no other is handed its `after_batch` by its command.
     """
-    return PacedRefresh(
-        lambda spark: refresh(spark, settings, clock()),
-        clock,
-        timedelta(milliseconds=settings.effective_quotas.interval_ms),
-    )
+
+    def refresh_now(spark: SparkSession) -> None:
+        try:
+            refresh(spark, settings, clock())
+        except (MissingTable, TooManyConflicts) as error:
+            # The other job goes on; the next change, or cron, does it.
+            _logger.warning("%s: %s", JOB_NAME, error)
+
+    interval = timedelta(milliseconds=settings.effective_quotas.interval_ms)
+    return PacedRefresh(refresh_now, clock, interval)
