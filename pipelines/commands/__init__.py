@@ -28,7 +28,9 @@ from . import (
     notebook,
     purge_secrets,
     push_config,
+    quotas,
     reference,
+    refresh_quotas,
     replay_pushes,
     scram_credential,
     settings,
@@ -54,11 +56,12 @@ GROUPS = {
         client_configs_to_delta,
         client_wire_configs_to_delta,
         cluster_metadata_to_delta,
+        refresh_quotas,
         replay_pushes,
         compact_tables,
         purge_secrets,
     ),
-    "Ask": (sql, configs, brokers, notebook, shell),
+    "Ask": (sql, configs, brokers, quotas, notebook, shell),
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""

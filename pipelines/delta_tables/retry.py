@@ -33,6 +33,15 @@ def is_conflict(error: Exception) -> bool:
     return _name(error) in CONFLICTS
 
 
+def is_lost_race(error: Exception) -> bool:
+    """Say whether somebody else was quicker, perhaps one who does the same.
+
+    Of two programs that write under one application id Delta fails the slower one. A
+    job of a topic must end then: its twin has its records.
+    """
+    return is_conflict(error) or _name(error) == "ConcurrentTransactionException"
+
+
 def repeat_on_conflict(
     write: Callable[[], Result],
     *,

@@ -20,6 +20,7 @@ from .listener_records import (
     ListenerSettings,
 )
 from .proxy_settings import ProxySettings
+from .quota_settings import EffectiveQuotaSettings
 from .secret_references import SecretReference
 from .stream_job_settings import ClusterJobSettings, TelemetryJobSettings
 from .table_job_settings import CompactionSettings, ReplaySettings
@@ -327,5 +328,6 @@ class Settings:
     client_configs_to_delta: ConfigJobSettings
     client_wire_configs_to_delta: WireConfigJobSettings
     cluster_metadata_to_delta: ClusterJobSettings
+    effective_quotas: EffectiveQuotaSettings
     replay_pushes: ReplaySettings
     compact_tables: CompactionSettings

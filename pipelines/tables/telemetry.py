@@ -119,5 +119,8 @@ CLIENT_INSTANCES = TableContract(
     properties={"delta.enableDeletionVectors": "true"},
 )
 
+SILENT_AFTER_INTERVALS = 3
+"""Push intervals without a push before a client counts as silent."""
+
 TELEMETRY_CONTRACTS = (CLIENT_METRICS, QUARANTINE, CLIENT_INSTANCES, CLIENT_PUSHES)
 """In the order in which a micro-batch writes them."""

@@ -74,7 +74,7 @@ def test_no_list_of_blocks_names_one_that_is_gone(found):
 
 
 def test_every_language_is_known():
-    known = {*COMMAND_LANGUAGES, *LISTED, *UNTITLED, "text"}
+    known = {*COMMAND_LANGUAGES, *LISTED, *UNTITLED, "text", "yaml"}
     assert {one.language for one in list_blocks()} <= known
     for path in LISTED.values():
         assert "list_blocks(" in (ROOT / path).read_text(encoding="utf-8")

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from pipelines.reading.views.view_names import (
     FUNCTIONS,
+    VALUES,
     VIEWS,
     find_maker,
 )
-from pipelines.tables.cluster import CLUSTER_CONTRACTS
+from pipelines.tables.cluster import CLUSTER_CONTRACTS, EFFECTIVE_QUOTAS
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.contract import TableContract
 from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
@@ -21,6 +22,7 @@ ALL_CONTRACTS = (
     *CLIENT_CONFIG_CONTRACTS,
     CLIENT_WIRE_CONFIGS,
     *CLUSTER_CONTRACTS,
+    EFFECTIVE_QUOTAS,
 )
 _WHERE = (
     "Tables are folders below `tables.root_path`, or names of `tables.catalog_schema`. "
@@ -75,10 +77,13 @@ def _format_contract(contract: TableContract) -> Iterator[str]:
 def format_views() -> str:
     """Return the page of views and functions."""
     views = [(code(name), code(find_maker(name)), text) for name, text in VIEWS.items()]
-    functions = [
-        (code(name), code(find_maker(name.partition("(")[0])), text)
-        for name, text in FUNCTIONS.items()
-    ]
+    functions, values = (
+        [
+            (code(name), code(find_maker(name.partition("(")[0])), text)
+            for name, text in named.items()
+        ]
+        for named in (FUNCTIONS, VALUES)
+    )
     return format_page(
         "Views",
         "`sql`, `configs`, `shell` and notebooks have every table by its name, and "
@@ -88,6 +93,8 @@ def format_views() -> str:
         "## Functions",
         "A client is a `client_instance_id`, a `client_id` or a `logical_client`.",
         format_table(("function", "job", "one row is"), functions),
+        "A user is a name or a principal, and a client a `client.id`.",
+        format_table(("function", "job", "the value"), values),
     )
 
 

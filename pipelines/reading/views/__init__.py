@@ -1,6 +1,8 @@
 """What readers see: the tables under their names, and the views beside them."""
 
-from .session_views import SILENT_AFTER_INTERVALS, register
+from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
+
+from .session_views import register
 from .view_names import (
     CLIENTS,
     NEWEST_VALUES,

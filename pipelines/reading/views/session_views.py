@@ -13,22 +13,25 @@ from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.settings.records import Settings
-from pipelines.tables.cluster import CLUSTER_CONTRACTS
+from pipelines.tables.cluster import (
+    CLIENT_QUOTAS,
+    CLUSTER_CONTRACTS,
+    EFFECTIVE_QUOTAS,
+)
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
+    SILENT_AFTER_INTERVALS,
     TELEMETRY_CONTRACTS,
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .broker_views import register_brokers
 from .client_config_views import register_client_configs
+from .quota_functions import QUOTA_OF, register_quota_of
 from .view_names import CLIENTS, NEWEST_VALUES
-
-SILENT_AFTER_INTERVALS = 3
-"""Push intervals without a push before a client counts as silent."""
 
 # State is worked out when somebody asks: no write per push, and silence needs none.
 _CLIENTS_SQL = f"""
@@ -107,6 +110,7 @@ def register(
         *CLIENT_CONFIG_CONTRACTS,
         CLIENT_WIRE_CONFIGS,
         *CLUSTER_CONTRACTS,
+        EFFECTIVE_QUOTAS,
     ):
         if names is not None and contract.name not in names:
             continue
@@ -125,6 +129,8 @@ def register(
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NEWEST_VALUES} AS {query}")
         registered.append(NEWEST_VALUES)
     registered += register_brokers(spark, registered)
+    if CLIENT_QUOTAS.name in registered and (names is None or QUOTA_OF in names):
+        register_quota_of(spark)
     registered += register_client_configs(
         spark,
         settings,

@@ -12,7 +12,9 @@ from pipelines.settings.records import Settings
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
     BROKER_STATIC_CONFIGS,
+    CLIENT_QUOTAS,
     CLUSTER_CONTRACTS,
+    EFFECTIVE_QUOTAS,
 )
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.telemetry import (
@@ -33,6 +35,7 @@ from .client_config_functions import (
 )
 from .client_config_views import ENTRIES, TIMELINE
 from .config_catalog_view import CONFIG_CATALOG, NAMES, RELEASES
+from .quota_functions import QUOTA_OF
 
 CLIENTS = "clients"
 NEWEST_VALUES = "newest_values"
@@ -40,6 +43,7 @@ _TELEMETRY_JOB = "client_telemetry_to_delta"
 _CONFIGS_JOB = "client_configs_to_delta"
 _WIRE_CONFIGS_JOB = "client_wire_configs_to_delta"
 _CLUSTER_JOB = "cluster_metadata_to_delta"
+_QUOTAS_JOB = "refresh_quotas"
 _OF_CONFIGS = (
     *(ENTRIES, TIMELINE, DISAGREEMENTS, CONFIG_CATALOG),
     *(CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN),
@@ -70,6 +74,11 @@ FUNCTIONS = {
     "now.",
 }
 """Functions of SQL that return tables, to what one row of them is."""
+VALUES = {
+    f"{QUOTA_OF}(user, client_id, quota_key)": "What one broker allows a client by a "
+    "quota key now; null: unlimited.",
+}
+"""Functions of SQL that return a value, to what it is."""
 _INTERNAL = frozenset({RELEASES, NAMES})
 _MAKERS = (
     {contract.name: _TELEMETRY_JOB for contract in TELEMETRY_CONTRACTS}
@@ -78,9 +87,11 @@ _MAKERS = (
     | dict.fromkeys((CLIENTS, NEWEST_VALUES, QUARANTINE.name), _TELEMETRY_JOB)
     | dict.fromkeys(_OF_CONFIGS, _CONFIGS_JOB)
 )
-_CLUSTER_MAKERS = {contract.name: _CLUSTER_JOB for contract in CLUSTER_CONTRACTS} | (
-    dict.fromkeys(BROKER_VIEWS, _CLUSTER_JOB)
-)
+_CLUSTER_MAKERS = {
+    **{contract.name: _CLUSTER_JOB for contract in CLUSTER_CONTRACTS},
+    **dict.fromkeys((*BROKER_VIEWS, QUOTA_OF), _CLUSTER_JOB),
+    EFFECTIVE_QUOTAS.name: _QUOTAS_JOB,
+}
 _ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS
 """What readers may name to the job that makes it."""
 _PARTS = {
@@ -90,6 +101,7 @@ _PARTS = {
         name: {BROKER_REGISTRATIONS.name, BROKER_STATIC_CONFIGS.name}
         for name in BROKER_VIEWS
     },
+    QUOTA_OF: {CLIENT_QUOTAS.name},
 } | dict.fromkeys(
     (*_OF_CONFIGS, *_INTERNAL),
     set(_MAKERS) - {CLIENT_METRICS.name, NEWEST_VALUES, QUARANTINE.name},

@@ -26,7 +26,12 @@ def append(spark, settings, contract, *rows):
     table = identify_table(spark, settings.tables, contract)
     fields = spark.table(table).schema
     fillers = {"string": "x", "int": 1, "bigint": 1, "boolean": False, "binary": b""}
-    fillers |= {"date": NOON.date(), "timestamp": NOON, "array<string>": []}
+    fillers |= {
+        "double": 0.0,
+        "date": NOON.date(),
+        "timestamp": NOON,
+        "array<string>": [],
+    }
     blank = {
         f.name: None if f.nullable else fillers[f.dataType.simpleString()]
         for f in fields

@@ -160,6 +160,7 @@ NEEDED = {
     "completion": ["bash"],
     "brokers": ["list"],
     "configs": ["describe"],
+    "quotas": ["explain"],
     "notebook": ["a.py"],
     "push-config": ["--properties", "a", "--client-type", "producer"],
 }

@@ -1,0 +1,162 @@
+"""Quotas as lines of text."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pipelines.commands.configs.lines import show_time
+from pipelines.reading.text_tables import make_printable
+
+NOT_SET = "not set"
+_SHOWN_CLIENTS = 3
+"""Most clients that a line names."""
+
+Values = Mapping[str, Any]
+"""One row: column to value."""
+
+
+def explain_key(
+    row: Values, levels: Sequence[tuple[str, float | None]], client: str
+) -> Iterator[str]:
+    """Return the lines of one key of a client.
+
+    Args:
+        row: Of effective_quotas.
+        levels: Path and value of each level, from 1 on; a null is not set.
+        client: How the client is called.
+    """
+    key, limit, reason = row["quota_key"], row["limit"], row["reason"]
+    is_unlimited = limit is None and row["quota_id"] is not None
+    if row["level"] is not None:
+        yield make_printable(f"{key} is {limit}, by {reason}")
+    elif limit is not None:
+        yield make_printable(f"{key} is {limit}: {reason}")
+    elif is_unlimited or reason.startswith("unlimited"):
+        yield f"{key} is {_explain_unlimited(levels)}"
+    else:
+        yield make_printable(f"{key} is not known: {reason}")
+    if any(value is not None for _, value in levels):
+        width = max(len(path) for path, _ in levels)
+        for number, (path, value) in enumerate(levels, 1):
+            shown = NOT_SET if value is None else str(value)
+            mark = "  applies" if number == row["level"] else ""
+            yield make_printable(f"  {number}  {path:<{width}}   {shown}{mark}")
+    if limit is not None:
+        yield make_printable(f"  {_explain_sharing(row)}")
+    report = show_report(row, client)
+    if report:
+        yield make_printable(f"  {report}")
+
+
+def _explain_unlimited(levels: Sequence[tuple[str, float | None]]) -> str:
+    is_set = any(value is not None for _, value in levels)
+    # Of a client without an id a broker looks at its whole user alone.
+    why = "nothing applies to a client without an id" if is_set else "nothing is set"
+    return f"unlimited: {why}"
+
+
+def _explain_sharing(row: Values) -> str:
+    who = f"quota-id {row['quota_id']}" if row["quota_id"] else "by address"
+    shared = _count(row["shared_by"] or 0, "live client")
+    brokers, whole = row["live_brokers"], row["cluster_limit"]
+    if brokers is None:
+        return f"{who}, shared by {shared}; how many brokers there are is not known"
+    return (
+        f"{who}, shared by {shared}; {_count(brokers, 'broker')}, so at most {whole} "
+        f"in the cluster"
+    )
+
+
+def show_report(row: Values, client: str) -> str | None:
+    """Return what a client reports of a key, or None where it does not."""
+    average, most = row["reported_throttle_ms_avg"], row["reported_throttle_ms_max"]
+    rate = row["reported_rate"]
+    parts = []
+    if average is not None or most is not None:
+        shown = [f"{average} ms on average"] if average is not None else []
+        shown += [f"{most} at most"] if most is not None else []
+        parts.append(f"throttled {', '.join(shown)}")
+    if rate is not None:
+        parts.append(f"{rate} bytes/s")
+    return f"{client} reports: {'; '.join(parts)}" if parts else None
+
+
+def format_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows under their names, in columns."""
+    printable = [[make_printable(cell) for cell in row] for row in (names, *rows)]
+    widths = [max(map(len, column)) for column in zip(*printable, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in printable
+    ]
+
+
+def show_limit(limit: float | None, entity_path: str | None) -> str:
+    """Return a limit and whose it is."""
+    return "unlimited" if limit is None else f"{limit} ({entity_path})"
+
+
+def sum_up_changes(
+    changed: int, observed: int, throttled: Sequence[tuple[str, float]]
+) -> str:
+    """Return the last line of what-if.
+
+    Args:
+        throttled: Clients that report a higher rate than they would have, and it.
+    """
+    line = f"{changed} of {_count(observed, 'observed client')} "
+    line += "changes" if changed == 1 else "change"
+    shown = [
+        f"{client} reports {rate} bytes/s and would be throttled"
+        for client, rate in throttled[:_SHOWN_CLIENTS]
+    ]
+    more = len(throttled) - len(shown)
+    if more:
+        shown.append(f"{more} more would be throttled")
+    return make_printable("; ".join([line, *shown]))
+
+
+def describe_event(
+    at: datetime, row: Values, before: float | None, after: float | None
+) -> str:
+    """Return the line of one change of history."""
+    change = f"{show_value(before)} -> {show_value(after)}"
+    moment = show_time(at)
+    line = f"{moment}  {row['entity_path']}  {row['quota_key']}  {change}"
+    since = row["not_before"]
+    if since is not None and at == row["valid_from"]:
+        line += f"  (after {show_time(since)})"
+    return make_printable(line)
+
+
+def describe_difference(
+    sign: str, path: str, key: str, change: str, clients: Sequence[str]
+) -> list[str]:
+    """Return the cells of one difference between a file and the cluster."""
+    named = ", ".join(clients[:_SHOWN_CLIENTS])
+    more = len(clients) - _SHOWN_CLIENTS
+    if more > 0:
+        named += f" and {more} more"
+    concerned = f"{_count(len(clients), 'client')}: {named}" if clients else "no client"
+    return [f"{sign} {path}", key, change, concerned]
+
+
+def sum_up_plan(additions: int, changes: int, removals: int) -> str:
+    """Return the last line of a plan."""
+    if not additions + changes + removals:
+        return "no difference"
+    return (
+        f"{_count(additions, 'addition')}, {_count(changes, 'change')}, "
+        f"{_count(removals, 'removal')}"
+    )
+
+
+def show_value(value: float | None) -> str:
+    """Return a value, or that there is none."""
+    return NOT_SET if value is None else str(value)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,238 @@
+"""What quotas mean for the clients that were seen of late, as a table.
+
+Computed anew from the tables, compared with the table, and changed where it differs:
+a row of a client that is seen no more goes. Two that do this at once get in each
+other's way and look again.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.delta_tables import transactions
+from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.delta_tables.retry import is_lost_race, repeat_on_conflict
+from pipelines.delta_tables.setup import ensure_tables
+from pipelines.delta_tables.writers import TableWriter, open_writer
+from pipelines.errors import MissingTable, TooManyConflicts
+from pipelines.reading import views
+from pipelines.reading.quota_brokers import (
+    count_live_brokers,
+    select_quota_plugins,
+    select_static_defaults,
+)
+from pipelines.reading.quota_clients import CLIENT, select_quota_clients
+from pipelines.settings.records import Settings
+from pipelines.tables.cluster import (
+    BROKER_REGISTRATIONS,
+    BROKER_STATIC_CONFIGS,
+    CLIENT_QUOTAS,
+    EFFECTIVE_QUOTAS,
+)
+from pipelines.tables.configs import CLIENT_CONFIGS
+from pipelines.tables.contract import IS_DELETED, TableContract
+from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+from udfs.spark_quotas import explode_quotas, snapshot_of
+
+from . import steps
+
+JOB_NAME = "refresh_quotas"
+SEEN_IN = (CLIENT_PUSHES, CLIENT_CONFIGS, CLIENT_WIRE_CONFIGS)
+"""Where clients are seen."""
+_READ_BESIDE = (CLIENT_METRICS, BROKER_REGISTRATIONS, BROKER_STATIC_CONFIGS)
+_NO_BROKERS = "cluster_id STRING, live_brokers INT"
+_NO_PLUGINS = "cluster_id STRING, plugin_brokers ARRAY<INT>"
+_NO_DEFAULTS = "cluster_id STRING, quota_key STRING, static_default DOUBLE"
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What one run has done."""
+
+    changed: int
+    """Rows that are new or other than they were."""
+    gone: int
+    """Rows of clients that were not seen of late."""
+
+
+def open_tables(spark: SparkSession, settings: Settings) -> dict[str, DataFrame]:
+    """Return the tables that quotas are worked out of, those that there are, by name.
+
+    Raises: MissingTable where there is none of quotas, or none that clients are seen
+        in.
+    """
+    found = {}
+    for contract in (CLIENT_QUOTAS, *SEEN_IN, *_READ_BESIDE):
+        table = identify_table(spark, settings.tables, contract)
+        if has_table(spark, table):
+            found[contract.name] = spark.table(table)
+    if CLIENT_QUOTAS.name not in found:
+        raise MissingTable(views.explain_missing(CLIENT_QUOTAS.name, settings))
+    if not found.keys() & {contract.name for contract in SEEN_IN}:
+        raise MissingTable(views.explain_missing(CLIENT_PUSHES.name, settings))
+    return found
+
+
+def list_clusters(tables: Mapping[str, DataFrame]) -> tuple[str, ...]:
+    """Return the ids of clusters that quotas were ever seen of, or brokers; sorted."""
+    known = [tables[name].select("cluster_id") for name in _told_by(tables)]
+    rows = {row["cluster_id"] for one in known for row in one.distinct().collect()}
+    return tuple(sorted(rows))
+
+
+def _told_by(tables: Mapping[str, DataFrame]) -> list[str]:
+    named = (CLIENT_QUOTAS.name, BROKER_REGISTRATIONS.name)
+    return [name for name in named if name in tables]
+
+
+def select_clients(
+    tables: Mapping[str, DataFrame], settings: Settings, now: datetime
+) -> DataFrame:
+    """Return the clients that were seen of late; see select_quota_clients."""
+    since = now - timedelta(days=settings.effective_quotas.observed_days)
+    return select_quota_clients(tables, list_clusters(tables), since, now)
+
+
+def compute(
+    tables: Mapping[str, DataFrame], clients: DataFrame, now: datetime
+) -> DataFrame:
+    """Return rows of effective_quotas.
+
+    Args:
+        tables: From open_tables.
+        clients: From select_clients; persisted, for they are gone through twice.
+        now: What as_of says.
+    """
+    current = tables[CLIENT_QUOTAS.name].where("is_current")
+    clusters = [
+        row["cluster_id"] for row in current.select("cluster_id").distinct().collect()
+    ]
+    quotas = {
+        cluster_id: snapshot_of(current.where(current["cluster_id"] == cluster_id))
+        for cluster_id in clusters
+    }
+    spark = clients.sparkSession
+    nothing = spark.createDataFrame
+    brokers, configs = (
+        tables.get(contract.name)
+        for contract in (BROKER_REGISTRATIONS, BROKER_STATIC_CONFIGS)
+    )
+    plugins, defaults = nothing([], _NO_PLUGINS), nothing([], _NO_DEFAULTS)
+    if configs is not None:
+        plugins = configs.transform(select_quota_plugins)
+        defaults = configs.transform(select_static_defaults)
+    live = nothing([], _NO_BROKERS)
+    if brokers is not None:
+        live = brokers.transform(count_live_brokers)
+    return (
+        clients.transform(explode_quotas, quotas)
+        .transform(steps.with_reports)
+        .transform(steps.with_plugins, plugins)
+        .transform(steps.with_static_defaults, defaults)
+        .transform(steps.with_brokers, live)
+        .transform(steps.with_sharing)
+        .transform(steps.select_effective, now)
+    )
+
+
+def refresh(spark: SparkSession, settings: Settings, now: datetime) -> Refreshed:
+    """Bring effective_quotas up to date.
+
+    Args:
+        now: The moment that the rows are about; knows its zone.
+    Raises: MissingTable, as open_tables; TooManyConflicts.
+    """
+    tables = open_tables(spark, settings)
+    ensure_tables(spark, settings.tables, [EFFECTIVE_QUOTAS])
+    writer = open_writer(spark, settings.tables, [EFFECTIVE_QUOTAS])
+    with transactions.persisted(select_clients(tables, settings, now)) as clients:
+        rows = compute(
+            tables, clients.select(*CLIENT, "live_instances", "reports"), now
+        )
+        done = repeat_on_conflict(
+            lambda: _write(spark, writer, EFFECTIVE_QUOTAS, rows),
+            what=EFFECTIVE_QUOTAS.name,
+            advice="run it again when nothing else refreshes it",
+            is_expected=is_lost_race,
+        )
+    _logger.info("%s: %d rows changed, %d gone", JOB_NAME, done.changed, done.gone)
+    return done
+
+
+def _write(
+    spark: SparkSession, writer: TableWriter, contract: TableContract, rows: DataFrame
+) -> Refreshed:
+    # Each commit makes a version, so that no two writes have one number.
+    transaction = transactions.Transaction(
+        query_id=JOB_NAME, batch_id=writer.read_version(spark, contract)
+    )
+    changes = writer.begin(spark, contract, transaction)
+    changed = rows.transform(steps.filter_changed, changes.read())
+    with transactions.persisted(changed) as kept:
+        gone = kept.where(IS_DELETED).count()
+        count = kept.count()
+        writer.change(changes, contract, kept, count, is_gone=IS_DELETED)
+    return Refreshed(changed=count - gone, gone=gone)
+
+
+class PacedRefresh:
+    """Refreshes when it is told that quotas have changed, but not too often.
+
+    What is told between two refreshes is done by the next call that comes after the
+    interval, whether that one has changed something or not.
+    """
+
+    def __init__(
+        self,
+        refresh_now: Callable[[SparkSession], object],
+        clock: Callable[[], datetime],
+        interval: timedelta,
+    ) -> None:
+        """Have done nothing yet.
+
+        Args:
+            refresh_now: Does it; `refresh` with settings and the clock's time.
+            clock: Says what time it is.
+            interval: From the end of one refresh to the next, at least.
+        """
+        self._refresh, self._clock, self._interval = refresh_now, clock, interval
+        self._done_at: datetime | None = None
+        self._is_due = False
+
+    def after_batch(self, spark: SparkSession, *, has_changed: bool) -> bool:
+        """Note the end of a micro-batch; return whether it was refreshed.
+
+        Args:
+            has_changed: Whether the micro-batch has changed quotas.
+        """
+        self._is_due |= has_changed
+        now = self._clock()
+        is_early = self._done_at is not None and now < self._done_at + self._interval
+        if not self._is_due or is_early:
+            return False
+        self._refresh(spark)
+        self._is_due, self._done_at = False, self._clock()
+        return True
+
+
+def paced(settings: Settings, clock: Callable[[], datetime]) -> PacedRefresh:
+    """Return what a job over the cluster's topic calls after each micro-batch.
+
+    A job that knows no other is handed its `after_batch` by its command.
+    """
+
+    def refresh_now(spark: SparkSession) -> None:
+        try:
+            refresh(spark, settings, clock())
+        except (MissingTable, TooManyConflicts) as error:
+            # The other job goes on; the next change, or cron, does it.
+            _logger.warning("%s: %s", JOB_NAME, error)
+
+    interval = timedelta(milliseconds=settings.effective_quotas.interval_ms)
+    return PacedRefresh(refresh_now, clock, interval)

@@ -1,0 +1,107 @@
+"""What a real cluster refuses, describes, and applies, beside what the kernel says."""
+
+import base64
+import subprocess
+
+from tests.support.clients.java_programs import program_command, tools_class_path
+from tests.support.quotas.quota_rows import entity_batch
+from tests.unit.udfs.quotas.test_alterations import REFUSED, TAKEN
+from udfs.quotas import parse_entity_path, write_entity_paths
+
+PATIENCE_S = 300
+PRODUCE = "producer_byte_rate"
+ANSWER = "answer "
+DESCRIBED = (
+    "users/u1/clients/c1",
+    "users/u2/clients/c1",
+    "users/u3/clients/c2",
+    "users/<default>/clients/c1",
+    "users/u1/clients/<default>",
+    "users/u3/clients/<default>",
+    "users/u1",
+    "users/u2",
+    "users/u3",
+    "users/<default>",
+    "clients/c2",
+    "ips/10.0.0.1",
+    "ips/<default>",
+)
+COUNTS = (
+    ("loose user=u1", 3),
+    ("loose client-id=c2", 2),
+    ("loose user*", 2),
+    ("strict user=u2", 1),
+    ("strict client-id=c1", 0),
+    ("strict user?", 4),
+    ("loose user?", 10),
+    ("strict client-id?", 1),
+    ("loose client-id?", 7),
+    ("loose ip?", 2),
+    ("loose", 13),
+    ("strict", 0),
+)
+
+
+def entity_words(path):
+    return " ".join(
+        f"{kind}*" if name is None else f"{kind}={encode(name)}"
+        for kind, name in parse_entity_path(path).parts
+    )
+
+
+def encode(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def component(word):
+    kind, sign, name = word.partition("=")
+    return f"{kind}={encode(name)}" if sign else word
+
+
+def ask(java, kafka, lines):
+    command = program_command(java, tools_class_path(), "AlterQuotas")
+    done = subprocess.run(
+        [*command, kafka.bootstrap_servers],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    found = [one for one in done.stdout.splitlines() if one.startswith(ANSWER)]
+    texts = [one.removeprefix(ANSWER) for one in found]
+    return [
+        base64.b64decode(one[1:]).decode() if one.startswith("=") else one
+        for one in texts
+    ]
+
+
+def test_changes_are_refused_and_taken_as_the_kernel_says(java, kafka):
+    cases = [*REFUSED, *((*one, "taken") for one in TAKEN)]
+    lines = [
+        f"try {key} {'-' if value is None else repr(value)} {entity_words(path)}"
+        for path, key, value, _ in cases
+    ]
+    assert ask(java, kafka, lines) == [text for *_, text in cases]
+
+
+def test_entities_are_described_by_the_counts_that_kafka_tests(java, kafka):
+    keys = {
+        path: "connection_creation_rate" if path.startswith("ips") else PRODUCE
+        for path in DESCRIBED
+    }
+    changes = [f"{key} 100 {entity_words(path)}" for path, key in keys.items()]
+    removals = [f"set {key} - {entity_words(path)}" for path, key in keys.items()]
+    asked = [
+        " ".join(["count", kind, *map(component, words)])
+        for kind, *words in (text.split() for text, _ in COUNTS)
+    ]
+    try:
+        said = ask(java, kafka, [*(f"set {one}" for one in changes), *asked])
+    finally:
+        ask(java, kafka, removals)
+    assert said[: len(changes)] == ["taken"] * len(changes)
+    assert [int(one) for one in said[len(changes) :]] == [count for _, count in COUNTS]
+    rows = entity_batch((path, {key: 100}) for path, key in keys.items())
+    assert write_entity_paths(rows).to_pylist() == [*DESCRIBED]
