@@ -154,7 +154,7 @@ class BridgeServer:
             else self._kafka,
         )
         self.proxy = (
-            ProxyPart(settings, secrets, self.counters, self._rules)
+            ProxyPart(settings, secrets, self.counters, self._rules, self.cluster.known)
             if settings.proxy.enabled
             else None
         )
@@ -228,7 +228,10 @@ class BridgeServer:
             # As in make_handlers: the ids are unique, not secret.
             push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
             outlet = WireOutlet(
-                publish=publisher.publish, push_ids=push_ids, now_ms=_read_clock_ms
+                publish=publisher.publish,
+                push_ids=push_ids,
+                now_ms=_read_clock_ms,
+                cluster=self.cluster.known,
             )
             await self.proxy.start(handlers, clients, publisher, outlet)
             self.watch.carries_data = self._is_apart
@@ -374,6 +377,7 @@ class BridgeServer:
             publish=publish,
             now_ms=now_ms,
             counters=self.counters,
+            cluster=self.cluster.known,
             top=self.watch.top,
             on_refused=log_refused,
         )
@@ -390,4 +394,5 @@ class BridgeServer:
             publish=publish,
             now_ms=now_ms,
             answers=self.counters.answers,
+            cluster=self.cluster.known,
         )
