@@ -3,6 +3,7 @@
 from .session_views import SILENT_AFTER_INTERVALS, register
 from .view_names import (
     CLIENTS,
+    LABELLED,
     NEWEST_VALUES,
     explain_missing,
     find_names,
@@ -11,6 +12,7 @@ from .view_names import (
 
 __all__ = [
     "CLIENTS",
+    "LABELLED",
     "NEWEST_VALUES",
     "SILENT_AFTER_INTERVALS",
     "explain_missing",

@@ -30,9 +30,12 @@ from .config_catalog_view import CONFIG_CATALOG, NAMES, RELEASES
 
 CLIENTS = "clients"
 NEWEST_VALUES = "newest_values"
+LABELLED = "client_metrics_labelled"
 _TELEMETRY_JOB = "client_telemetry_to_delta"
 _CONFIGS_JOB = "client_configs_to_delta"
 _WIRE_CONFIGS_JOB = "client_wire_configs_to_delta"
+_OF_TELEMETRY = (CLIENTS, NEWEST_VALUES, LABELLED)
+"""Views that are made of what was pushed as telemetry."""
 _OF_CONFIGS = (
     *(ENTRIES, TIMELINE, DISAGREEMENTS, CONFIG_CATALOG),
     *(CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN),
@@ -42,6 +45,9 @@ VIEWS = {
     CLIENTS: "A client instance, with its last push, its pushes and points, and its "
     "state: `live`, `silent` (no push for three intervals) or `terminated`.",
     NEWEST_VALUES: "A client instance and a metric, with the newest value.",
+    LABELLED: "A data point of `client_metrics` with all labels that KIP-714 has "
+    "brokers add: `client_source_port` and `broker_id` (KIP-714's `node_id`) beside "
+    "those that it has, and `cluster_id`.",
     ENTRIES: "A client instance and key: value, typed values, status and `source`.",
     TIMELINE: "A value of a key of a logical client and its time, closed where "
     "telemetry says that all of its instances have ended, those excepted that pushed "
@@ -64,16 +70,17 @@ _MAKERS = (
     {contract.name: _TELEMETRY_JOB for contract in TELEMETRY_CONTRACTS}
     | {contract.name: _CONFIGS_JOB for contract in CLIENT_CONFIG_CONTRACTS}
     | {CLIENT_WIRE_CONFIGS.name: _WIRE_CONFIGS_JOB}
-    | dict.fromkeys((CLIENTS, NEWEST_VALUES, QUARANTINE.name), _TELEMETRY_JOB)
+    | dict.fromkeys((*_OF_TELEMETRY, QUARANTINE.name), _TELEMETRY_JOB)
     | dict.fromkeys(_OF_CONFIGS, _CONFIGS_JOB)
 )
 """What readers may name to the job that makes it."""
 _PARTS = {
     CLIENTS: {CLIENT_INSTANCES.name, CLIENT_PUSHES.name},
     NEWEST_VALUES: {CLIENT_METRICS.name},
+    LABELLED: {CLIENT_METRICS.name, CLIENT_PUSHES.name},
 } | dict.fromkeys(
     (*_OF_CONFIGS, *_INTERNAL),
-    set(_MAKERS) - {CLIENT_METRICS.name, NEWEST_VALUES, QUARANTINE.name},
+    set(_MAKERS) - {CLIENT_METRICS.name, NEWEST_VALUES, LABELLED, QUARANTINE.name},
 )
 """A view to all that it is made of."""
 _WORD = re.compile(r"\w+")
