@@ -15,6 +15,7 @@ from . import (
     client_configs_to_delta,
     client_telemetry_to_delta,
     client_wire_configs_to_delta,
+    clients,
     compact_tables,
     completion,
     configs,
@@ -48,7 +49,7 @@ GROUPS = {
         compact_tables,
         purge_secrets,
     ),
-    "Ask": (sql, configs, notebook, shell),
+    "Ask": (sql, configs, clients, notebook, shell),
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""

@@ -112,7 +112,7 @@ BROKER_REGISTRATIONS = TableContract(
     merge_key=("cluster_id", "broker_id", "incarnation_id"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
-    properties=_statistics("cluster_id", "broker_id", "incarnation_id", "is_current"),
+    properties=_statistics("cluster_id", "broker_id", "incarnation_id"),
 )
 
 BROKER_STATIC_CONFIGS = TableContract(
@@ -145,7 +145,7 @@ BROKER_STATIC_CONFIGS = TableContract(
     merge_key=("cluster_id", "broker_id", "config_name", "valid_from"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
-    properties=_statistics("cluster_id", "broker_id", "config_name", "is_current"),
+    properties=_statistics("cluster_id", "broker_id", "config_name"),
 )
 
 RESOURCE_CONFIGS = TableContract(
@@ -173,7 +173,7 @@ RESOURCE_CONFIGS = TableContract(
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
     properties=_statistics(
-        "cluster_id", "resource_type", "resource_name", "config_name", "is_current"
+        "cluster_id", "resource_type", "resource_name", "config_name"
     ),
 )
 
@@ -195,7 +195,7 @@ CLIENT_METRICS_SUBSCRIPTIONS = TableContract(
     merge_key=("cluster_id", "name", "valid_from"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
-    properties=_statistics("cluster_id", "name", "is_current"),
+    properties=_statistics("cluster_id", "name"),
 )
 
 CLIENT_QUOTAS = TableContract(
@@ -226,7 +226,7 @@ CLIENT_QUOTAS = TableContract(
     merge_key=("cluster_id", "entity_path", "quota_key", "valid_from"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
-    properties=_statistics("cluster_id", "entity_path", "quota_key", "is_current"),
+    properties=_statistics("cluster_id", "entity_path", "quota_key"),
 )
 
 EFFECTIVE_QUOTAS = TableContract(

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from pipelines.bridge.telemetry.java_patterns import MatchPattern, UnsupportedPattern
+from udfs.subscriptions.java_patterns import MatchPattern, UnsupportedPattern
 from tests.support.clients.java_clients import PROGRAMS_PATH
 from tests.support.kafka.kafka_commands import SHORT_LIVED
 

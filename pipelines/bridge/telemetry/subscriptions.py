@@ -12,35 +12,21 @@ from kio.schema.errors import ErrorCode
 
 from pipelines.errors import InvalidSetting
 from pipelines.settings.records import SubscriptionSettings
-
-from .java_patterns import MatchPattern, UnsupportedPattern
+from udfs.subscriptions.java_patterns import MatchPattern, UnsupportedPattern
+from udfs.subscriptions.selectors import split_selector, trim
 
 DEFAULT_PUSH_INTERVAL_MS = 300_000
 """Kafka's default, and the longest interval that a client is ever told."""
 MIN_INTERVAL_MS = 100
 MAX_INTERVAL_MS = 3_600_000
 _MAX_INT32 = 2**31 - 1
-_SELECTOR_PARTS = 2
-# Java's trim() and \s: ASCII only.
-_JAVA_TRIM = "".join(chr(code) for code in range(33))
+# Java's \s: ASCII only.
 _LIST_SEPARATOR = re.compile(r"\s*,\s*", re.ASCII)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 METRICS_KEY = "metrics"
 INTERVAL_KEY = "interval.ms"
 MATCH_KEY = "match"
-
-SELECTORS = frozenset(
-    {
-        "client_instance_id",
-        "client_id",
-        "client_software_name",
-        "client_software_version",
-        "client_source_address",
-        "client_source_port",
-    }
-)
-"""What a selector can look at."""
 
 
 class InvalidRule(ValueError):
@@ -131,9 +117,9 @@ def load_subscriptions(settings: Iterable[SubscriptionSettings]) -> list[Subscri
         try:
             loaded[one.name] = make_subscription(
                 one.name,
-                metrics=[_trim(item) for item in one.metrics],
+                metrics=[trim(item) for item in one.metrics],
                 interval_ms=one.interval_ms,
-                match=[_trim(item) for item in one.match],
+                match=[trim(item) for item in one.match],
             )
         except InvalidRule as error:
             raise InvalidSetting(f"{place}: {error}") from None
@@ -145,17 +131,13 @@ def _check_name(name: str) -> None:
         raise InvalidRule(ErrorCode.invalid_request, "Subscription name can't be empty")
 
 
-def _trim(text: str) -> str:
-    return text.strip(_JAVA_TRIM)
-
-
 def _parse_list(text: str) -> list[str]:
-    trimmed = _trim(text)
+    trimmed = trim(text)
     return _LIST_SEPARATOR.split(trimmed) if trimmed else []
 
 
 def _parse_interval(text: str) -> int:
-    trimmed = _trim(text)
+    trimmed = trim(text)
     is_integer = _INTEGER.fullmatch(trimmed) is not None
     if not is_integer or not -_MAX_INT32 - 1 <= int(trimmed) <= _MAX_INT32:
         raise InvalidRule(
@@ -167,13 +149,10 @@ def _parse_interval(text: str) -> int:
 
 
 def _parse_selector(item: str) -> tuple[str, MatchPattern]:
-    # Java's split() drops empty texts at the end.
-    parts = item.rstrip("=").split("=")
     message = f"Illegal client matching pattern: {item}"
-    if len(parts) != _SELECTOR_PARTS or _trim(parts[0]) not in SELECTORS:
-        raise InvalidRule(ErrorCode.invalid_config, message)
     try:
-        return _trim(parts[0]), MatchPattern(_trim(parts[1]))
+        name, pattern = split_selector(item)
+        return name, MatchPattern(pattern)
     except UnsupportedPattern as error:
         fault = f"{error} is not supported by the bridge"
         raise InvalidRule(

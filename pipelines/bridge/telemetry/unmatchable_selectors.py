@@ -11,8 +11,7 @@ import uuid
 from collections.abc import Mapping
 
 from pipelines.bridge.core.client_identity import address_text, uuid_text
-
-from .java_patterns import MatchPattern
+from udfs.subscriptions.java_patterns import MatchPattern
 
 _ID = "client_instance_id"
 _ID_LENGTH = 22

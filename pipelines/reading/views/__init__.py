@@ -3,6 +3,7 @@
 from .session_views import SILENT_AFTER_INTERVALS, register
 from .view_names import (
     CLIENTS,
+    COVERAGE,
     LABELLED,
     NEWEST_VALUES,
     explain_missing,
@@ -12,6 +13,7 @@ from .view_names import (
 
 __all__ = [
     "CLIENTS",
+    "COVERAGE",
     "LABELLED",
     "NEWEST_VALUES",
     "SILENT_AFTER_INTERVALS",

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.settings.records import Settings
+from pipelines.tables.cluster import CLIENT_METRICS_SUBSCRIPTIONS
 from pipelines.tables.columns import Column
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.contract import TableContract
@@ -26,7 +27,8 @@ from pipelines.tables.telemetry import (
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .client_config_views import register_client_configs
-from .view_names import CLIENTS, LABELLED, NEWEST_VALUES
+from .coverage_view import register_coverage
+from .view_names import CLIENTS, COVERAGE, LABELLED, NEWEST_VALUES
 
 SILENT_AFTER_INTERVALS = 3
 """Push intervals without a push before a client counts as silent."""
@@ -118,6 +120,7 @@ def register(
         *TELEMETRY_CONTRACTS,
         *CLIENT_CONFIG_CONTRACTS,
         CLIENT_WIRE_CONFIGS,
+        CLIENT_METRICS_SUBSCRIPTIONS,
     ):
         if names is not None and contract.name not in names:
             continue
@@ -140,6 +143,8 @@ def register(
     } <= set(registered):
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {LABELLED} AS {_LABELLED_SQL}")
         registered.append(LABELLED)
+    if names is None or COVERAGE in names:
+        registered += register_coverage(spark, settings, registered, clients=CLIENTS)
     registered += register_client_configs(
         spark,
         settings,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.bridge.telemetry.java_patterns import MatchPattern, UnsupportedPattern
+from udfs.subscriptions.java_patterns import MatchPattern, UnsupportedPattern
 
 LONG_TEXT = "a" * 10_000
 

@@ -1,0 +1,1 @@
+"""Which clients a subscription is for: selectors, and the patterns in them."""
