@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from udfs.subscriptions.java_patterns import MatchPattern, UnsupportedPattern
 from tests.support.clients.java_clients import PROGRAMS_PATH
 from tests.support.kafka.kafka_commands import SHORT_LIVED
+from udfs.subscriptions.java_patterns import MatchPattern, UnsupportedPattern
 
 PROGRAM = PROGRAMS_PATH / "MatchesInJava.java"
 SEED = 20_261_121

@@ -30,7 +30,7 @@ class SharedCall(Call):
         )
 
 
-def run_line(spark, line, *settings):
+def run_line(spark, line, *settings, exit_code=0):
     """Run the command of a line, `./spark-submit.sh NAME WORDS`, in this process."""
     name, *words = shlex.split(line)[1:]
     call = SharedCall(
@@ -41,4 +41,4 @@ def run_line(spark, line, *settings):
     )
     command = COMMANDS_BY_NAME[name]
     command.check(call)
-    assert command.run(call) == 0
+    assert command.run(call) == exit_code

@@ -2,7 +2,6 @@
 
 import pytest
 
-from udfs.subscriptions.selectors import SELECTORS
 from pipelines.commands import parse_words
 from pipelines.commands.kafka_client_metrics.options import (
     OPTIONS,
@@ -11,6 +10,7 @@ from pipelines.commands.kafka_client_metrics.options import (
     check,
 )
 from pipelines.commands.options import CommandFault
+from udfs.subscriptions.selectors import SELECTORS
 
 
 def given(*words):
