@@ -157,7 +157,7 @@ class BridgeServer:
         )
         self.watch.state.feed = self.feed.counters
         self.proxy = (
-            ProxyPart(settings, secrets, self.counters, self._rules)
+            ProxyPart(settings, secrets, self.counters, self._rules, self.cluster.known)
             if settings.proxy.enabled
             else None
         )
@@ -232,7 +232,10 @@ class BridgeServer:
             # As in make_handlers: the ids are unique, not secret.
             push_ids = PushIds(random.Random().getrandbits)  # noqa: S311 - see above
             outlet = WireOutlet(
-                publish=publisher.publish, push_ids=push_ids, now_ms=read_clock_ms
+                publish=publisher.publish,
+                push_ids=push_ids,
+                now_ms=read_clock_ms,
+                cluster=self.cluster.known,
             )
             await self.proxy.start(handlers, clients, publisher, outlet)
             self.watch.carries_data = self._is_apart
@@ -379,6 +382,7 @@ class BridgeServer:
             publish=publish,
             now_ms=now_ms,
             counters=self.counters,
+            cluster=self.cluster.known,
             top=self.watch.top,
             on_refused=log_refused,
         )
@@ -395,4 +399,5 @@ class BridgeServer:
             publish=publish,
             now_ms=now_ms,
             answers=self.counters.answers,
+            cluster=self.cluster.known,
         )

@@ -16,6 +16,7 @@ from . import (
     client_configs_to_delta,
     client_telemetry_to_delta,
     client_wire_configs_to_delta,
+    clients,
     cluster_metadata_to_delta,
     compact_tables,
     completion,
@@ -61,7 +62,7 @@ GROUPS = {
         compact_tables,
         purge_secrets,
     ),
-    "Ask": (sql, configs, brokers, quotas, notebook, shell),
+    "Ask": (sql, configs, clients, brokers, quotas, notebook, shell),
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""

@@ -74,6 +74,20 @@ CONNECTION = (
 IDENTITY = (*CLIENT, *CONNECTION)
 """Who a client is, and by which connection."""
 
+CLUSTER = (
+    Column(
+        "cluster_id",
+        "STRING",
+        "Cluster that the connection was for; null: it had not said its id.",
+    ),
+    Column(
+        "broker_id",
+        "INT",
+        "Broker behind the proxy's port; null: the connection ended at the bridge.",
+    ),
+)
+"""Where a connection led. The last columns of tables that had none of it before."""
+
 SUBSCRIPTION = (
     required("subscription_id", "INT", "SubscriptionId of the push, as Kafka's crc."),
     required("push_interval_ms", "INT", "Push interval of the client, milliseconds."),

@@ -7,6 +7,7 @@ those rows, so that the order in which pushes come makes no difference.
 
 from .columns import (
     CLIENT,
+    CLUSTER,
     CONNECTION,
     COORDINATES,
     EVENT_DATE,
@@ -69,9 +70,10 @@ CLIENT_CONFIG_PUSHES = TableContract(
             "Entries in the order of the push; config_value is null where it was "
             "redacted, here or before.",
         ),
+        *CLUSTER,
     ),
     merge_key=names(COORDINATES),
-    contract_version=1,
+    contract_version=2,
     partition_by=(EVENT_DATE.name,),
     cluster_by=("logical_client",),
     properties={
@@ -99,10 +101,12 @@ CLIENT_CONFIGS = TableContract(
         _CONTENT_HASH,
         # Since version 2; null in rows that were written before.
         *without_requirements(COORDINATES),
+        # Since version 3.
+        *CLUSTER,
     ),
     merge_key=("client_instance_id",),
     newest_by=("received_at", "push_id"),
-    contract_version=2,
+    contract_version=3,
     properties={
         # MERGE then marks the rows that it replaces and copies no others.
         "delta.enableDeletionVectors": "true",

@@ -61,7 +61,7 @@ class TableContract:
 def column_definition(column: Column) -> str:
     """Return the SQL that declares a column, its comment included."""
     nullability = "" if column.is_nullable else " NOT NULL"
-    comment = _quote(column.comment)
+    comment = quote_text(column.comment)
     return f"`{column.name}` {column.sql_type}{nullability} COMMENT {comment}"
 
 
@@ -77,7 +77,7 @@ def create_statement(contract: TableContract, table: str) -> str:
     partitioned = f"PARTITIONED BY ({partition_by})\n" if partition_by else ""
     return (
         f"CREATE TABLE IF NOT EXISTS {table} (\n  {columns}\n)\nUSING DELTA\n"
-        f"{partitioned}COMMENT {_quote(contract.comment)}\n"
+        f"{partitioned}COMMENT {quote_text(contract.comment)}\n"
         f"TBLPROPERTIES ({_properties(contract)})"
     )
 
@@ -96,9 +96,10 @@ def set_properties_statement(contract: TableContract, table: str) -> str:
 def _properties(contract: TableContract) -> str:
     version = {CONTRACT_VERSION_PROPERTY: str(contract.contract_version)}
     stated = {**contract.properties, **version}
-    return ", ".join(f"{_quote(k)} = {_quote(v)}" for k, v in stated.items())
+    return ", ".join(f"{quote_text(k)} = {quote_text(v)}" for k, v in stated.items())
 
 
-def _quote(text: str) -> str:
+def quote_text(text: str) -> str:
+    """Return a text as a literal of SQL."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

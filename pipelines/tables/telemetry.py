@@ -4,6 +4,7 @@ from .columns import (
     BODY,
     CLIENT,
     CLIENT_TYPE,
+    CLUSTER,
     COORDINATES,
     EVENT_DATE,
     IDENTITY,
@@ -35,9 +36,10 @@ CLIENT_PUSHES = TableContract(
         required("point_count", "INT", "Data points in client_metrics from this push."),
         required("body_bytes", "INT", "Length of body, bytes."),
         required(BODY.name, BODY.sql_type, BODY.comment),
+        *CLUSTER,
     ),
     merge_key=names(COORDINATES),
-    contract_version=1,
+    contract_version=2,
     partition_by=(EVENT_DATE.name,),
     cluster_by=("client_instance_id",),
     properties=CHECKPOINTS
@@ -93,6 +95,7 @@ QUARANTINE = TableContract(
 )
 
 _BY_CONNECTION = {"client_source_port", "bridge_id"}
+_CLUSTER_ID, _BROKER_ID = CLUSTER
 
 CLIENT_INSTANCES = TableContract(
     name="client_instances",
@@ -111,10 +114,17 @@ CLIENT_INSTANCES = TableContract(
             "TIMESTAMP",
             "received_at of its newest push when that was terminating, else null.",
         ),
+        _CLUSTER_ID,
+        Column(
+            _BROKER_ID.name,
+            _BROKER_ID.sql_type,
+            "Broker behind the proxy's port at first_seen; the view clients has that "
+            "of the newest push, which may be another one with each push.",
+        ),
     ),
     merge_key=("client_instance_id",),
     newest_by=("received_at", "push_id"),
-    contract_version=1,
+    contract_version=2,
     # MERGE then marks the rows that it replaces and copies no others.
     properties={"delta.enableDeletionVectors": "true"},
 )

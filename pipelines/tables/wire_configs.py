@@ -1,6 +1,14 @@
 """What the table of configurations seen on the wire promises to its readers."""
 
-from .columns import CLIENT, CONNECTION, COORDINATES, RECEIVED, Column, required
+from .columns import (
+    CLIENT,
+    CLUSTER,
+    CONNECTION,
+    COORDINATES,
+    RECEIVED,
+    Column,
+    required,
+)
 from .configs import CONFIG_CLIENT_TYPE, LOGICAL_CLIENT
 from .contract import STATISTICS_PROPERTY, TableContract
 
@@ -38,10 +46,11 @@ CLIENT_WIRE_CONFIGS = TableContract(
         *RECEIVED,
         *CONNECTION,
         *COORDINATES,
+        *CLUSTER,
     ),
     merge_key=("wire_client", "config_key"),
     newest_by=("received_at", "push_id"),
-    contract_version=1,
+    contract_version=2,
     properties={
         "delta.enableDeletionVectors": "true",
         # Never of a value: statistics stay in the log when a value is taken out.

@@ -279,7 +279,9 @@ class Proxy:
         self.endpoint = ProxyEndpoint(
             listener="PROXY",
             brokers_name="broker 1",
-            find_brokers=lambda: list(filter(None, [self.broker_address])),
+            find_brokers=lambda: (
+                [(1, self.broker_address)] if self.broker_address else []
+            ),
             find_address=find_address,
             rules=rules,
             cares=watched_cares(cares) if is_watched else cares,

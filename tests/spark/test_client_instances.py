@@ -119,6 +119,25 @@ def test_a_change_of_the_interval_is_a_change(spark):
     assert tables.write([make_push("i", 2, push_interval_ms=2000)]) == 1
 
 
+def test_a_push_by_another_broker_is_not_written_and_one_for_another_cluster_is(spark):
+    tables = Tables(spark)
+    led = {"cluster_id": "c1", "broker_id": 2}
+    assert tables.write([make_push("i", 2, **led)]) == 1
+    assert tables.write([make_push("i", 3, **led | {"broker_id": 1})]) == 0
+    assert tables.write([make_push("i", 4, **led | {"broker_id": None})]) == 0
+    # Nobody has looked into the tables for it.
+    assert tables.compared == 1
+    assert tables.write([make_push("i", 5, **led | {"cluster_id": "c2"})]) == 1
+    assert tables.write([make_push("i", 1, **led | {"broker_id": 9})]) == 1
+    assert tables.write([make_push("i", 1, **led | {"broker_id": 8})]) == 1
+    expected = [
+        make_instance("i", first_seen=at(1), cluster_id="c2", broker_id=8),
+    ]
+    assertDataFrameEqual(
+        tables.frames()[0], spark.createDataFrame(expected, INSTANCE_SCHEMA)
+    )
+
+
 def test_what_is_known_is_not_asked_for(spark):
     tables = Tables(spark)
     tables.write([make_push("i", 2), make_push("j", 2)])
@@ -150,6 +169,8 @@ def make_random_pushes(chance, count):
             client_type=chance.choice([None, "producer", "consumer"]),
             group_id=chance.choice([None, "g", "h"]),
             client_rack=chance.choice([None, "r"]),
+            cluster_id=chance.choice([None, "c1", "c2"]),
+            broker_id=chance.choice([None, 1, 2, 2**31 - 1]),
             point_count=chance.choice([None, 0, 0, 1]),
             terminating=chance.random() < 0.3,
         )
@@ -173,7 +194,8 @@ def test_the_kernel_says_what_the_dataframes_say(spark):
         *(f"connection.{name}" for name in CONNECTION),
         "client_type",
         *(f"membership.{name}" for name in MEMBERSHIP_NAMES),
-        "first_seen",
+        F.expr("CAST(nullif(first.broker, 2147483648) AS INT) AS broker_id"),
+        F.col("first.seen").alias("first_seen"),
         "connection.terminated_at",
         F.col("membership").isNotNull().alias("is_informed"),
     )

@@ -6,6 +6,7 @@ import pytest
 from pyspark.testing import assertDataFrameEqual
 
 from pipelines.delta_tables.locations import identify_table
+from pipelines.delta_tables.setup import ensure_tables
 from pipelines.reading import views
 from pipelines.reading.overview import select_newest_values
 from pipelines.reading.views.view_names import VIEWS
@@ -17,7 +18,14 @@ from pipelines.tables.telemetry import (
     TELEMETRY_CONTRACTS,
 )
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.older_tables import make_older
 
+LABELS = (
+    "client_instance_id", "client_id", "client_software_name",
+    "client_software_version", "client_source_address", "client_source_port",
+    "principal", "broker_id",
+)  # fmt: skip
+"""Those that a broker adds by KIP-714, which calls the last one node_id."""
 NOW = datetime.now(tz=UTC)
 INTERVAL_MS = 3_600_000
 
@@ -60,10 +68,59 @@ def test_only_tables_that_exist_are_registered(spark, settings):
     make_tables(spark, settings.tables, [CLIENT_PUSHES])
     assert views.register(spark, settings) == ["client_pushes"]
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
-    names = ["client_instances", "client_metrics", "client_pushes", "clients"]
-    names += ["newest_values", "quarantine"]
+    names = ["client_instances", "client_metrics", "client_metrics_labelled"]
+    names += ["client_pushes", "clients", "newest_values", "quarantine"]
     assert views.register(spark, settings) == names
     assert {*names} - {one.name for one in TELEMETRY_CONTRACTS} <= VIEWS.keys()
+
+
+def test_each_point_has_the_labels_of_its_own_push(spark, settings):
+    make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
+    assert views.LABELLED in views.register(spark, settings)
+    where = {"cluster_id": "c1", "client_source_port": 9}
+    append(
+        spark, settings, CLIENT_PUSHES,
+        where | {"offset": 1, "push_id": "p1", "broker_id": 3},
+        where | {"offset": 2, "push_id": "p2"},
+        # A topic that was made anew has all coordinates once more.
+        where | {"offset": 1, "push_id": "p3", "broker_id": 7},
+    )  # fmt: skip
+    points = [(1, "p1", 0), (1, "p1", 1), (2, "p2", 0), (1, "p3", 0), (4, "gone", 0)]
+    append(
+        spark, settings, CLIENT_METRICS,
+        *(
+            {"offset": offset, "push_id": push_id, "point_index": place}
+            for offset, push_id, place in points
+        ),
+    )  # fmt: skip
+    labelled = spark.table(views.LABELLED)
+    told = ("push_id", "point_index", "cluster_id", "client_source_port", "broker_id")
+    assert sorted(map(tuple, labelled.select(*told).collect())) == [
+        ("gone", 0, None, None, None),
+        ("p1", 0, "c1", 9, 3),
+        ("p1", 1, "c1", 9, 3),
+        ("p2", 0, "c1", 9, None),
+        ("p3", 0, "c1", 9, 7),
+    ]
+    assert set(LABELS) <= set(labelled.columns)
+    assert labelled.columns[: -len(told[2:])] == list(CLIENT_METRICS.column_names)
+
+
+def test_a_reader_of_an_older_table_sees_null_where_it_has_no_column(spark, settings):
+    older = [make_older(one) for one in (CLIENT_INSTANCES, CLIENT_PUSHES)]
+    ensure_tables(spark, settings.tables, [*older, CLIENT_METRICS])
+    views.register(spark, settings)
+    append(spark, settings, CLIENT_INSTANCES, instance("a"))
+    append(spark, settings, CLIENT_PUSHES, push("a", 1, offset=1))
+    append(spark, settings, CLIENT_METRICS, {"offset": 1})
+    assert read_clients(spark, "cluster_id", "broker_id") == {"a": (None, None)}
+    assert spark.table(views.LABELLED).select("broker_id").collect() == [(None,)]
+    # A job widens the tables meanwhile.
+    ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
+    assert read_clients(spark, "cluster_id", "broker_id") == {"a": (None, None)}
+    views.register(spark, settings)
+    append(spark, settings, CLIENT_PUSHES, push("a", 0, offset=2, broker_id=3))
+    assert read_clients(spark, "broker_id") == {"a": (3,)}
 
 
 def test_newest_values_are_those_that_the_library_gives(spark, settings):

@@ -1,7 +1,9 @@
 """What some pushes say of their client instances, by whole columns.
 
 Of all pushes of a client instance at most four decide: the oldest, the newest, the
-newest that knows a client type, and the newest with data points. So pushes are reduced
+newest that knows a client type, and the newest with data points. Of several that are
+the oldest it is the one of the least broker, so that it does not matter which of them
+comes first. So pushes are reduced
 to those, as the rows they are, and rows that were reduced apart are reduced together
 again.
 
@@ -19,6 +21,8 @@ import pyarrow.compute as pc
 KEY = "client_instance_id"
 NEWEST_BY = ("received_at", "push_id")
 CLIENT_TYPE = "client_type"
+BROKER_ID = "broker_id"
+"""From the oldest push: nothing is to be written each time that it is another one."""
 FIRST_SEEN = "first_seen"
 TERMINATED_AT = "terminated_at"
 IS_INFORMED = "is_informed"
@@ -27,6 +31,9 @@ REDUCE_ROWS = 50_000
 """Pushes that wait to be reduced, in rows of some hundred bytes."""
 REDUCE_BYTES = 32 << 20
 """The same, where rows are larger."""
+
+_NO_BROKER = 2**31
+"""Stands behind all of them."""
 
 Places = npt.NDArray[np.int64]
 
@@ -95,11 +102,11 @@ def select_deciding(pushes: pa.Table) -> pa.Table:
     """Keep the pushes that decide who their client instances are.
 
     Args:
-        pushes: client_instance_id, received_at, push_id, client_type, point_count, and
-            any other columns.
+        pushes: client_instance_id, received_at, push_id, client_type, broker_id,
+            point_count, and any other columns.
     Returns: The same columns.
     Shape: At most four rows a client instance, in the order they came in.
-    Nulls: client_type and point_count may be null, the others not.
+    Nulls: client_type, broker_id and point_count may be null, the others not.
     """
     _, deciding = _find_deciding(pushes)
     places = np.unique(np.concatenate(deciding))
@@ -112,7 +119,7 @@ def reduce_pushes(pushes: pa.Table, columns: InstanceColumns) -> pa.Table:
     Args:
         pushes: As select_deciding wants them, with the columns named and terminating.
         columns: Which column is from which push.
-    Returns: client_instance_id, the columns named, client_type, first_seen,
+    Returns: client_instance_id, the columns named, client_type, broker_id, first_seen,
         terminated_at, and is_informed: whether a push had data points.
     Shape: One row a client instance.
     Nulls: client_type where no push knows it; membership where is_informed is false;
@@ -126,7 +133,8 @@ def reduce_pushes(pushes: pa.Table, columns: InstanceColumns) -> pa.Table:
     for name in columns.membership:
         found[name] = _take(pushes.column(name), deciding.informed)
     received_at = newest.column("received_at")
-    found[FIRST_SEEN] = _take(pushes.column("received_at"), deciding.oldest)
+    for name, source in ((BROKER_ID, BROKER_ID), (FIRST_SEEN, "received_at")):
+        found[name] = _take(pushes.column(source), deciding.oldest)
     found[TERMINATED_AT] = pc.if_else(
         newest.column("terminating"), received_at, pa.scalar(None, received_at.type)
     )
@@ -157,8 +165,11 @@ def find_differences(
     for name in columns.membership:
         is_same = _equal_nulls(facts.column(name), known.column(name))
         differs |= is_informed & ~is_same
-    earlier = pc.less(facts.column(FIRST_SEEN), known.column(FIRST_SEEN))
-    return differs | _flags(pc.fill_null(earlier, True))
+    first_seen = facts.column(FIRST_SEEN), known.column(FIRST_SEEN)
+    brokers = [_brokers(one.column(BROKER_ID)) for one in (facts, known)]
+    is_earlier = _flags(pc.fill_null(pc.less(*first_seen), True))
+    is_as_early = _flags(pc.fill_null(pc.equal(*first_seen), False))
+    return differs | is_earlier | (is_as_early & (brokers[0] < brokers[1]))
 
 
 def _find_deciding(pushes: pa.Table) -> tuple[pa.Array, _Deciding]:
@@ -177,13 +188,28 @@ def _find_deciding(pushes: pa.Table) -> tuple[pa.Array, _Deciding]:
 
     is_typed = _flags(pushes.column(CLIENT_TYPE).is_valid())
     has_points = pc.fill_null(pc.greater(pushes.column("point_count"), 0), False)
+    backwards = order[::-1]
+    oldest = last_of(backwards)
+    times = pushes.column("received_at").cast(pa.int64()).to_numpy()
+    places = backwards[(times == times[oldest][instances])[backwards]]
+    if len(places) > len(oldest):
+        brokers = _brokers(pushes.column(BROKER_ID))[places]
+        oldest = last_of(places[np.argsort(-brokers, kind="stable")])
     deciding = _Deciding(
-        oldest=last_of(order[::-1]),
+        oldest=oldest,
         newest=last_of(order),
         typed=last_of(order[is_typed[order]]),
         informed=last_of(order[_flags(has_points)[order]]),
     )
     return encoded.dictionary, deciding
+
+
+def _brokers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return the ids of brokers, none being the greatest."""
+    ids: npt.NDArray[np.int64] = pc.fill_null(
+        column.cast(pa.int64()), _NO_BROKER
+    ).to_numpy()
+    return ids
 
 
 def _take(column: pa.ChunkedArray, places: Places) -> pa.ChunkedArray:

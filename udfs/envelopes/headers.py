@@ -115,6 +115,13 @@ IDENTITY_HEADERS = (
         "client_source_port", "client_source_port", _as_integer(0, MAX_PORT, pa.int32())
     ),
     Header("bridge_id", "bridge_id", _as_text),
+    Header("cluster_id", "cluster_id", _as_text, is_required=False),
+    Header(
+        "broker_id",
+        "broker_id",
+        _as_integer(0, MAX_INT32, pa.int32()),
+        is_required=False,
+    ),
     Header("received_at_ms", "received_at", _as_time),
     Header("push_id", "push_id", _as_text),
 )

@@ -28,15 +28,13 @@ METRICS_KEY = "metrics"
 INTERVAL_KEY = "interval.ms"
 MATCH_KEY = "match"
 
-SELECTORS = frozenset(
-    {
-        "client_instance_id",
-        "client_id",
-        "client_software_name",
-        "client_software_version",
-        "client_source_address",
-        "client_source_port",
-    }
+SELECTORS = (
+    "client_instance_id",
+    "client_id",
+    "client_software_name",
+    "client_software_version",
+    "client_source_address",
+    "client_source_port",
 )
 """What a selector can look at."""
 

@@ -1,8 +1,10 @@
 """Wiring of what is asked of the clients' cluster: subscriptions, admins' wishes."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
 
+from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.handlers import ServedRequest
 from pipelines.bridge.telemetry.selections import SubscriptionRegistry
 from pipelines.bridge.telemetry.subscriptions import load_subscriptions
@@ -12,8 +14,9 @@ from pipelines.settings.records import Settings
 from .access import read_access
 from .admin_handlers import AdminHandlers, Outcomes
 from .admin_rules import check_principals
-from .client import ClusterClient
+from .client import REQUEST_TIMEOUT_S, ClusterClient
 from .clients_cluster import find_clients_cluster
+from .cluster_ids import read_metadata
 from .faults import ClusterFault
 from .followed_subscriptions import FollowedSubscriptions
 from .following import SubscriptionFollower
@@ -22,6 +25,11 @@ logger = logging.getLogger(__name__)
 
 CLUSTER_ONLY = "cluster"
 CONF_ONLY = "conf"
+_FIRST_LOOK_S = 2.0
+"""How long a start waits for the id of a cluster, without which it goes on."""
+_LOOK_AGAIN_S = 60.0
+"""Between two looks for another id; a cluster has one for its whole life."""
+_MS = 1_000
 
 
 class ClusterPart:
@@ -43,6 +51,9 @@ class ClusterPart:
         self._place = f"{connection['bootstrap.servers']} ([{cluster.section}])"
         self.registry = SubscriptionRegistry()
         """Subscriptions in force; clients hear of a change at their next request."""
+        self.known = KnownCluster()
+        """The cluster, once it has said its id; others that ask it may tell, too."""
+        self._poll_s = bridge.subscriptions_poll_ms / _MS
         self._client = ClusterClient(
             read_access(connection, key_name=cluster.key_name),
             client_id=bridge.bridge_id,
@@ -84,15 +95,35 @@ class ClusterPart:
             await self._read_or_explain()
         elif self._source != CONF_ONLY:
             await self._follower.try_read()
+        await self._learn_id(_FIRST_LOOK_S)
 
     async def follow(self) -> None:
-        """Look at the cluster again and again; ends at once where it does not count."""
-        if self._source != CONF_ONLY:
-            await self._follower.follow()
+        """Look at the cluster again and again, for its subscriptions if they count."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow_id())
+            if self._source != CONF_ONLY:
+                group.create_task(self._follower.follow())
 
     async def close(self) -> None:
         """Give up what the cluster has not answered."""
         await self._client.close()
+
+    async def _follow_id(self) -> None:
+        while True:
+            is_known = self.known.cluster_id is not None
+            await asyncio.sleep(_LOOK_AGAIN_S if is_known else self._poll_s)
+            await self._learn_id(REQUEST_TIMEOUT_S)
+
+    async def _learn_id(self, timeout_s: float) -> None:
+        """Ask the cluster who it is; without an answer it stays what it was.
+
+        Nobody is told of that: who is missed more says why the cluster is away.
+        """
+        try:
+            told = await read_metadata(self._client, timeout_s=timeout_s)
+        except ClusterFault:
+            return
+        self.known.note(told.cluster_id)
 
     async def _read_or_explain(self) -> None:
         try:

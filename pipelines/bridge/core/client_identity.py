@@ -13,6 +13,8 @@ MAX_SOFTWARE_BYTES = 96
 """Of a name or version of software, as records repeat it."""
 MAX_TEXT_BYTES = 256
 """Of any other text of an identity there; a subject of a token may have 255."""
+MAX_CLUSTER_ID_BYTES = 64
+"""Of the id of a cluster; Kafka makes those of 22 characters."""
 _SHORT_SOFTWARE = MAX_SOFTWARE_BYTES // 4
 """Characters that take no more bytes than allowed, whatever they are."""
 _MAX_BYTES = (
@@ -38,6 +40,23 @@ class ClientIdentity:
     client_source_address: str
     """As Java's InetAddress.getHostAddress() prints it."""
     client_source_port: int
+    broker_id: int | None = None
+    """The broker that the connection goes on to; None where it ends at the bridge."""
+
+
+class KnownCluster:
+    """The cluster that connections are for, once it has said who it is."""
+
+    def __init__(self, cluster_id: str | None = None) -> None:
+        self.cluster_id = cluster_id
+
+    def note(self, cluster_id: str | None) -> None:
+        """Take what the cluster says; one that says nothing stays what it was.
+
+        The same id stays the same object, by which headers are known to be in date.
+        """
+        if cluster_id is not None and cluster_id != self.cluster_id:
+            self.cluster_id = cluster_id
 
 
 def bound_identity(identity: ClientIdentity) -> ClientIdentity:

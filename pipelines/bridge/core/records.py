@@ -18,6 +18,7 @@ from udfs.sensitive.redacted_keys import REDACTED, Violation
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .client_identity import (
+    MAX_CLUSTER_ID_BYTES,
     MAX_TEXT_BYTES,
     ClientIdentity,
     bound_identity,
@@ -32,7 +33,7 @@ RandomBits = Callable[[int], int]
 _HEADER_ROOM_BYTES = 65_536
 OWN_HEADER_BYTES = 450
 """Key and headers of one push, and what a record holds beside its bytes; about."""
-_ALLOWED_GROWTH, _ALLOWED_BYTES = 2, 1_000
+_ALLOWED_GROWTH, _ALLOWED_BYTES = 2, 1_100
 _COUNTER_BITS = 12
 _COUNTER_TEXTS = [b"%03x" % number for number in range(2**_COUNTER_BITS)]
 """Counters as text: formatting one takes longer than all the rest of an id."""
@@ -72,6 +73,8 @@ class ConnectionHeaders(NamedTuple):
     """As it may be written, and told to a policy; not cut off as in the headers."""
     violations: tuple[Violation, ...] = ()
     """One where the client id may not be written, else none."""
+    cluster_id: str | None = None
+    """That of a KnownCluster when they were made, the object itself."""
 
 
 def allowed_bytes(received_bytes: int) -> int:
@@ -121,7 +124,10 @@ class PushIds:
 
 
 def identity_headers(
-    identity: ClientIdentity, bridge_id: str, rules: SensitiveKeyRules
+    identity: ClientIdentity,
+    bridge_id: str,
+    rules: SensitiveKeyRules,
+    cluster_id: str | None = None,
 ) -> ConnectionHeaders:
     """Return the headers that stay the same for all pushes of a connection.
 
@@ -131,7 +137,9 @@ def identity_headers(
         identity: Who is connected, as the client said it.
         bridge_id: Name of this bridge.
         rules: A client id that they hide as a value is not in the headers.
-    Nulls: A client without a client id has no client_id header.
+        cluster_id: Of the cluster that the connection is for.
+    Nulls: A client without a client id has no client_id header, and so it is with a
+        cluster that has not said its id, and with a broker where there is none.
     """
     client_id = shown = identity.client_id
     rule = None if client_id is None else find_client_id_rule(client_id, rules)
@@ -148,6 +156,8 @@ def identity_headers(
         "listener": written.listener,
         "client_source_address": written.client_source_address,
         "bridge_id": bound_text(bridge_id, MAX_TEXT_BYTES),
+        "cluster_id": cluster_id and bound_text(cluster_id, MAX_CLUSTER_ID_BYTES),
+        "broker_id": None if identity.broker_id is None else str(identity.broker_id),
     }
     headers = (
         *(
@@ -164,6 +174,7 @@ def identity_headers(
         size_bytes=size_bytes,
         client_id=shown,
         violations=() if rule is None else (Violation(CLIENT_ID_KEY, rule, REDACTED),),
+        cluster_id=cluster_id,
     )
 
 

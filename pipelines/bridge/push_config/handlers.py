@@ -12,7 +12,7 @@ from functools import partial
 
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge.core.client_identity import uuid_text
+from pipelines.bridge.core.client_identity import KnownCluster, uuid_text
 from pipelines.bridge.core.handlers import Connection, ServedRequest, WriteReply, expect
 from pipelines.bridge.core.records import (
     ConnectionHeaders,
@@ -92,6 +92,7 @@ class PushConfigHandlers:
         publish: Publish,
         now_ms: Callable[[], int],
         counters: ClientConfigCounters,
+        cluster: KnownCluster,
     ) -> None:
         self._bridge_id = bridge_id
         self._topic = topic
@@ -103,6 +104,7 @@ class PushConfigHandlers:
         self._publish = publish
         self._now_ms = now_ms
         self._counters = counters
+        self._cluster = cluster
         self._pushers: dict[int, _Pusher] = {}
 
     def served(self) -> list[ServedRequest]:
@@ -200,10 +202,10 @@ class PushConfigHandlers:
         )
 
     def _headers_of(self, connection: Connection) -> ConnectionHeaders:
-        headers = connection.headers
-        if headers is None:
+        headers, cluster_id = connection.headers, self._cluster.cluster_id
+        if headers is None or headers.cluster_id is not cluster_id:
             headers = connection.headers = identity_headers(
-                connection.identity, self._bridge_id, self._rules
+                connection.identity, self._bridge_id, self._rules, cluster_id
             )
         return headers
 

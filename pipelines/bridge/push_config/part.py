@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 
+from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import AnswerCounts, Snapshot
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, ServedRequest
 from pipelines.bridge.core.records import Publish, PushIds
@@ -73,6 +74,7 @@ class PushConfigPart:
         publish: Publish,
         now_ms: Callable[[], int],
         answers: AnswerCounts,
+        cluster: KnownCluster,
     ) -> RequestHandlers:
         """Return the handlers of a bridge; a policy's threads start here.
 
@@ -84,6 +86,7 @@ class PushConfigPart:
             publish: Writes a record and says once whether Kafka has it.
             now_ms: Milliseconds since 1970-01-01T00:00:00Z.
             answers: Where answers are counted.
+            cluster: The one that connections are for.
         """
         if not self.is_enabled:
             return RequestHandlers(others, forget=forget, answers=answers)
@@ -98,6 +101,7 @@ class PushConfigPart:
             publish=publish,
             now_ms=now_ms,
             counters=self.counters,
+            cluster=cluster,
         )
 
         def forget_everywhere(connection: Connection) -> None:

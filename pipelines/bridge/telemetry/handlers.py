@@ -13,6 +13,7 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
     GetTelemetrySubscriptionsRequest,
 )
 
+from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, ServedRequest, WriteReply, expect
 from pipelines.bridge.core.instance_metrics import TopInstances
@@ -55,6 +56,7 @@ class TelemetryHandlers:
         publish: Publish,
         now_ms: Callable[[], int],
         counters: BridgeCounters,
+        cluster: KnownCluster | None = None,
         top: TopInstances | None = None,
         on_refused: OnRefused = lambda _connection, _instance_id, _error: None,
     ) -> None:
@@ -68,6 +70,7 @@ class TelemetryHandlers:
             publish: Writes a record and says once whether Kafka has it.
             now_ms: Milliseconds since 1970-01-01T00:00:00Z.
             counters: What is counted of all client instances together.
+            cluster: The one that connections are for; None says nothing of it.
             top: What is counted of some client instances; None counts none.
             on_refused: Told of each push and each GET that the rules do not accept.
         """
@@ -78,6 +81,7 @@ class TelemetryHandlers:
         self._publish = publish
         self._now_ms = now_ms
         self._counters = counters
+        self._cluster = cluster or KnownCluster()
         self._top = top or TopInstances(0, lambda: 0.0)
         self._on_refused = on_refused
 
@@ -147,7 +151,11 @@ class TelemetryHandlers:
             reply(encode_push_reply(correlation_id, error))
             return
         headers = connection.headers
-        if headers is None or connection.push_reader is None:
+        if (
+            headers is None
+            or connection.push_reader is None
+            or headers.cluster_id is not self._cluster.cluster_id
+        ):
             headers = self._get_ready(connection, body.client_instance_id)
             connection.push_interval_ms = instance.selection.push_interval_ms
         record = make_record(
@@ -171,13 +179,14 @@ class TelemetryHandlers:
         """Make what all pushes of a connection have in common."""
         identity = connection.identity
         connection.push_reader = plain_push_reader(identity.client_id)
-        if connection.headers is None:
-            connection.headers = identity_headers(
-                identity, self._bridge_id, self._rules
+        cluster_id, headers = self._cluster.cluster_id, connection.headers
+        if headers is None or headers.cluster_id is not cluster_id:
+            headers = connection.headers = identity_headers(
+                identity, self._bridge_id, self._rules, cluster_id
             )
         if connection.seat is None:
             self._top.seat(connection, uuid.UUID(bytes=client_instance_id))
-        return connection.headers
+        return headers
 
     def _finish_push(  # noqa: PLR0917 - bound by position, which is cheaper
         self,

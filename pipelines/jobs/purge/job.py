@@ -26,6 +26,7 @@ from pipelines.delta_tables.erase import (
 )
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.delta_tables.retry import repeat_on_conflict
+from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import MissingTable, PipelineError
 from pipelines.jobs.purge.steps.history import (
     select_purged_history,
@@ -88,7 +89,7 @@ def run(
         settings: Hold the rules that are in force.
         is_dry_run: Only say what is found.
         say: Prints a line.
-    Raises: MissingTable, TooManyConflicts, SecretsRemain.
+    Raises: MissingTable, IncompatibleTable, TooManyConflicts, SecretsRemain.
     """
     tables = {
         contract.name: identify_table(spark, settings.tables, contract)
@@ -114,6 +115,10 @@ def run(
             say(f"{name}: client ids of {client_ids[name]} rows {done} taken out")
     if is_dry_run:
         return
+    # What a version before this one made lacks columns that are written anew.
+    contracts = [*CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS]
+    there = [one for one in contracts if one.name in tables]
+    ensure_tables(spark, settings.tables, there)
     clients.rewrite({name for name, count in client_ids.items() if count})
     purge.rewrite({name for name, found in before.items() if found.rows})
     for table in tables.values():

@@ -6,8 +6,11 @@ table, newer pushes are looked up in client_pushes, which holds them all.
 
 A row is made of four parts, each from the newest push that knows it, by (received_at,
 push_id): the connection with its termination from any push, the client type from a
-push that has one, the memberships from a push with data points, first_seen from the
-oldest.
+push that has one, the memberships from a push with data points, first_seen and the
+broker from the oldest. Behind the proxy each push may come by another broker, and a
+part that changed with each of them would be a merge for each: so the broker is that of
+first_seen, the least one where several pushes came at that moment, and the view
+`clients` has the newest.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -19,10 +22,13 @@ from pipelines.tables.telemetry import CLIENT_INSTANCES
 KEY = CLIENT_INSTANCES.merge_key[0]
 _TYPE = CLIENT_TYPE.name
 MEMBERSHIP_NAMES = names(MEMBERSHIP)
+_BROKER, _NO_BROKER = "broker_id", 2**31
+"""The column, and what stands behind all brokers."""
 CONNECTION = tuple(
     name
     for name in CLIENT_INSTANCES.column_names
-    if name not in {KEY, _TYPE, *MEMBERSHIP_NAMES, "first_seen", "terminated_at"}
+    if name
+    not in {KEY, _TYPE, _BROKER, *MEMBERSHIP_NAMES, "first_seen", "terminated_at"}
 )
 """What only the newest push says."""
 
@@ -30,6 +36,7 @@ PUSH_COLUMNS = (
     *CONNECTION,
     KEY,
     _TYPE,
+    _BROKER,
     *MEMBERSHIP_NAMES,
     *CLIENT_INSTANCES.newest_by,
     "terminating",
@@ -43,10 +50,11 @@ def select_instance_facts(pushes: DataFrame) -> DataFrame:
 
     Args:
         pushes: PUSH_COLUMNS, of client_pushes or of rows on their way there.
-    Returns: client_instance_id, first_seen, oldest_needed (received_at of the oldest
-        push that a part was taken from) and the structs connection, membership, and
-        client_type.
-    Nulls: client_type and membership are null where no push knows them.
+    Returns: client_instance_id, oldest_needed (received_at of the oldest push that a
+        part was taken from) and the structs first (its moment and broker), connection,
+        membership, and client_type.
+    Nulls: client_type and membership are null where no push knows them; the broker is
+        _NO_BROKER where there is none.
     """
     order = F.struct(*CLIENT_INSTANCES.newest_by)
     terminated_at = F.when(F.col("terminating"), F.col("received_at"))
@@ -54,7 +62,7 @@ def select_instance_facts(pushes: DataFrame) -> DataFrame:
     typed = F.when(F.col(_TYPE).isNotNull(), order)
     informed = F.when(F.col("point_count") > 0, order)
     return pushes.groupBy(KEY).agg(
-        F.min("received_at").alias("first_seen"),
+        F.min(_first("received_at", _BROKER)).alias("first"),
         F.max_by(connection, order).alias("connection"),
         F.max_by(_TYPE, typed).alias(_TYPE),
         F.max_by(F.struct(*MEMBERSHIP_NAMES), informed).alias("membership"),
@@ -116,17 +124,26 @@ def filter_newer_pushes(
 
 def _merged_columns() -> list[Column]:
     """Return the row that the facts ask for, in table order."""
+    known_first = _first("known.first_seen", f"known.{_BROKER}")
+    # least() passes over a null.
+    first = F.least("first", F.when(F.col("known").isNotNull(), known_first))
     merged = {
         KEY: F.col(KEY),
         _TYPE: F.coalesce(_TYPE, f"known.{_TYPE}"),
-        # least() passes over a null.
-        "first_seen": F.least("first_seen", "known.first_seen"),
+        "first_seen": first["seen"],
+        _BROKER: F.nullif(first["broker"], F.lit(_NO_BROKER)).cast("int"),
         **{
             name: F.col(f"connection.{name}") for name in (*CONNECTION, "terminated_at")
         },
         **{name: _newest_membership(name) for name in MEMBERSHIP_NAMES},
     }
     return [merged[name].alias(name) for name in CLIENT_INSTANCES.column_names]
+
+
+def _first(moment: str, broker: str) -> Column:
+    """Return what comes first where moments, and then brokers, are compared."""
+    number = F.coalesce(F.col(broker).cast("bigint"), F.lit(_NO_BROKER).cast("bigint"))
+    return F.struct(F.col(moment).alias("seen"), number.alias("broker"))
 
 
 def _newest_membership(name: str) -> Column:

@@ -5,6 +5,8 @@ from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
 from .session_views import register
 from .view_names import (
     CLIENTS,
+    COVERAGE,
+    LABELLED,
     NEWEST_VALUES,
     explain_missing,
     find_names,
@@ -13,6 +15,8 @@ from .view_names import (
 
 __all__ = [
     "CLIENTS",
+    "COVERAGE",
+    "LABELLED",
     "NEWEST_VALUES",
     "SILENT_AFTER_INTERVALS",
     "explain_missing",

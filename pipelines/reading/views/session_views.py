@@ -1,7 +1,8 @@
 """What readers see: each table under its name, and the views beside them.
 
-`clients` says how each client instance is, `newest_values` what it reported last. Those
-of client configurations are in client_config_views.
+`clients` says how each client instance is, `newest_values` what it reported last,
+`client_metrics_labelled` by which connection. Those of client configurations are in
+client_config_views.
 
 The names are temporary views of one session: reading takes no lock that a job or
 another reader could wait for.
@@ -18,7 +19,9 @@ from pipelines.tables.cluster import (
     CLUSTER_CONTRACTS,
     EFFECTIVE_QUOTAS,
 )
+from pipelines.tables.columns import Column
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
+from pipelines.tables.contract import TableContract
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -30,18 +33,20 @@ from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .broker_views import register_brokers
 from .client_config_views import register_client_configs
+from .coverage_view import register_coverage
 from .quota_functions import QUOTA_OF, register_quota_of
-from .view_names import CLIENTS, NEWEST_VALUES
+from .view_names import CLIENTS, COVERAGE, LABELLED, NEWEST_VALUES
 
 # State is worked out when somebody asks: no write per push, and silence needs none.
 _CLIENTS_SQL = f"""
 SELECT
-  instances.*,
+  instances.* EXCEPT (broker_id),
   seen.last_push,
   coalesce(seen.pushes, 0) AS pushes,
   coalesce(seen.points, 0) AS points,
   seen.newest.client_source_port,
   seen.newest.bridge_id,
+  seen.newest.broker_id,
   CASE
     WHEN instances.terminated_at IS NOT NULL THEN 'terminated'
     WHEN timestampadd(
@@ -60,7 +65,8 @@ LEFT JOIN (
     sum(point_count) AS points,
     max_by(
       named_struct(
-        'client_source_port', client_source_port, 'bridge_id', bridge_id
+        'client_source_port', client_source_port, 'bridge_id', bridge_id,
+        'broker_id', broker_id
       ),
       named_struct('received_at', received_at, 'push_id', push_id)
     ) AS newest
@@ -95,6 +101,15 @@ FROM (
 """
 
 
+# Dates part both tables: a filter on that of a point spares the files of pushes, too.
+_LABELLED_SQL = f"""
+SELECT m.*, p.client_source_port, p.cluster_id, p.broker_id
+FROM {CLIENT_METRICS.name} AS m LEFT JOIN {CLIENT_PUSHES.name} AS p
+  ON m.event_date = p.event_date AND m.topic = p.topic AND m.partition = p.partition
+  AND m.offset = p.offset AND m.push_id = p.push_id
+"""  # noqa: S608 - names of our own contracts
+
+
 def register(
     spark: SparkSession, settings: Settings, names: Collection[str] | None = None
 ) -> list[str]:
@@ -117,7 +132,7 @@ def register(
         table = identify_table(spark, settings.tables, contract)
         if has_table(spark, table):
             # As SQL text: looked up at each use, so that readers see new rows.
-            query = f"SELECT * FROM {table}"  # noqa: S608 - an identifier of ours
+            query = _select_rows(spark, contract, table)
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {contract.name} AS {query}")
             registered.append(contract.name)
     if {CLIENT_INSTANCES.name, CLIENT_PUSHES.name} <= set(registered):
@@ -131,6 +146,13 @@ def register(
     registered += register_brokers(spark, registered)
     if CLIENT_QUOTAS.name in registered and (names is None or QUOTA_OF in names):
         register_quota_of(spark)
+    if (names is None or LABELLED in names) and {
+        *(CLIENT_METRICS.name, CLIENT_PUSHES.name)
+    } <= set(registered):
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {LABELLED} AS {_LABELLED_SQL}")
+        registered.append(LABELLED)
+    if names is None or COVERAGE in names:
+        registered += register_coverage(spark, settings, registered, clients=CLIENTS)
     registered += register_client_configs(
         spark,
         settings,
@@ -139,6 +161,22 @@ def register(
         silent_after=SILENT_AFTER_INTERVALS,
     )
     return sorted(registered)
+
+
+def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> str:
+    """Return the SQL of a table's rows.
+
+    What a table of an older contract lacks is null, until a job has widened it.
+    """
+    missing: list[Column] = []
+    if contract.contract_version > 1:
+        there = spark.table(table).columns
+        missing = [one for one in contract.columns if one.name not in there]
+    if not missing:
+        return f"SELECT * FROM {table}"  # noqa: S608 - an identifier of ours
+    listed = ", ".join(f"`{name}`" for name in there)
+    nulls = ", ".join(f"CAST(NULL AS {c.sql_type}) AS {c.name}" for c in missing)
+    return f"SELECT {listed}, {nulls} FROM {table}"  # noqa: S608 - the same
 
 
 def clients_query(instances: str, pushes: str) -> str:

@@ -7,16 +7,18 @@ take several: a reader registers what is named, and what that is made of.
 import difflib
 import re
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 
 from pipelines.settings.records import Settings
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
     BROKER_STATIC_CONFIGS,
+    CLIENT_METRICS_SUBSCRIPTIONS,
     CLIENT_QUOTAS,
     CLUSTER_CONTRACTS,
     EFFECTIVE_QUOTAS,
 )
-from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
+from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS, CLIENT_CONFIGS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -39,11 +41,15 @@ from .quota_functions import QUOTA_OF
 
 CLIENTS = "clients"
 NEWEST_VALUES = "newest_values"
+LABELLED = "client_metrics_labelled"
+COVERAGE = "client_metric_coverage"
 _TELEMETRY_JOB = "client_telemetry_to_delta"
 _CONFIGS_JOB = "client_configs_to_delta"
 _WIRE_CONFIGS_JOB = "client_wire_configs_to_delta"
 _CLUSTER_JOB = "cluster_metadata_to_delta"
 _QUOTAS_JOB = "refresh_quotas"
+_OF_TELEMETRY = (CLIENTS, NEWEST_VALUES, LABELLED, COVERAGE)
+"""Views that are made of what was pushed as telemetry."""
 _OF_CONFIGS = (
     *(ENTRIES, TIMELINE, DISAGREEMENTS, CONFIG_CATALOG),
     *(CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN),
@@ -53,6 +59,16 @@ VIEWS = {
     CLIENTS: "A client instance, with its last push, its pushes and points, and its "
     "state: `live`, `silent` (no push for three intervals) or `terminated`.",
     NEWEST_VALUES: "A client instance and a metric, with the newest value.",
+    LABELLED: "A data point of `client_metrics` with all labels that KIP-714 has "
+    "brokers add: `client_source_port` and `broker_id` (KIP-714's `node_id`) beside "
+    "those that it has, and `cluster_id`.",
+    COVERAGE: "A client instance and a metric that KIP-714 has its type of client "
+    "deliver (`conf/standard_metrics.csv`): `status` is `delivered` (in one of the "
+    "last three pushes), `wrong_kind` (the same, but a sum where it should be a gauge, "
+    "or the other way), `not_asked` (no subscription in force for the client asks for "
+    "it) or `missing`; "
+    "`client_state` tells clients whose last three pushes were `empty` from those that "
+    "are `silent`. A client whose type is not known has a row for each metric.",
     ENTRIES: "A client instance and key: value, typed values, status and `source`.",
     TIMELINE: "A value of a key of a logical client and its time, closed where "
     "telemetry says that all of its instances have ended, those excepted that pushed "
@@ -84,7 +100,7 @@ _MAKERS = (
     {contract.name: _TELEMETRY_JOB for contract in TELEMETRY_CONTRACTS}
     | {contract.name: _CONFIGS_JOB for contract in CLIENT_CONFIG_CONTRACTS}
     | {CLIENT_WIRE_CONFIGS.name: _WIRE_CONFIGS_JOB}
-    | dict.fromkeys((CLIENTS, NEWEST_VALUES, QUARANTINE.name), _TELEMETRY_JOB)
+    | dict.fromkeys((*_OF_TELEMETRY, QUARANTINE.name), _TELEMETRY_JOB)
     | dict.fromkeys(_OF_CONFIGS, _CONFIGS_JOB)
 )
 _CLUSTER_MAKERS = {
@@ -94,7 +110,14 @@ _CLUSTER_MAKERS = {
 }
 _ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS
 """What readers may name to the job that makes it."""
-_PARTS = {
+_PARTS_OF_CONFIGS = frozenset(
+    {
+        *(contract.name for contract in CLIENT_CONFIG_CONTRACTS),
+        *(CLIENT_INSTANCES.name, CLIENT_PUSHES.name, CLIENTS),
+        *(CLIENT_WIRE_CONFIGS.name, *_OF_CONFIGS),
+    }
+)
+_PARTS: dict[str, AbstractSet[str]] = {
     CLIENTS: {CLIENT_INSTANCES.name, CLIENT_PUSHES.name},
     NEWEST_VALUES: {CLIENT_METRICS.name},
     **{
@@ -102,9 +125,14 @@ _PARTS = {
         for name in BROKER_VIEWS
     },
     QUOTA_OF: {CLIENT_QUOTAS.name},
+    LABELLED: {CLIENT_METRICS.name, CLIENT_PUSHES.name},
+    COVERAGE: {
+        *(CLIENT_INSTANCES.name, CLIENT_PUSHES.name, CLIENT_METRICS.name),
+        *(CLIENT_CONFIGS.name, CLIENT_METRICS_SUBSCRIPTIONS.name),
+    },
 } | dict.fromkeys(
     (*_OF_CONFIGS, *_INTERNAL),
-    set(_MAKERS) - {CLIENT_METRICS.name, NEWEST_VALUES, QUARANTINE.name},
+    _PARTS_OF_CONFIGS,
 )
 """A view to all that it is made of."""
 _WORD = re.compile(r"\w+")

@@ -11,6 +11,8 @@ HEADERS = {
     "client_source_address": "10.0.0.7",
     "client_source_port": "51234",
     "bridge_id": "bridge-1",
+    "cluster_id": "4L6g3nShT-eMCtK--X86sw",
+    "broker_id": "3",
     "received_at_ms": "1700000000123",
     "push_id": "push-1",
     "subscription_id": "-5",

@@ -17,6 +17,7 @@ KINDS = {
     "push_interval_ms": pa.int32(),
     "point_count": pa.int32(),
     "terminating": pa.bool_(),
+    "broker_id": pa.int32(),
 }
 VALUES = {
     "first_seen": NOON,
@@ -25,6 +26,7 @@ VALUES = {
     "push_interval_ms": 1000,
     "point_count": 1,
     "terminating": False,
+    "broker_id": 1,
 }
 
 

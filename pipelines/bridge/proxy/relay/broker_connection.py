@@ -18,8 +18,8 @@ NEXT_BROKER_S = 2.0
 class Pair(Protocol):
     """What a broker's side tells."""
 
-    def broker_made(self, broker: Side) -> None:
-        """Begin to pass on, now that the broker is there."""
+    def broker_made(self, broker: Side, node_id: int) -> None:
+        """Begin to pass on, now that this broker is there."""
 
     def broker_received(self, data: bytes) -> None:
         """Pass on what the broker says."""
@@ -36,14 +36,14 @@ async def connect_to_broker(pair: Pair, endpoint: ProxyEndpoint) -> None:
 
     Raises: OSError, BrokenTls.
     """
-    addresses = endpoint.find_brokers()
-    if not addresses:
+    places = endpoint.find_brokers()
+    if not places:
         raise ConnectionError("no such broker")
     context = endpoint.broker_tls
-    for tried, address in enumerate(addresses, 1):
-        is_last = tried == len(addresses)
+    for tried, (node_id, address) in enumerate(places, 1):
+        is_last = tried == len(places)
         tls = None if context is None else TlsStream(context, address[0])
-        connection = BrokerConnection(pair, tls)
+        connection = BrokerConnection(pair, tls, node_id)
         try:
             await _connect(
                 connection, address, CONNECT_TIMEOUT_S if is_last else NEXT_BROKER_S
@@ -73,9 +73,12 @@ async def _connect(
 class BrokerConnection(asyncio.Protocol):
     """One connection of ours to a broker."""
 
-    __slots__ = ("_is_made", "_pair", "_tls", "_transport", "is_told", "opened")
+    __slots__ = (
+        "_is_made", "_node_id", "_pair", "_tls", "_transport", "is_told", "opened",
+    )  # fmt: skip
 
-    def __init__(self, pair: Pair, tls: TlsStream | None) -> None:
+    def __init__(self, pair: Pair, tls: TlsStream | None, node_id: int) -> None:
+        self._node_id = node_id
         self._pair = pair
         self._tls = tls
         self._is_made = False
@@ -91,7 +94,7 @@ class BrokerConnection(asyncio.Protocol):
         self._is_made = True
         if self._tls is None:
             self.is_told = True
-            self._pair.broker_made(Side(self._transport, None))
+            self._pair.broker_made(Side(self._transport, None), self._node_id)
             return
         self.opened = asyncio.get_running_loop().create_future()
         self.data_received(b"")
@@ -144,7 +147,7 @@ class BrokerConnection(asyncio.Protocol):
     def _open(self, tls: TlsStream) -> None:
         opened, self.opened = self.opened, None
         self.is_told = True
-        self._pair.broker_made(Side(self._transport, tls))
+        self._pair.broker_made(Side(self._transport, tls), self._node_id)
         if opened is not None and not opened.done():
             opened.set_result(None)
 

@@ -1,27 +1,25 @@
 """Which brokers there are, asked of any of them."""
 
-from kio.schema.metadata.v12.request import MetadataRequest
-from kio.schema.metadata.v12.response import MetadataResponse
-
 from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.bridge.cluster.cluster_ids import read_metadata
 from pipelines.bridge.cluster.faults import ClusterFault
-from pipelines.bridge.proxy.rules.brokers import Address
+from pipelines.bridge.core.client_identity import KnownCluster
+from pipelines.bridge.proxy.rules.brokers import Place
 
 
-async def read_brokers(client: ClusterClient, place: str) -> list[tuple[int, Address]]:
+async def read_brokers(
+    client: ClusterClient, place: str, cluster: KnownCluster
+) -> list[Place]:
     """Return the node id and the address of each broker that is there now.
 
     Args:
         client: Asks the cluster.
         place: What to call the cluster where it does not say.
+        cluster: Told the id of the cluster, which is in the same answer.
     Raises: ClusterFault, also when there is none: then it has just begun itself.
     """
-    request = MetadataRequest(
-        topics=(),
-        allow_auto_topic_creation=False,
-        include_topic_authorized_operations=False,
-    )
-    answer = await client.ask(request, MetadataResponse)
+    answer = await read_metadata(client)
     if not answer.brokers:
         raise ClusterFault(f"Kafka at {place} names no broker")
+    cluster.note(answer.cluster_id)
     return [(int(one.node_id), (one.host, int(one.port))) for one in answer.brokers]

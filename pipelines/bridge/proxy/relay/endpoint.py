@@ -8,7 +8,7 @@ from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.front.admission import Connections
 from pipelines.bridge.proxy.frames.addresses import FindAddress
 from pipelines.bridge.proxy.frames.line import Care
-from pipelines.bridge.proxy.rules.brokers import Address
+from pipelines.bridge.proxy.rules.brokers import Place
 from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
 from pipelines.bridge.proxy.rules.plan import Network
 from pipelines.bridge.proxy.rules.shared import ProxyRules
@@ -23,9 +23,9 @@ class ProxyEndpoint:
     listener: str
     brokers_name: str
     """What is behind it, for the log: one broker, or any of them."""
-    find_brokers: Callable[[], Sequence[Address]]
-    """Returns where that is now, what is tried first at the beginning; nothing for a
-    broker that has left."""
+    find_brokers: Callable[[], Sequence[Place]]
+    """Returns who that is and where it is now, what is tried first at the beginning;
+    nothing for a broker that has left."""
     find_address: FindAddress
     rules: ProxyRules
     cares: Mapping[int, Care]

@@ -174,14 +174,14 @@ class ProxiedConnection(asyncio.Protocol):
         else:
             self._settle()
 
-    def broker_made(self, broker: Side) -> None:
-        """Begin to pass on, now that the broker is there."""
+    def broker_made(self, broker: Side, node_id: int) -> None:
+        """Begin to pass on, now that this broker is there."""
         client, endpoint, reader = self._client, self._endpoint, self._reader
         if client is None or reader is None:
             broker.abort()
             return
-        self._broker = broker
-        wire = endpoint.wire_configs
+        self._broker, wire = broker, endpoint.wire_configs
+        reader.note_broker(node_id)
         self._requests = RequestFrames(
             self._line,
             cares=endpoint.cares,

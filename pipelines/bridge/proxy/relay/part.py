@@ -9,6 +9,7 @@ from functools import partial
 from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.bridge.cluster.faults import ClusterFault
+from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import RequestHandlers
 from pipelines.bridge.front.acceptor import Clients
@@ -55,12 +56,16 @@ class ProxyPart:
         secrets: SecretReader,
         counters: BridgeCounters,
         rules: SensitiveKeyRules,
+        cluster: KnownCluster,
     ) -> None:
         """Check the settings; nothing is asked and nothing listens yet.
 
+        Args:
+            cluster: Told the id of the brokers' cluster.
         Raises: InvalidSetting, UnresolvedSecret.
         """
         self._settings = settings
+        self._cluster = cluster
         self._sensitive_key_rules = rules
         self._wire_configs: WireConfigs | None = None
         self._counters = counters
@@ -180,7 +185,7 @@ class ProxyPart:
             find_brokers=(
                 self.brokers.take_turns
                 if node_id is None
-                else partial(self.brokers.addresses_of, node_id)
+                else partial(self.brokers.places_of, node_id)
             ),
             find_address=self.brokers.find_address,
             rules=self._rules,
@@ -236,7 +241,7 @@ class ProxyPart:
         return self._plan.principal_rules.find_name(format_distinguished_name(subject))
 
     async def _read(self) -> None:
-        told = await read_brokers(self._client, self._access.place)
+        told = await read_brokers(self._client, self._access.place, self._cluster)
         for node_id in self.brokers.update(told):
             logger.info("broker %d has left", node_id)
             self._close_port(node_id)

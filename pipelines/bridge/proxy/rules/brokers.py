@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 Address = tuple[str, int]
+Place = tuple[int, Address]
+"""A broker's node id, and where it is."""
 OpenPort = Callable[[int], int]
 """Listens for one broker, by its node id, and returns the port."""
 
@@ -43,17 +45,19 @@ class Brokers:
         """By node id."""
         return self._known
 
-    def addresses_of(self, node_id: int) -> list[Address]:
+    def places_of(self, node_id: int) -> list[Place]:
         """Return where a broker is; nothing for one that has left."""
         known = self._known.get(node_id)
-        return [] if known is None else [known.address]
+        return [] if known is None else [(node_id, known.address)]
 
-    def take_turns(self) -> list[Address]:
+    def take_turns(self) -> list[Place]:
         """Return where all brokers are, each time with another one at the beginning."""
-        addresses = [one.address for _, one in sorted(self._known.items())]
+        places = [
+            (node_id, one.address) for node_id, one in sorted(self._known.items())
+        ]
         self._turn += 1
-        first = self._turn % (len(addresses) or 1)
-        return addresses[first:] + addresses[:first]
+        first = self._turn % (len(places) or 1)
+        return places[first:] + places[:first]
 
     def find_address(self, node_id: int, host: str, port: int) -> Address:
         """Return what clients are told of a broker; a new one is listened for first."""
@@ -64,7 +68,7 @@ class Brokers:
             self._known[node_id] = known
         return self._advertised_host, known.port
 
-    def update(self, told: Iterable[tuple[int, Address]]) -> list[int]:
+    def update(self, told: Iterable[Place]) -> list[int]:
         """Take all brokers that the cluster names now.
 
         Returns: Node ids that it named before and does not name any more.

@@ -84,6 +84,11 @@ class ClientRequests:
         """What waits until the owner of a delegation token is known; None otherwise."""
         self.connection = connection
 
+    def note_broker(self, node_id: int) -> None:
+        """Note whom the client is connected to by us, before its first request."""
+        connection = self.connection
+        connection.change_identity(replace(connection.identity, broker_id=node_id))
+
     def forget(self) -> None:
         """Forget a client that is gone."""
         self._held = None

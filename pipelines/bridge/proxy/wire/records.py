@@ -60,6 +60,7 @@ def make_wire_config_record(
     bridge_id: str,
     push_id: bytes,
     received_at_ms: int,
+    cluster_id: str | None = None,
 ) -> Record:
     """Make the record of what one client has shown on a connection up to now.
 
@@ -73,10 +74,12 @@ def make_wire_config_record(
         bridge_id: Name of this bridge.
         push_id: Unique.
         received_at_ms: Milliseconds since 1970-01-01T00:00:00Z.
+        cluster_id: Of the cluster that the connection is for; None where it has not
+            said so.
     """
     stored, hidden = judge_wire_configs(configs, rules)
     value = json.dumps({"client_type": client_type, "configs": stored}).encode()
-    headers = identity_headers(identity, bridge_id, rules)
+    headers = identity_headers(identity, bridge_id, rules, cluster_id)
     said = dict(headers.headers)
     key = b"/".join(
         (said["principal"], said.get("client_id", b""), said["client_source_address"])

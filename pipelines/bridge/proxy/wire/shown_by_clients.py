@@ -7,10 +7,11 @@ record would take more than what it has sent allows is looked at once it has sen
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
+from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.records import Publish, PushIds
 from pipelines.bridge.protocol.shown_configs import WIRE_REQUESTS
@@ -37,6 +38,8 @@ class WireOutlet:
     push_ids: PushIds
     now_ms: Callable[[], int]
     """Milliseconds since 1970-01-01T00:00:00Z."""
+    cluster: KnownCluster = field(default_factory=KnownCluster)
+    """The one that connections are for."""
 
 
 class WireConfigs:
@@ -113,6 +116,7 @@ class WireConfigs:
             bridge_id=self._settings.bridge.bridge_id,
             push_id=outlet.push_ids.make(now_ms),
             received_at_ms=now_ms,
+            cluster_id=outlet.cluster.cluster_id,
         )
         if not shown.allowance.spend(record.size_bytes):
             shown.is_held_back = True

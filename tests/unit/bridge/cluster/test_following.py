@@ -121,11 +121,15 @@ def test_source_says_whose_subscriptions_are_in_force(
             part = make_part(broker.port, f"bridge.subscriptions_source={source}")
             await part.start()
             await part.close()
-            return metrics(part, identity, instance_id), broker.connections
+            asked = {one.__api_key__ for one in answers.requests}
+            found = metrics(part, identity, instance_id)
+            return found, broker.connections, asked
 
-    seen, connections = asyncio.run(run())
+    seen, connections, asked = asyncio.run(run())
     assert seen == wanted
-    assert connections == (source != "conf")
+    # For the id of the cluster alone where its subscriptions do not count.
+    assert connections == 1
+    assert asked == {18, 32, 74} - ({32, 74} if source == "conf" else set())
 
 
 def test_change_of_the_cluster_is_followed(

@@ -17,7 +17,7 @@ class CancelledPair:
     def __init__(self):
         self.lost = []
 
-    def broker_made(self, _broker):
+    def broker_made(self, _broker, _node_id):
         self.task.cancel()
 
     def broker_lost(self, exc):
@@ -37,7 +37,9 @@ async def connect_and_cancel():
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         address = server.sockets[0].getsockname()[:2]
         endpoint = SimpleNamespace(
-            brokers_name="broker 1", find_brokers=lambda: [address], broker_tls=None
+            brokers_name="broker 1",
+            find_brokers=lambda: [(1, address)],
+            broker_tls=None,
         )
         pair.task = asyncio.create_task(connect_to_broker(pair, endpoint))
         with pytest.raises(asyncio.CancelledError):
@@ -58,8 +60,8 @@ class TellingPair:
     def __init__(self):
         self.told = []
 
-    def broker_made(self, broker):
-        self.told.append(broker)
+    def broker_made(self, broker, node_id):
+        self.told.append((node_id, broker))
 
     def broker_lost(self, exc):
         self.told.append(exc)
@@ -73,7 +75,7 @@ def test_the_next_broker_is_taken_where_one_is_down_and_the_pair_is_told_of_one(
             with socket.socket() as unused:
                 unused.bind(("127.0.0.1", 0))
                 ports.append(unused.getsockname()[1])
-        down = [("127.0.0.1", port) for port in ports]
+        down = [(one, ("127.0.0.1", port)) for one, port in enumerate(ports)]
         is_ended = asyncio.Event()
 
         async def serve(reader, writer):
@@ -86,10 +88,11 @@ def test_the_next_broker_is_taken_where_one_is_down_and_the_pair_is_told_of_one(
             address = up.sockets[0].getsockname()[:2]
             pair = TellingPair()
             endpoint = SimpleNamespace(
-                find_brokers=lambda: [*down, address], broker_tls=None
+                find_brokers=lambda: [*down, (7, address)], broker_tls=None
             )
             await connect_to_broker(pair, endpoint)
-            (broker,) = pair.told
+            ((node_id, broker),) = pair.told
+            assert node_id == 7
             broker.abort()
             async with asyncio.timeout(60):
                 await is_ended.wait()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, make_identity
 from pipelines.bridge.core.records import PushIds
@@ -36,9 +37,13 @@ class Outlet:
     def __init__(self):
         self.records, self.takes, self.failures = [], True, []
         self.asked = 0
+        self.cluster = KnownCluster()
         self.counters = BridgeCounters()
         outlet = WireOutlet(
-            publish=self.publish, push_ids=PushIds(lambda _: 7), now_ms=lambda: 5
+            publish=self.publish,
+            push_ids=PushIds(lambda _: 7),
+            now_ms=lambda: 5,
+            cluster=self.cluster,
         )
         self.configs = WireConfigs(
             SETTINGS, RULES, outlet, self.counters, note_failure=self.failures.append
@@ -61,6 +66,21 @@ def show(watch, acks):
 
 def acks_of(records):
     return [json.loads(one.value)["configs"]["acks"] for one in records]
+
+
+def test_records_say_which_cluster_and_broker_the_client_is_connected_to():
+    outlet = Outlet()
+    watch = outlet.connect()
+    connection = watch._client.connection
+    show(watch, 0)
+    outlet.configs.publish_new()
+    connection.change_identity(replace(connection.identity, broker_id=3))
+    outlet.cluster.note("cluster-1")
+    show(watch, 1)
+    outlet.configs.publish_new()
+    before, after = (dict(one.headers) for one in outlet.records)
+    assert before.keys() & {"cluster_id", "broker_id"} == set()
+    assert (after["cluster_id"], after["broker_id"]) == (b"cluster-1", b"3")
 
 
 def test_a_connection_has_one_record_for_all_that_came_before_a_round():
@@ -125,7 +145,9 @@ def test_the_topic_is_made_where_it_is_written(is_on):
     settings = load_settings(
         "base", ["proxy.enabled=true", f"proxy.wire_configs={str(is_on).lower()}"]
     )
-    part = ProxyPart(settings, SecretReader(environ={}), BridgeCounters(), RULES)
+    part = ProxyPart(
+        settings, SecretReader(environ={}), BridgeCounters(), RULES, KnownCluster()
+    )
     assert part.topics == (("clientele.wire_configs",) if is_on else ())
 
 

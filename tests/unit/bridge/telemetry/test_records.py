@@ -65,6 +65,19 @@ def test_record_has_every_header_as_text(identity, instance, instance_id, push_r
     assert len(record.headers) == 15
 
 
+def test_record_says_which_cluster_and_broker_the_connection_is_for(identity):
+    client = dataclasses.replace(identity, broker_id=0)
+    made = identity_headers(client, "b", RULES, "4L6g3nShT-eMCtK--X86sw")
+    unknown = identity_headers(identity, "b", RULES)
+    added = {
+        "cluster_id": b"4L6g3nShT-eMCtK--X86sw",
+        "broker_id": b"0",
+        "bridge_id": b"b",
+    }
+    assert dict(made.headers) == dict(unknown.headers) | added
+    assert dict(unknown.headers).keys() & {"cluster_id", "broker_id"} == set()
+
+
 def test_record_has_each_field_also_where_its_constructor_is_left_out(
     identity, instance, instance_id, push_request
 ):
@@ -162,11 +175,12 @@ def test_all_headers_together_are_bounded_however_long_a_client_says_it_is(
         client_software_version="v" * LONG,
         principal="User:" + "ü" * LONG,
         listener="l" * LONG,
+        broker_id=2**31 - 1,
     )
     record = make_record(
         push_request(instance_id, -9),
         instance,
-        connection_headers=identity_headers(client, "b" * LONG, RULES),
+        connection_headers=identity_headers(client, "b" * LONG, RULES, "c" * LONG),
         push_id=bytes(36),
         received_at_ms=NOW,
     )
@@ -222,7 +236,7 @@ A_BATCH = 61 + 10
 
 @pytest.mark.parametrize("characters", [0, 1, 85, 128, 256, 257, 30_000])
 @pytest.mark.parametrize("character", ["a", "\ufffd"])
-def test_a_push_takes_twice_its_bytes_and_1_kb_whoever_sends_it(
+def test_a_push_takes_twice_its_bytes_and_little_more_whoever_sends_it(
     identity, instance, instance_id, push_request, character, characters
 ):
     """A byte that is no UTF-8 has come as one and is written as three."""
@@ -233,11 +247,12 @@ def test_a_push_takes_twice_its_bytes_and_1_kb_whoever_sends_it(
         client_software_version="v" * LONG,
         principal="User:" + "p" * LONG,
         client_source_address="2001:1db8:1000:2000:3000:4000:5000:6000",
+        broker_id=2**31 - 1,
     )
     record = make_record(
         push_request(instance_id, -(2**31), compression_type=2, metrics=b""),
         instance,
-        connection_headers=identity_headers(client, "bridge-1", RULES),
+        connection_headers=identity_headers(client, "bridge-1", RULES, "c" * LONG),
         push_id=bytes(36),
         received_at_ms=NOW,
     )

@@ -68,7 +68,7 @@ def test_name_given_twice_is_a_fault_of_the_command():
 
 
 def test_help_names_the_selectors_of_the_bridge():
-    assert set(SELECTOR_KEYS) == SELECTORS
+    assert set(SELECTOR_KEYS) == set(SELECTORS)
 
 
 @pytest.mark.parametrize(

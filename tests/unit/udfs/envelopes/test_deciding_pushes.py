@@ -22,6 +22,7 @@ SCHEMA = pa.schema(
         ("push_id", pa.string()),
         ("principal", pa.string()),
         ("client_type", pa.string()),
+        ("broker_id", pa.int32()),
         ("group_id", pa.string()),
         ("point_count", pa.int32()),
         ("terminating", pa.bool_()),
@@ -41,6 +42,7 @@ def make_push(minutes, instance="i", **fields):
         "push_id": f"p{minutes}",
         "principal": "User:a",
         "client_type": "producer",
+        "broker_id": None,
         "group_id": "g",
         "point_count": 1,
         "terminating": False,
@@ -71,6 +73,7 @@ def test_each_part_is_from_the_newest_push_that_knows_it():
             "client_instance_id": "i",
             "principal": "User:b",
             "client_type": "producer",
+            "broker_id": None,
             "group_id": "new",
             "first_seen": at(1),
             "terminated_at": at(4),
@@ -114,6 +117,7 @@ def make_random_pushes(chance, count):
             push_id=f"{number:03}",
             principal=f"User:{chance.randrange(3)}",
             client_type=chance.choice([None, "producer", "consumer"]),
+            broker_id=chance.choice([None, 0, 1, 2**31 - 1]),
             group_id=chance.choice([None, "g", "h"]),
             point_count=chance.choice([None, 0, 0, 1]),
             terminating=chance.random() < 0.3,
@@ -155,13 +159,14 @@ def test_no_pushes_say_nothing():
 
 
 def known_row(**fields):
-    said = {"principal": "User:a", "client_type": "producer", "group_id": "g"}
+    said = {"principal": "User:a", "client_type": "producer", "broker_id": 2}
+    said |= {"group_id": "g"}
     times = {"first_seen": at(1), "terminated_at": None}
     return {"client_instance_id": "i"} | said | times | fields
 
 
 def is_change(push, known):
-    schema = [(name, SCHEMA.field(name).type) for name in list(known)[:4]]
+    schema = [(name, SCHEMA.field(name).type) for name in list(known)[:5]]
     schema += [("first_seen", TIME), ("terminated_at", TIME)]
     rows = pa.Table.from_pylist([known], schema=pa.schema(schema))
     facts = reduce_pushes(table(push), COLUMNS)
@@ -182,6 +187,26 @@ def test_a_push_differs_where_it_says_something_else():
 
 def test_an_older_push_differs_by_first_seen():
     assert is_change(make_push(0), known_row()) == [True]
+
+
+def test_the_broker_is_that_of_the_first_moment_and_the_least_of_several():
+    brokers = [None, 7, 3, 7]
+    first = [make_push(1, push_id=str(n), broker_id=b) for n, b in enumerate(brokers)]
+    later = [make_push(2, broker_id=0), make_push(3)]
+    for order in (first + later, later + first[::-1]):
+        [facts] = facts_of(*order)
+        assert facts["broker_id"] == 3
+    [facts] = facts_of(make_push(1), make_push(2, broker_id=0))
+    assert facts["broker_id"] is None
+
+
+def test_a_later_push_by_another_broker_is_no_difference():
+    assert is_change(make_push(2, broker_id=1), known_row()) == [False]
+    assert is_change(make_push(1, broker_id=2), known_row()) == [False]
+    assert is_change(make_push(1, broker_id=3), known_row()) == [False]
+    assert is_change(make_push(1), known_row()) == [False]
+    assert is_change(make_push(1, broker_id=1), known_row()) == [True]
+    assert is_change(make_push(1, broker_id=1), known_row(broker_id=None)) == [True]
 
 
 def test_a_client_instance_that_is_not_known_differs():

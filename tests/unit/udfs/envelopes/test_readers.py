@@ -11,11 +11,13 @@ from udfs.envelopes.readers import RECORD_SCHEMA, read_config_envelopes, read_en
 SENT_AT = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 BODY = b"\x0a\x00"
 
-REQUIRED = [name for name, _ in make_headers() if name != "client_id"]
+OPTIONAL = ["client_id", "cluster_id", "broker_id"]
+REQUIRED = [name for name, _ in make_headers() if name not in OPTIONAL]
 NOT_UTF8 = {"principal": b"User:\xff", "client_id": b"\xc3\x28"}
 KINDS = {
     "client_instance_id": (["A" * 22, "-_" * 11], ["A" * 21, "A" * 21 + "=", ""]),
     "client_source_port": (["0", "65535"], ["65536", "-1", " 1", "1.5", "", "+1"]),
+    "broker_id": (["0", "2147483647"], ["2147483648", "-1", "", "one"]),
     "received_at_ms": (["0", "253402300799999"], ["253402300800000", "-1", "now"]),
     "subscription_id": (["-2147483648", "2147483647"], ["2147483648", "1\n", "٣"]),
     "push_interval_ms": (["1", "2147483647"], ["0", "9" * 19, "9" * 30]),
@@ -36,7 +38,7 @@ CODECS = {
 CASES = {
     "plain": make_headers(),
     "twice": [("principal", b"User:first"), *make_headers()],
-    "no client id": make_headers(without=["client_id"]),
+    **{f"no {name}": make_headers(without=[name]) for name in OPTIONAL},
     "unknown header": [*make_headers(), ("trace", b"\xff")],
     "no headers": None,
     "empty headers": [],
@@ -103,6 +105,8 @@ def test_every_header_becomes_its_typed_column(envelopes):
         "client_source_address": "10.0.0.7",
         "client_source_port": 51234,
         "bridge_id": "bridge-1",
+        "cluster_id": "4L6g3nShT-eMCtK--X86sw",
+        "broker_id": 3,
         "push_id": "push-1",
         "subscription_id": -5,
         "push_interval_ms": 30000,
@@ -118,9 +122,10 @@ def test_the_last_value_of_a_header_name_wins(envelopes):
     assert envelopes["twice"]["principal"] == "User:alice"
 
 
-def test_a_client_without_client_id_is_no_fault(envelopes):
-    envelope = envelopes["no client id"]
-    assert (envelope["client_id"], fault(envelope)) == (None, (None, None))
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_what_need_not_be_known_is_no_fault(envelopes, name):
+    envelope = envelopes[f"no {name}"]
+    assert (envelope[name], fault(envelope)) == (None, (None, None))
 
 
 def test_an_unknown_header_is_passed_over(envelopes):

@@ -17,7 +17,7 @@ from udfs.files.table_files import TableLayout
 
 PUSH_COLUMNS = (
     *("client_instance_id", "received_at", "push_id"),
-    *("client_type", "group_id", "point_count"),
+    *("client_type", "broker_id", "group_id", "point_count"),
 )
 BEFORE_MIDNIGHT = datetime(2026, 3, 1, 23, 59, 59, 999000, UTC)
 AFTER_MIDNIGHT = datetime(2026, 3, 2, 0, 0, 0, 0, UTC)

@@ -1,0 +1,208 @@
+"""`client_metric_coverage`: whether clients deliver what KIP-714 asks of them.
+
+Who is asked for what is worked out when somebody asks, by the subscriptions in force:
+those of conf/, and those of the clients' cluster where client_metrics_subscriptions has
+them, by the rules of the bridge. A client id that is hidden, or cut off, is compared as
+it is stored.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from pyspark.sql import SparkSession
+
+from pipelines.settings.records import Settings, SubscriptionSettings
+from pipelines.settings.standard_metrics import load_standard_metrics
+from pipelines.tables.cluster import CLIENT_METRICS_SUBSCRIPTIONS
+from pipelines.tables.configs import CLIENT_CONFIGS
+from pipelines.tables.contract import quote_text
+from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
+from udfs.spark_subscriptions import make_matching_function
+from udfs.subscriptions.properties import SELECTORS, split_selector, trim
+
+from .view_names import COVERAGE
+
+_MATCHES = "subscription_matches"
+NEWEST_PUSHES = 3
+"""Pushes in one of which a metric must have been."""
+DELIVERED, NOT_ASKED, MISSING, WRONG_KIND = (
+    *("delivered", "not_asked", "missing", "wrong_kind"),
+)
+"""Values of status."""
+LIVE, EMPTY, NEVER_PUSHED = "live", "empty", "never_pushed"
+"""Values of client_state beside silent and terminated, which are those of clients."""
+_CONF_ONLY, _CLUSTER_ONLY = "conf", "cluster"
+
+_WHO = (
+    "client_instance_id, client_id, principal, client_software_name, "
+    "client_software_version, client_source_address, client_type, cluster_id"
+)
+_NO_CONFIGS_SQL = f"""
+  SELECT {_WHO}, client_source_port, state, last_push FROM {{clients}}
+"""  # noqa: S608 - names of our own contracts
+_CONFIGS_SQL = f"""
+  SELECT c.* EXCEPT (client_type, client_source_port, state, last_push),
+    coalesce(c.client_type, p.client_type) AS client_type, c.client_source_port,
+    c.state, c.last_push
+  FROM (SELECT {_WHO}, client_source_port, state, last_push FROM {{clients}}) AS c
+  LEFT JOIN {CLIENT_CONFIGS.name} AS p ON c.client_instance_id = p.client_instance_id
+UNION ALL
+  SELECT p.client_instance_id, p.client_id, p.principal, p.client_software_name,
+    p.client_software_version, p.client_source_address, p.cluster_id, p.client_type,
+    CAST(NULL AS INT), '{NEVER_PUSHED}', CAST(NULL AS TIMESTAMP)
+  FROM {CLIENT_CONFIGS.name} AS p LEFT ANTI JOIN {CLIENT_INSTANCES.name} AS i
+    ON p.client_instance_id = i.client_instance_id
+"""  # noqa: S608 - names of our own contracts
+_OWN_SQL = """
+  SELECT CAST(NULL AS STRING) AS cluster_id, *, CAST(NULL AS ARRAY<STRING>) AS held_by
+  FROM own
+"""
+# A resource of the cluster stands before one of conf/ of its name, used or not.
+_BOTH_SQL = f"""
+  SELECT cluster_id, name, metrics, match, CAST(NULL AS ARRAY<STRING>) AS held_by
+  FROM {CLIENT_METRICS_SUBSCRIPTIONS.name} WHERE is_current AND problem IS NULL
+UNION ALL
+  SELECT CAST(NULL AS STRING), own.*, held.held_by FROM own LEFT JOIN (
+    SELECT name, collect_set(cluster_id) AS held_by
+    FROM {CLIENT_METRICS_SUBSCRIPTIONS.name} WHERE is_current GROUP BY name
+  ) AS held ON own.name = held.name
+"""  # noqa: S608 - names of our own contracts
+_ATTRIBUTES = ", ".join(f"CAST({name} AS STRING)" for name in SELECTORS)
+_COVERAGE_SQL = f"""
+WITH standard AS (
+  SELECT * FROM VALUES {{standard}}
+  AS (standard_type, metric, kind, label, is_required)
+),
+known AS ({{known}}),
+own AS ({{own}}),
+subscriptions AS ({{subscriptions}}),
+asked AS (
+  SELECT client_instance_id, flatten(collect_set(metrics)) AS prefixes
+  FROM (
+    SELECT known.*, s.metrics, s.match FROM known CROSS JOIN subscriptions AS s
+    WHERE (s.cluster_id IS NULL OR coalesce(s.cluster_id = known.cluster_id, true))
+      AND NOT coalesce(array_contains(s.held_by, known.cluster_id),
+        s.held_by IS NOT NULL)
+  )
+  WHERE {_MATCHES}(match, {_ATTRIBUTES}) GROUP BY client_instance_id
+),
+recent AS (
+  SELECT client_instance_id, sum(point_count) AS points,
+    min(named_struct('at', received_at, 'push_id', push_id)) AS oldest
+  FROM (
+    SELECT client_instance_id, received_at, push_id, point_count, row_number() OVER (
+      PARTITION BY client_instance_id ORDER BY received_at DESC, push_id DESC
+    ) AS place
+    FROM {CLIENT_PUSHES.name}
+  )
+  WHERE place <= {NEWEST_PUSHES} GROUP BY client_instance_id
+),
+delivered AS (
+  SELECT client_instance_id, metric,
+    max(named_struct('at', received_at, 'push_id', push_id, 'kind', kind)) AS newest
+  FROM {CLIENT_METRICS.name} WHERE metric IN ({{metrics}})
+  GROUP BY client_instance_id, metric
+),
+covered AS (
+  SELECT known.*, standard.*, newest.kind AS delivered_kind,
+    newest.at AS last_delivered, points,
+    coalesce(named_struct('at', newest.at, 'push_id', newest.push_id) >= oldest, false)
+      AS is_recent,
+    coalesce(exists(prefixes, one -> one = '*' OR startswith(standard.metric, one)),
+      false) AS is_asked
+  FROM known
+  JOIN standard ON coalesce(known.client_type, standard_type) = standard_type
+  LEFT JOIN asked ON known.client_instance_id = asked.client_instance_id
+  LEFT JOIN recent ON known.client_instance_id = recent.client_instance_id
+  LEFT JOIN delivered ON known.client_instance_id = delivered.client_instance_id
+    AND standard.metric = delivered.metric
+)
+SELECT cluster_id, client_instance_id, client_id, principal, client_type, metric, kind,
+  label, is_required,
+  CASE
+    WHEN is_recent AND delivered_kind = kind THEN '{DELIVERED}'
+    WHEN is_recent THEN '{WRONG_KIND}'
+    WHEN is_asked THEN '{MISSING}'
+    ELSE '{NOT_ASKED}'
+  END AS status,
+  delivered_kind, last_delivered, last_push,
+  IF(state = '{LIVE}' AND points = 0, '{EMPTY}', state) AS client_state
+FROM covered
+"""  # noqa: S608 - names of our own contracts
+
+
+def register_coverage(
+    spark: SparkSession,
+    settings: Settings,
+    registered: Collection[str],
+    *,
+    clients: str,
+) -> list[str]:
+    """Register the view where its tables are registered; return its name.
+
+    Args:
+        settings: Say which subscriptions count, and those of conf/.
+        registered: Names of tables and views that there are.
+        clients: The view of client instances.
+    """
+    if not {clients, CLIENT_METRICS.name} <= set(registered):
+        return []
+    spark.udf.register(_MATCHES, make_matching_function())
+    query = coverage_query(settings, registered, clients=clients)
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {COVERAGE} AS {query}")
+    return [COVERAGE]
+
+
+def coverage_query(
+    settings: Settings, registered: Collection[str], *, clients: str
+) -> str:
+    """Return the SQL of the view; arguments as for register_coverage."""
+    source = settings.bridge.subscriptions_source
+    own = () if source == _CLUSTER_ONLY else settings.subscriptions
+    is_followed = source != _CONF_ONLY
+    has_table = CLIENT_METRICS_SUBSCRIPTIONS.name in registered
+    standard = load_standard_metrics()
+    known = _CONFIGS_SQL if CLIENT_CONFIGS.name in registered else _NO_CONFIGS_SQL
+    return _COVERAGE_SQL.format(
+        standard=", ".join(
+            f"({quote_text(one.client_type)}, {quote_text(one.metric)}, "
+            f"{quote_text(one.kind)}, "
+            f"{'NULL' if one.label is None else quote_text(one.label)}, "
+            f"{str(one.is_required).lower()})"
+            for one in standard
+        ),
+        metrics=", ".join(quote_text(one.metric) for one in standard),
+        known=known.format(clients=clients),
+        own=_select_own(own),
+        subscriptions=_BOTH_SQL if is_followed and has_table else _OWN_SQL,
+    )
+
+
+def _select_own(subscriptions: Sequence[SubscriptionSettings]) -> str:
+    """Return the SQL of the subscriptions of conf/: name, metrics and match."""
+    nobody = "SELECT '' AS name, {}, {} WHERE false".format(
+        "CAST(NULL AS ARRAY<STRING>) AS metrics",
+        "CAST(NULL AS MAP<STRING, STRING>) AS match",
+    )
+    return " UNION ALL ".join([nobody, *_select_usable(subscriptions)])
+
+
+def _select_usable(subscriptions: Sequence[SubscriptionSettings]) -> Iterator[str]:
+    for one in subscriptions:
+        try:
+            match = dict(split_selector(item) for item in one.match)
+        except ValueError:
+            # No bridge starts with it.
+            continue
+        metrics = [trim(item) for item in one.metrics]
+        yield (
+            f"SELECT {quote_text(one.name)}, {_array_sql(metrics)}, {_map_sql(match)}"
+        )
+
+
+def _array_sql(texts: Sequence[str]) -> str:
+    return f"CAST(array({', '.join(map(quote_text, texts))}) AS ARRAY<STRING>)"
+
+
+def _map_sql(texts: Mapping[str, str]) -> str:
+    pairs = (quote_text(text) for pair in texts.items() for text in pair)
+    return f"CAST(map({', '.join(pairs)}) AS MAP<STRING, STRING>)"
