@@ -20,6 +20,7 @@ from . import (
     configs,
     demo,
     explain_rule,
+    import_metadata,
     kafka,
     kafka_client_metrics,
     notebook,
@@ -39,7 +40,13 @@ HELP = "help"
 _LINE_WIDTH = 88
 GROUPS = {
     "Try it": (demo, kafka, setup),
-    "Serve clients": (bridge, kafka_client_metrics, scram_credential, push_config),
+    "Serve clients": (
+        bridge,
+        import_metadata,
+        kafka_client_metrics,
+        scram_credential,
+        push_config,
+    ),
     "Fill and keep tables": (
         client_telemetry_to_delta,
         client_configs_to_delta,

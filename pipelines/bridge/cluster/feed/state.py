@@ -191,10 +191,19 @@ def make_full_set(
     """
     part = (SET_ID, set_id.encode())
     members = [one._replace(headers=(*one.headers, part)) for one in records]
-    value = {"v": _SET_VERSION, "records": len(members), "covers": list(covers)}
+    return [*members, close_set(set_id, len(members), covers, closing)]
+
+
+def close_set(
+    set_id: str,
+    count: int,
+    covers: Sequence[str],
+    headers: Iterable[tuple[str, str | int | None]],
+) -> FeedRecord:
+    """Return the record that closes a full set of so many records."""
+    value = {"v": _SET_VERSION, "records": count, "covers": list(covers)}
     text = json.dumps(value, separators=(",", ":")).encode()
-    headers = [*closing, (SET_ID, set_id)]
-    return [*members, make_record(full_set_key(set_id), text, headers)]
+    return make_record(full_set_key(set_id), text, [*headers, (SET_ID, set_id)])
 
 
 def _without_set(record: FeedRecord) -> FeedRecord:
