@@ -137,7 +137,7 @@ BROKER_STATIC_CONFIGS = TableContract(
         Column(
             "effective_source",
             "STRING",
-            "dynamic_broker, dynamic_default_broker, static or default; null: not told.",
+            "dynamic_broker, dynamic_default_broker, static, default; null: not told.",
         ),
         *END,
         *COORDINATES,
