@@ -7,6 +7,7 @@ Source: KIP-630; Snapshots.java, LogFileUtils.java and MetaProperties of Kafka 4
 """
 
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -67,7 +68,7 @@ def find_files(paths: Sequence[Path]) -> LogFiles:
     """
     found = LogFiles([], [], [])
     for path in paths:
-        is_folder = path.is_dir()
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
         for one in sorted(path.iterdir()) if is_folder else [path]:
             _sort_in(one, found, is_named=not is_folder)
     return found._replace(

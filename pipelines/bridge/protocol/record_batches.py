@@ -22,11 +22,11 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from udfs.cluster.record_fields import FRAME_VERSION
-from udfs.compression.codecs import COMPRESSION_NAMES, UNKNOWN_CODEC, decompress
 
 from .errors import MalformedBatches, UnreadableBatch
 
 WRONG_CRC, UNKNOWN_MAGIC, MALFORMED = "wrong_crc", "unknown_magic", "malformed"
+UNKNOWN_CODEC = "unknown_codec"
 MAX_BATCH_BYTES = 16 << 20
 """Of one batch, before and after decompression; a controller writes at most 8 MiB."""
 
@@ -283,15 +283,21 @@ def _open(batch: RecordBatch) -> tuple[bytes | bytearray, int]:
     """Check a batch; returns the bytes of its records and where they begin."""
     if crc32c(memoryview(batch.data)[_CHECKED_FROM:]) != batch.crc:
         raise UnreadableBatch(WRONG_CRC, f"the batch at offset {batch.base_offset}")
-    if batch.codec_id not in COMPRESSION_NAMES:
-        raise UnreadableBatch(UNKNOWN_CODEC, f"compression type {batch.codec_id}")
     if not batch.codec_id:
         return batch.data, _HEADER.size
-    body = batch.data[_HEADER.size :]
-    content = decompress(body, batch.codec_id, MAX_BATCH_BYTES)
+    return _decompress(batch.data[_HEADER.size :], batch.codec_id), 0
+
+
+def _decompress(body: bytes, codec_id: int) -> bytes | bytearray:
+    """Undo the compression that no controller uses; its codecs are not always there."""
+    try:
+        from udfs.compression.codecs import decompress  # noqa: PLC0415 - see above
+    except ImportError:
+        raise UnreadableBatch(UNKNOWN_CODEC, "no codec is installed here") from None
+    content = decompress(body, codec_id, MAX_BATCH_BYTES)
     if content.reason is not None:
         raise UnreadableBatch(content.reason, content.detail or "")
-    return content.data, 0
+    return content.data
 
 
 def _read_record(

@@ -26,6 +26,7 @@ from tests.support.kafka.metadata_logs import (
     write_batch,
     write_snapshot,
 )
+from tests.unit.udfs.cluster.golden_records import golden_records
 from udfs.cluster.record_bytes import read_record
 from udfs.cluster.record_writing import write_config
 
@@ -258,3 +259,18 @@ def test_a_file_of_any_size_is_read_piece_by_piece(tmp_path):
     assert [len(one.data) > 2_500_000 for one in read_batches(path)] == [True, True]
     path.write_bytes(b"\x00" * 11)
     assert list(read_batches(path)) == [BatchFault("cut_off")]
+
+
+def test_registrations_of_all_versions_pass_through_a_log(log):
+    golden = {name: value for name, value in golden_records().items() if "Reg" in name}
+    log.add(0, write_batch(list(golden.values())))
+    batches = read_batches(find_files([log.folder]).segments[0].path)
+    reading = LogImport(RULES, cluster_id="c", observed_at_ms=NOW_MS)
+    records = list(reading.read_log(batches, (), read_batches))
+    versions = [read_record(one.value).version for one in records]
+    assert versions == [0, 1, 2, 3, 3, 4, 5, 5]
+    for one, (name, value) in zip(records, golden.items(), strict=True):
+        # Of the two configs of the proposal's example one has no validator.
+        is_cut = "v5 (framed)" in name
+        assert (one.value == value) is not is_cut
+        assert one.number("withheld") == (1 if is_cut else None)

@@ -200,3 +200,22 @@ def test_quotas_and_ends_of_brokers_are_published():
         gone,
         0,
     )
+
+
+@pytest.mark.parametrize(
+    "count", [2_000, pytest.param(100_000, marks=pytest.mark.long)]
+)
+def test_no_canary_in_any_password_or_never_key_gets_through(count):
+    mark = b"canary-"
+    told = [(SECRET_KEYS[n % len(SECRET_KEYS)], f"canary-{n:x}") for n in range(count)]
+    resources = (BROKER, TOPIC, GROUP, CLIENT_METRICS)
+    published = [
+        _config(name, value, resources[n % 4]) for n, (name, value) in enumerate(told)
+    ]
+    published += [
+        _register(told[start : start + 500], is_described=bool(start % 1000))
+        for start in range(0, count, 500)
+    ]
+    assert sum(one.withheld for one in published) == 2 * count
+    assert [one for one in published if mark in (one.value or b"")] == []
+    assert [one for one in published if "canary" in str(one.fields)] == []
