@@ -136,3 +136,34 @@ def test_source_that_is_off_makes_no_topic(kafka):
     with running_bridge(settings_of(kafka, topic, "cluster.source=off")):
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         assert topic not in admin.list_topics(timeout=PATIENCE_S).topics
+
+
+def test_log_that_begins_with_a_snapshot_is_fed_by_it(java, wait_until, caplog):
+    caplog.set_level(logging.INFO)
+    often = {"metadata.log.max.record.bytes.between.snapshots": "500"}
+    topic = f"snapshots-{uuid.uuid4()}"
+    with EmbeddedKafka(java=java, broker_properties=often) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        make_topic(admin, NewTopic("of-the-log", 1, config={"retention.ms": "123456"}))
+        log = cluster.folder / "broker-1" / "data" / "__cluster_metadata-0"
+        wait_until(
+            lambda: [
+                one for one in log.glob("*.checkpoint") if one.name[:20].strip("0")
+            ]
+        )
+        settings = settings_of(
+            cluster, topic, "cluster.source=metadata_log",
+            f"cluster.controller_servers={cluster.controller_bootstrap_servers}",
+        )  # fmt: skip
+        with running_bridge(settings):
+            reader = TopicReader(cluster, topic)
+            end = reader.wait_for_full_set()
+            make_topic(admin, NewTopic("later", 1, config={"retention.ms": "654321"}))
+            later = reader.wait_for_key("Config/topics/later/retention.ms", start=end)
+    assert said(caplog, "begins behind offset 0: snapshot")
+    members = reader.records[: end - 1]
+    assert {one.text("set_id") for one in members} == {members[0].text("set_id")}
+    assert "RegisterBroker/brokers/1" in [one.key for one in members]
+    assert later.number("offset") > reader.records[end - 1].number("offset")
+    assert later.text("set_id") is None
+    reader.close()

@@ -46,7 +46,7 @@ def test_a_block_is_an_environment_that_a_bridge_takes(tmp_path, block):
     conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
     (conf / "mine.toml").write_text(fill_folder(tmp_path, block))
     settings = load_settings("mine", ["client_config.enabled=true"], conf)
-    BridgeServer(settings, SecretReader(environ={}))
+    BridgeServer(settings, SecretReader(environ={"CONTROLLER_PASSWORD": "open sesame"}))
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,8 @@ class AdminLooks:
 
     def _take_brokers(self, brokers: Mapping[int, SeenBroker]) -> None:
         before = self.seen.brokers or {}
-        self._has_changed = True
+        # Each answer names another broker as the controller, for nothing.
+        self._has_changed |= brokers != self.seen.brokers
         for broker_id, one in brokers.items():
             known = before.get(broker_id)
             is_same_place = known is not None and known[1:3] == one[1:3]

@@ -329,3 +329,31 @@ def test_a_bridge_that_has_only_the_clients_cluster_does_not_start_without_right
 def test_admin_principal_that_is_none_is_named(principal):
     with pytest.raises(InvalidSetting, match=r"bridge\.admin_principals"):
         make_part(1, f"bridge.admin_principals=['{principal}']")
+
+
+def test_follower_that_is_told_asks_nothing_and_puts_in_force_what_it_hears(
+    make_answers, make_broker, resources, identity, instance_id, caplog
+):
+    async def run():
+        answers = make_answers()
+        answers.others = resources
+        async with make_broker(answers) as broker:
+            part = make_part(broker.port)
+            part.follower.is_told = True
+            task = asyncio.create_task(part.follow())
+            part.follower.take_fault(ClusterFault("away"))
+            part.follower.take_fault(ClusterFault("away"))
+            part.follower.take({"told": {"metrics": "told."}})
+            # Three times as long as between two looks.
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(broker.has_connection.wait(), 0.3)
+            task.cancel()
+            await part.close()
+            return metrics(part, identity, instance_id), broker.connections
+
+    caplog.set_level(logging.INFO)
+    seen, connections = asyncio.run(run())
+    assert seen == {"own.", "told."}
+    assert connections == 0
+    assert caplog.text.count("away") == 1
+    assert "followed again" in caplog.text
