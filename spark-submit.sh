@@ -70,7 +70,7 @@ starts_jvm() {
     demo | kafka | client_telemetry_to_delta | client_configs_to_delta) ;;
     client_wire_configs_to_delta | replay_pushes | compact_tables | purge_secrets) ;;
     purge-secrets) ;; # as it was called
-    sql | configs | shell | notebook) ;;
+    sql | clients | configs | shell | notebook) ;;
     *) return 1 ;;
   esac
   for word in "$@"; do

@@ -35,6 +35,7 @@ BREAKS = [
     ("what is said to Kafka", f"{K}.session", "time"),
     ("what is said to Kafka", f"{K}.login", "secrets"),
     ("only jobs use the Spark wrappers", READER, "udfs.spark"),
+    ("readers match selectors", READER, "udfs.spark_subscriptions"),
     ("only the room of tables knows", READER, "delta"),
     (
         "the accelerator has one door",

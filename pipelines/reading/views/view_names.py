@@ -55,7 +55,8 @@ VIEWS = {
     COVERAGE: "A client instance and a metric that KIP-714 has its type of client "
     "deliver (`conf/standard_metrics.csv`): `status` is `delivered` (in one of the "
     "last three pushes), `wrong_kind` (the same, but a sum where it should be a gauge, "
-    "or the other way), `not_asked` (no subscription in force for the client asks for it) or `missing`; "
+    "or the other way), `not_asked` (no subscription in force for the client asks for "
+    "it) or `missing`; "
     "`client_state` tells clients whose last three pushes were `empty` from those that "
     "are `silent`. A client whose type is not known has a row for each metric.",
     ENTRIES: "A client instance and key: value, typed values, status and `source`.",

@@ -159,6 +159,7 @@ NEEDED = {
     "sql": ["select 1"],
     "completion": ["bash"],
     "configs": ["describe"],
+    "clients": ["coverage"],
     "notebook": ["a.py"],
     "push-config": ["--properties", "a", "--client-type", "producer"],
 }
