@@ -19,6 +19,7 @@ from pipelines.jobs.replay import job as replay_pushes
 from pipelines.jobs.replay.results import Differences
 from pipelines.settings import CONF_PATH
 from pipelines.tables.telemetry import (
+    CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
     QUARANTINE,
@@ -30,6 +31,7 @@ from tests.integration.test_docs import HASTE, PATIENCE_S
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
 from tests.support.jobs.job_support import make_settings, read_rows
+from tests.support.spark.older_tables import make_older
 
 ROOT = CONF_PATH.parent
 COMMAND = [sys.executable, "-P", "-m", "pipelines"]
@@ -73,8 +75,11 @@ def append_row(spark, settings, contract, known):
 
 def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys):
     settings = make_settings("127.0.0.1:1", "t", tmp_path)
-    ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
-    append_push(spark, settings)
+    # As a program has left them that did not know clusters; it has widened one already.
+    older = [make_older(one) for one in (CLIENT_INSTANCES, CLIENT_PUSHES)]
+    ensure_tables(spark, settings.tables, [*older, CLIENT_METRICS, QUARANTINE])
+    ensure_tables(spark, settings.tables, [CLIENT_PUSHES])
+    append_push(spark, settings, cluster_id="c1", broker_id=3)
     metrics = identify_table(spark, settings.tables, CLIENT_METRICS)
     asked = find_block("docs/operations/replay.md", "replay").commands
     run_line(spark, asked[0], f"tables.root_path={settings.tables.root_path}")
@@ -86,8 +91,9 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     assert "client_metrics: replaced 0 rows of 1 push by 3 decoded anew" in printed
     assert spark.table(metrics).count() == 3
     ledger = spark.table(identify_table(spark, settings.tables, CLIENT_PUSHES))
-    row = ledger.select("decode_status", "point_count", "client_type").collect()[0]
-    assert tuple(row) == ("ok", 3, "consumer")
+    decoded = "decode_status", "point_count", "client_type"
+    row = ledger.select(*decoded, "cluster_id", "broker_id").collect()[0]
+    assert tuple(row) == ("ok", 3, "consumer", "c1", 3)
 
 
 @pytest.mark.long

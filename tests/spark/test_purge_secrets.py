@@ -33,6 +33,7 @@ from tests.support.spark.config_rows import (
     span,
 )
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.older_tables import make_older
 from udfs.configs.logical_clients import hash_texts
 
 CANARY = "canary7f3a"
@@ -168,7 +169,8 @@ def plant(spark, settings):
         | {"config_key": "linger.ms", "default_value": "5"}
         | {"conflicting_values": [BY_VALUE, "7"]},
     )
-    ensure_tables(spark, settings.tables, [CLIENT_WIRE_CONFIGS])
+    # As a program has left it that did not know clusters.
+    ensure_tables(spark, settings.tables, [make_older(CLIENT_WIRE_CONFIGS)])
     # Of a software whose keys nobody knows.
     seen = {"client_software_name": "strange", "config_type": "STRING"}
     append(

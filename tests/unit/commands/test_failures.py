@@ -161,6 +161,7 @@ NEEDED = {
     "brokers": ["list"],
     "configs": ["describe"],
     "quotas": ["explain"],
+    "clients": ["coverage"],
     "notebook": ["a.py"],
     "push-config": ["--properties", "a", "--client-type", "producer"],
 }

@@ -69,5 +69,5 @@ def test_an_item_of_match_is_a_name_and_a_pattern(item, parts):
     if parts is not None:
         assert split_selector(item) == parts
         return
-    with pytest.raises(ValueError, match="no selector"):
+    with pytest.raises(ValueError, match="Illegal client matching pattern"):
         split_selector(item)
