@@ -128,8 +128,7 @@ class BridgeServer:
         Args:
             secrets: Reads what [kafka] and [upstream] refer to.
             on_bootstrap: Called with the proxy's bootstrap.servers, before on_ready.
-            accepted_cluster_id: A cluster that may be fed in place of the one that was
-                at the same address.
+            accepted_cluster_id: May be fed in place of what was at its address.
         Raises: InvalidSetting, UnresolvedSecret.
         """
         self._on_bootstrap = on_bootstrap
@@ -152,9 +151,8 @@ class BridgeServer:
             if clients_cluster.is_apart
             else self._kafka,
         )
-        self.feed = FeedPart(
-            settings, secrets, self._kafka, self.cluster, accepted_cluster_id
-        )
+        given = (settings, secrets, self._kafka, self.cluster)
+        self.feed = FeedPart(*given, accepted_cluster_id)
         self.watch.state.feed = self.feed.counters
         self.proxy = (
             ProxyPart(settings, secrets, self.counters, self._rules, self.cluster.known)
@@ -201,9 +199,8 @@ class BridgeServer:
             if not kafka.is_found:
                 publisher.shut()
             try:
-                await self._listen(
-                    sockets, nodes, publisher, stop, on_ready, kafka=kafka
-                )
+                heard = (sockets, nodes, publisher, stop, on_ready)
+                await self._listen(*heard, kafka=kafka)
             finally:
                 await self.push_config.close()
                 await self.feed.close()

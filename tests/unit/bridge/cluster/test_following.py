@@ -339,6 +339,8 @@ def test_follower_that_is_told_asks_nothing_and_puts_in_force_what_it_hears(
         answers.others = resources
         async with make_broker(answers) as broker:
             part = make_part(broker.port)
+            # Another told the id of the cluster, too.
+            part.known.note("cluster")
             part.follower.is_told = True
             task = asyncio.create_task(part.follow())
             part.follower.take_fault(ClusterFault("away"))
