@@ -68,7 +68,8 @@ def test_only_tables_that_exist_are_registered(spark, settings):
     make_tables(spark, settings.tables, [CLIENT_PUSHES])
     assert views.register(spark, settings) == ["client_pushes"]
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
-    names = ["client_instances", "client_metrics", "client_metrics_labelled"]
+    names = ["client_instances", "client_metric_coverage", "client_metrics"]
+    names += ["client_metrics_labelled"]
     names += ["client_pushes", "clients", "newest_values", "quarantine"]
     assert views.register(spark, settings) == names
     assert {*names} - {one.name for one in TELEMETRY_CONTRACTS} <= VIEWS.keys()
