@@ -9,7 +9,7 @@ from typing import Any
 from udfs.sensitive.bounded_texts import SHORT_CHARACTERS, bound_text
 
 UUID_TEXT_LENGTH = 22
-MAX_SOFTWARE_BYTES = 96
+MAX_SOFTWARE_BYTES = 68
 """Of a name or version of software, as records repeat it."""
 MAX_TEXT_BYTES = 256
 """Of any other text of an identity there; a subject of a token may have 255."""

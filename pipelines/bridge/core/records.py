@@ -33,7 +33,7 @@ RandomBits = Callable[[int], int]
 _HEADER_ROOM_BYTES = 65_536
 OWN_HEADER_BYTES = 450
 """Key and headers of one push, and what a record holds beside its bytes; about."""
-_ALLOWED_GROWTH, _ALLOWED_BYTES = 2, 1_100
+_ALLOWED_GROWTH, _ALLOWED_BYTES = 2, 1_000
 _COUNTER_BITS = 12
 _COUNTER_TEXTS = [b"%03x" % number for number in range(2**_COUNTER_BITS)]
 """Counters as text: formatting one takes longer than all the rest of an id."""

@@ -1,4 +1,4 @@
-"""What a client sends makes Kafka keep little more: twice that, and 1.1 kB a record."""
+"""What a client sends makes Kafka keep little more: twice that, and 1 kB a record."""
 
 import json
 import random
@@ -14,7 +14,7 @@ from tests.unit.bridge.push_config.raw_client import (
     entry,
 )
 
-MAX_BYTES = 1_100
+MAX_BYTES = 1_000
 MAX_HEADER_BYTES = 8_000
 _FRAMING_BYTES = 61 + 30
 """A batch of one record, and the fields of a record beside its texts."""
