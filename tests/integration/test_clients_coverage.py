@@ -79,6 +79,8 @@ def places(kafka, spark, tmp_path_factory):
                 received_at_ms=str(now_ms - age * 1000),
                 push_id=f"p{count}",
                 compression_type=codec,
+                # Nobody falls silent while a slow machine goes on.
+                push_interval_ms="3600000",
             )
             producer.produce(topic, body, key="k", headers=headers)
     assert producer.flush(FLUSH_TIMEOUT_S) == 0
