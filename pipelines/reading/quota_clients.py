@@ -11,6 +11,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from pipelines.tables.cluster import CLIENT_QUOTAS
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.telemetry import (
     CLIENT_METRICS,
@@ -75,6 +76,8 @@ def select_quota_clients(
         if name in tables
     ]
     if CLIENT_PUSHES.name not in tables:
+        if not seen:
+            seen = [_select_nobody(tables[CLIENT_QUOTAS.name])]
         nobody = F.lit(0).alias(LIVE_INSTANCES)
         none = F.lit(None).cast(_reports_type()).alias("reports")
         return reduce(DataFrame.union, seen).distinct().select(*CLIENT, nobody, none)
@@ -101,6 +104,12 @@ def select_quota_clients(
     others = reduce(DataFrame.union, seen).distinct()
     live = F.coalesce(LIVE_INSTANCES, F.lit(0)).alias(LIVE_INSTANCES)
     return others.join(told, [*CLIENT], "full").select(*CLIENT, live, "reports")
+
+
+def _select_nobody(quotas: DataFrame) -> DataFrame:
+    """Return CLIENT of no client, where there is no table that shows any."""
+    texts = [F.lit("").alias(name) for name in CLIENT if name != "cluster_id"]
+    return quotas.select("cluster_id", *texts).where(F.lit(False)).select(*CLIENT)
 
 
 def with_cluster(rows: DataFrame, clusters: tuple[str, ...]) -> DataFrame:

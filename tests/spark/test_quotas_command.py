@@ -11,6 +11,7 @@ from pipelines.commands.quotas.answers import UnclearCluster
 from pipelines.errors import MissingTable, NothingToDo
 from pipelines.reading import views
 from pipelines.settings import CONF_PATH
+from pipelines.tables.cluster import CLIENT_QUOTAS
 from pipelines.tables.telemetry import CLIENT_INSTANCES
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import SharedCall, run_line
@@ -250,6 +251,23 @@ def test_without_a_table_the_job_that_makes_it_is_named(spark, tmp_path):
     )
     with pytest.raises(MissingTable, match="cluster_metadata_to_delta makes it"):
         QUOTAS.run(call)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("explain --user alice --client-id c1", "is 4.0, by level 3: users/alice"),
+        ("what-if --remove users/alice:producer_byte_rate", "0 of 0 observed clients"),
+        ("history --entity users/alice", "producer_byte_rate"),
+    ],
+)
+def test_what_is_set_is_told_before_any_client_was_seen(
+    spark, tmp_path, capsys, words, said
+):
+    tables = QuotaTables(spark, tmp_path, [CLIENT_QUOTAS])
+    tables.set_quotas(("users/alice", 4))
+    run_line(spark, f"./spark-submit.sh quotas {words}", tables.root)
+    assert said in capsys.readouterr().out
 
 
 ASKED = (

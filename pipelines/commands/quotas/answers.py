@@ -46,7 +46,8 @@ class QuotaCommand:
         Raises: MissingTable, with the job that makes it.
         """
         self._spark, self._settings, self._now, self._say = spark, settings, now, say
-        self._tables = job.open_tables(spark, settings)
+        # What is set can be told before any client was seen.
+        self._tables = job.open_tables(spark, settings, needs_clients=False)
         self._clusters = job.list_clusters(self._tables)
 
     def answer(self, asked: QuotaQuestion) -> int:

@@ -61,11 +61,15 @@ class Refreshed:
     """Rows of clients that were not seen of late."""
 
 
-def open_tables(spark: SparkSession, settings: Settings) -> dict[str, DataFrame]:
+def open_tables(
+    spark: SparkSession, settings: Settings, *, needs_clients: bool = True
+) -> dict[str, DataFrame]:
     """Return the tables that quotas are worked out of, those that there are, by name.
 
+    Args:
+        needs_clients: Whether quotas alone say nothing.
     Raises: MissingTable where there is none of quotas, or none that clients are seen
-        in.
+        in and one is needed.
     """
     found = {}
     for contract in (CLIENT_QUOTAS, *SEEN_IN, *_READ_BESIDE):
@@ -74,7 +78,7 @@ def open_tables(spark: SparkSession, settings: Settings) -> dict[str, DataFrame]
             found[contract.name] = spark.table(table)
     if CLIENT_QUOTAS.name not in found:
         raise MissingTable(views.explain_missing(CLIENT_QUOTAS.name, settings))
-    if not found.keys() & {contract.name for contract in SEEN_IN}:
+    if needs_clients and not found.keys() & {contract.name for contract in SEEN_IN}:
         raise MissingTable(views.explain_missing(CLIENT_PUSHES.name, settings))
     return found
 
