@@ -79,7 +79,7 @@ class Site:
     def subscribe(self, name, metrics, *, cluster_id="c1", **fields):
         """Take a resource of a cluster."""
         row = {"name": name, "metrics": metrics, "cluster_id": cluster_id}
-        row |= {"is_current": True, "match": {}, "properties": {}} | fields
+        row |= {"is_current": True, "match": {}} | fields
         self.rows[CLIENT_METRICS_SUBSCRIPTIONS.name].append(row)
 
     def write(self):

@@ -31,6 +31,7 @@ def append(spark, settings, contract, *rows):
         "date": NOON.date(),
         "timestamp": NOON,
         "array<string>": [],
+        "map<string,string>": {},
     }
     blank = {
         f.name: None if f.nullable else fillers[f.dataType.simpleString()]
