@@ -13,7 +13,13 @@ NAMES_BROKER = (
 NOT_TOLD = "not told"
 """Source of a config that other brokers have told, and one has not."""
 _VALUE = ("config_value", "source", "effective_value", "effective_source")
-_OWN_EVENTS = (*("FenceBroker", "UnfenceBroker", "BrokerRegistrationChange", "Config"),)
+_OF_LOOKS = "^(fenced|unfenced|(rack|endpoints|static configs) .* -> .*)$"
+"""Parts of what a registration has changed that are events of their own: a look has no
+other record to tell them by."""
+_OWN_EVENTS = (
+    *("RegisterBroker", "FenceBroker", "UnfenceBroker", "BrokerRegistrationChange"),
+    "Config",
+)
 
 
 def select_drift(configs: DataFrame) -> DataFrame:
@@ -97,6 +103,7 @@ def select_broker_history(
         changes: Of cluster_changes.
     Returns: at, broker_id, what and detail, a row an event. That a broker was there
         first and what it had then is one event, not one a config.
+    Nulls: broker_id is null of a dynamic default, which is for all brokers.
     """
     began = registrations.select(
         F.col("registered_at").alias("at"),
@@ -114,20 +121,7 @@ def select_broker_history(
         F.col("end_reason").alias("what"),
         F.concat(F.lit("incarnation "), "incarnation_id").alias("detail"),
     )
-    told = changes.where(F.col("record_type").isin(*_OWN_EVENTS)).where(
-        "change IS NOT NULL AND entity RLIKE '^brokers/[0-9]+$'"
-    )
-    is_config = F.col("record_type") == "Config"
-    name = F.substring_index("change", " ", 1)
-    rest = F.expr("substring(change, length(substring_index(change, ' ', 1)) + 2)")
-    events = told.select(
-        F.col("valid_from").alias("at"),
-        F.substring_index("entity", "/", -1).cast("int").alias("broker_id"),
-        F.when(is_config, name).otherwise(F.col("change")).alias("what"),
-        F.when(is_config, F.concat(rest, F.lit(" (dynamic)")))
-        .otherwise(F.lit(""))
-        .alias("detail"),
-    )
+    events = _select_events(changes)
     changed = select_static_changes(configs)
     # Of one moment, in the order in which it must have happened.
     parts = [
@@ -136,6 +130,32 @@ def select_broker_history(
     ]
     every = reduce(DataFrame.unionByName, parts)
     return every.orderBy("at", "broker_id", "place", "what").drop("place")
+
+
+def _select_events(changes: DataFrame) -> DataFrame:
+    """Say what the ledger tells of brokers, as select_broker_history says it."""
+    told = changes.where(F.col("record_type").isin(*_OWN_EVENTS)).where(
+        "change IS NOT NULL AND entity RLIKE '^brokers/[0-9]*$'"
+    )
+    is_config = F.col("record_type") == "Config"
+    name = F.substring_index("change", " ", 1)
+    rest = F.expr("substring(change, length(substring_index(change, ' ', 1)) + 2)")
+    is_default = F.col("entity") == "brokers/"
+    kind = F.when(is_default, "dynamic default").otherwise("dynamic")
+    parts = F.filter(F.split("change", "; "), lambda one: one.rlike(_OF_LOOKS))
+    is_look = F.col("record_type") == "RegisterBroker"
+    events = told.select(
+        F.col("valid_from").alias("at"),
+        F.expr("try_cast(substring_index(entity, '/', -1) AS INT)").alias("broker_id"),
+        F.when(is_config, name)
+        .when(is_look, F.array_join(parts, "; "))
+        .otherwise(F.col("change"))
+        .alias("what"),
+        F.when(is_config, F.concat(rest, F.lit(" ("), kind, F.lit(")")))
+        .otherwise(F.lit(""))
+        .alias("detail"),
+    )
+    return events.where("what != ''")
 
 
 def select_static_changes(configs: DataFrame) -> DataFrame:

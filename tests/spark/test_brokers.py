@@ -42,6 +42,9 @@ RECORDS = [
     gone(2, HOUR),
     described(2, 2 * HOUR, "134217728", rack="r1", defaults=("x",)),
     config(BROKER, "2", SEGMENT, "268435456", 3 * HOUR),
+    config(BROKER, "", "x", "7", 4 * HOUR),
+    broker(5, 5 * HOUR, fenced=False, rack="r2", static_configs="unreachable"),
+    broker(5, 6 * HOUR, fenced=True, static_configs="unreachable"),
 ]
 LATER = [
     sent(one.key, one.value, one.ms, **(one.headers | {"cluster_id": "cluster-2"}))
@@ -155,6 +158,7 @@ def test_history_tells_what_happened_to_a_broker(spark, settings):
             "incarnation)"
         ),
         "2026-11-18T14:06:40Z  log.segment.bytes  set to 268435456 (dynamic)",
+        "2026-11-18T15:06:40Z  x                  set to 7 (dynamic default)",
     ]
     assert code == 0
     narrow = "history --from 2026-11-18T12:00 --to 2026-11-18T13:00"
@@ -162,6 +166,12 @@ def test_history_tells_what_happened_to_a_broker(spark, settings):
     assert [line.split()[1:4] for line in said] == [
         ["broker", "2", "vanished"],
         ["broker", "6", "vanished"],
+    ]
+    _, said = ask(spark, settings, "history --from 2026-11-18T15:00")
+    assert [" ".join(line.split()) for line in said] == [
+        "2026-11-18T15:06:40Z all brokers x set to 7 (dynamic default)",
+        "2026-11-18T16:06:40Z broker 5 unfenced; rack null -> r2",
+        "2026-11-18T17:06:40Z broker 5 fenced; rack r2 -> null",
     ]
     _, said = ask(spark, settings, "history --to 2026-01-01")
     assert said == ["nothing happened in that time"]

@@ -160,7 +160,8 @@ class BrokerCommand:
         )
         arguments = self._arguments
         if arguments.broker:
-            history = history.where(F.col("broker_id").isin(*arguments.broker))
+            is_own = F.col("broker_id").isin(*arguments.broker)
+            history = history.where(F.col("broker_id").isNull() | is_own)
         if arguments.start:
             history = history.where(F.col("at") >= F.lit(arguments.start))
         if arguments.end:

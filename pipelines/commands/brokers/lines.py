@@ -155,13 +155,17 @@ def describe_history(rows: Sequence[Row], *, is_one: bool) -> Iterator[str]:
         [
             (
                 show_time(row["at"].replace(microsecond=0)),
-                *(() if is_one else (f"broker {row['broker_id']}",)),
+                *(() if is_one else (_show_whom(row["broker_id"]),)),
                 row["what"],
                 row["detail"],
             )
             for row in rows
         ]
     )
+
+
+def _show_whom(broker_id: int | None) -> str:
+    return "all brokers" if broker_id is None else f"broker {broker_id}"
 
 
 def _show_value(value: str | None) -> str:
