@@ -53,9 +53,19 @@ def run_tool(java, name, *words, patience_s=PATIENCE_S):
     return done.stdout
 
 
-def _run(command, patience_s=PATIENCE_S):
+def alter_configs(java, endpoint, *calls):
+    """Run kafka-configs --alter with the words of each call, all in one JVM."""
+    lines = ["\t".join(["--bootstrap-server", endpoint, "--alter", *c]) for c in calls]
+    command = program_command(java, tools_class_path(), "AlterConfigs")
+    done = _run(command, given="\n".join(lines))
+    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-3_000:]
+    assert done.stdout.endswith("used\n")
+
+
+def _run(command, patience_s=PATIENCE_S, given=None):
     return subprocess.run(
         command,
+        input=given,
         capture_output=True,
         text=True,
         check=False,
