@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipelines.counted import counted
 from pipelines.errors import InvalidSetting, NothingToDo
 
 from .call import Call
@@ -45,7 +46,8 @@ def run(call: Call) -> int:
         count = _write(call, settings, records)
     except OSError as error:
         raise InvalidSetting(f"{error.filename}: {error.strerror}") from None
-    print(f"{count} records are in topic {settings.topics.cluster}")
+    told, are = counted(count, "record"), "is" if count == 1 else "are"
+    print(f"{told} {are} in topic {settings.topics.cluster}")
     return _tell(reading)
 
 

@@ -158,8 +158,9 @@ def test_a_registration_of_every_version_is_published(importing, tmp_path, versi
     path = tmp_path / "request"
     path.write_bytes(BODIES[version])
     words = ("--registration-request", path, "--api-version", version)
-    code, _, errors = importing.run(*words)
+    code, lines, errors = importing.run(*words)
     assert (code, errors) == (0, "")
+    assert lines[0] == f"1 record is in topic {importing.topic}"
     (record,) = importing.read(1)
     assert record.key == "RegisterBroker/brokers/1"
     assert (record.text("cluster_id"), record.text("source")) == ("abc", "file")
