@@ -371,6 +371,8 @@ def _tell_differences(row: Row, values: Row) -> list[str]:
 
 
 def _show_list(items: list[Any] | None) -> str:
+    if items is None:
+        return "not told"
     if not items:
         return "none"
     return ",".join(

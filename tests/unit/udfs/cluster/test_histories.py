@@ -264,7 +264,9 @@ def test_fencing_and_controlled_shutdown_are_told_by_the_log(cluster):
         (False, True, None, [FIRST])
     ]
     assert cluster.changes[1:3] == ["unfenced", "fenced"]
-    assert cluster.changes[3].startswith("unfenced; in controlled shutdown; cordoned")
+    assert cluster.changes[3] == (
+        f"unfenced; in controlled shutdown; cordoned log dirs not told -> {FIRST}"
+    )
     # Of a broker that nobody has registered nothing is said.
     cluster.write(gone(1, 4, **LOG), event("FenceBroker", 5))
     assert cluster.changes[-1] is None
