@@ -86,7 +86,9 @@ def count_rows(spark, folder):
     return {one.name: read(spark, folder, one).count() for one in CLUSTER_CONTRACTS}
 
 
-@pytest.mark.parametrize("writer", ["spark", "direct"])
+@pytest.mark.parametrize(
+    "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
+)
 def test_records_of_a_cluster_become_rows_once(
     spark, kafka, tmp_path, create_topic, capsys, writer
 ):

@@ -117,7 +117,9 @@ def pushed(java, kafka, upstream, settings, tmp_path_factory):
     return cluster_id, set(server.proxy.brokers.known)
 
 
-@pytest.fixture(scope="module", params=["spark", "direct"])
+@pytest.fixture(
+    scope="module", params=[pytest.param("spark", marks=pytest.mark.long), "direct"]
+)
 def tables(request, spark, kafka, settings, topics, tmp_path_factory):
     """Settings, after the jobs have filled tables of the versions before."""
     folder = tmp_path_factory.mktemp(request.param)

@@ -100,6 +100,7 @@ def test_a_batch_that_was_cut_off_is_written_once(job, point):
     assert found(job) == ALL
 
 
+@pytest.mark.long
 def test_another_query_takes_back_what_is_ahead_of_the_ledger(job):
     rows = stop_in_second(job, "before client_quotas")
     first = job.begin_anew()

@@ -45,6 +45,7 @@ from pipelines.tables.configs import (
 )
 from pipelines.tables.contract import TableContract
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+from udfs.cluster.published_records import BROKER_SOFTWARE
 from udfs.sensitive.config_key_names import KEYS_SOFTWARE
 from udfs.spark_configs import REDACTED_ID, with_purge_verdicts
 
@@ -147,8 +148,10 @@ class _Purge:
         self.rules = make_sensitive_key_rules(
             settings.sensitive_keys, load_config_catalogs()
         )
+        # No client is a broker, whose keys are others.
         self._software = sorted(
             {name for one in settings.sensitive_keys.software for name in one.names}
+            - {BROKER_SOFTWARE}
         )
         self._writers: Mapping[str, Callable[[], None]] = {
             # The ledger last: what it holds tells the others' violations and software.
