@@ -38,6 +38,7 @@ from tests.support.bridge.proxy_support import (
 )
 from tests.support.bridge.push_reader import PushReader
 from tests.support.kafka.kafka_commands import configure
+from tests.support.kafka.topics import wait_for
 from tests.support.spark.config_rows import append
 from tests.support.spark.older_tables import make_older
 
@@ -88,6 +89,8 @@ def pushed(java, kafka, upstream, settings, tmp_path_factory):
             java, proxy, *add, f"metrics=[{PREFIX}],interval.ms=300"
         )
         assert code == 0, output
+        # Who asks before it is there asks again after five minutes.
+        wait_for(lambda: server.cluster.registry.version, bool)
         clients = ProxiedClients(proxy)
         admin = AdminClient({"bootstrap.servers": upstream.bootstrap_servers})
         cluster_id = admin.describe_cluster().result(PATIENCE_S).cluster_id
