@@ -18,6 +18,8 @@ FORGETFUL = (
     *("--conf", "spark.kafka.producer.cache.timeout=1s"),
     *("--conf", "spark.kafka.producer.cache.evictorThreadRunInterval=1s"),
 )
+# One driver serves hundreds of tests: over 1 GB is in use at its end.
+ROOMY = ("--driver-memory", "3g")
 
 
 def pytest_addoption(parser):
@@ -33,6 +35,7 @@ def pytest_configure(config):
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory):
     """A driver in this process: what it has compiled and loaded is dear."""
-    session = start_quick_session(tmp_path_factory.mktemp("warehouse"), *FORGETFUL)
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    session = start_quick_session(warehouse, *ROOMY, *FORGETFUL)
     yield session
     session.stop()

@@ -16,9 +16,6 @@ def start_session(warehouse, *words):
         [
             "--master",
             "local[2]",
-            # One driver serves hundreds of tests: over 1 GB is in use at its end.
-            "--driver-memory",
-            "3g",
             "--conf",
             f"spark.sql.warehouse.dir={warehouse}",
             *INTERPRETED,
