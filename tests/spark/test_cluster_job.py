@@ -23,11 +23,15 @@ from tests.support.cluster_records import (
 from tests.support.cluster_tables import Cluster
 from tests.support.spark.cluster_job import ClusterJob, Stop, canonical
 
-WRITERS = ["spark", "direct"]
+BOTH = pytest.mark.parametrize("job", ["spark", "direct"], indirect=True)
+# That both write is shown by the tests of both; that both are cut off, by long ones.
+WIDE = pytest.mark.parametrize(
+    "job", [pytest.param("spark", marks=pytest.mark.long), "direct"], indirect=True
+)
 LEDGER_COLUMNS = ("offset", "record_type", "entity", "change", "decode_status")
 
 
-@pytest.fixture(params=WRITERS)
+@pytest.fixture
 def job(request, spark, tmp_path):
     return ClusterJob(spark, tmp_path, f"tables.writer={request.param}")
 
@@ -47,6 +51,7 @@ def found(job):
     return job.states(), job.rows(CLUSTER_CHANGES, *LEDGER_COLUMNS)
 
 
+@WIDE
 def test_micro_batches_make_the_rows_that_all_records_make_at_once(job):
     records = random_records(seed=7)
     rows = place(records)
@@ -89,6 +94,7 @@ def stop_in_second(job, point):
     return rows
 
 
+@WIDE
 @pytest.mark.parametrize("point", POINTS)
 def test_a_batch_that_was_cut_off_is_written_once(job, point):
     rows = stop_in_second(job, point)
@@ -100,6 +106,7 @@ def test_a_batch_that_was_cut_off_is_written_once(job, point):
     assert found(job) == ALL
 
 
+@BOTH
 @pytest.mark.long
 def test_another_query_takes_back_what_is_ahead_of_the_ledger(job):
     rows = stop_in_second(job, "before client_quotas")
@@ -118,6 +125,7 @@ def test_another_query_takes_back_what_is_ahead_of_the_ledger(job):
     assert found(job) == ALL
 
 
+@BOTH
 def test_what_cannot_be_read_is_in_quarantine_and_the_ledger_knows_it(job):
     good = quota({"user": "a"}, "producer_byte_rate", 1.0, 0)
     records = [
@@ -150,6 +158,7 @@ def test_what_cannot_be_read_is_in_quarantine_and_the_ledger_knows_it(job):
     assert job.read(BROKER_REGISTRATIONS).count() == 0
 
 
+@BOTH
 def test_columns_of_states_keep_their_types(job):
     job.write(
         place([broker(1, 0, {"a": None}), config(METRICS, "s", "match", "client_id=x")])
