@@ -1,5 +1,6 @@
 """Real Kafka clients for the demo: they exchange records, through the proxy."""
 
+import asyncio
 import logging
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,14 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from kio.schema.alter_client_quotas.v1 import request as quotas
+from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
+from kio.schema.errors import ErrorCode
+from kio.static.primitive import f64
+
+from pipelines.bridge.cluster.access import read_access
+from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.bridge.cluster.faults import ClusterFault
 
 # The one line that an application changes to have its configuration seen.
 from pipelines.clients import Consumer, Producer
@@ -22,6 +31,9 @@ _GROUPS = ("back-office", "analytics")
 _POLL_S = 0.2
 _TOPIC = "demo"
 _TOPIC_S = 30
+QUOTA_KEY = "producer_byte_rate"
+QUOTA_BYTES_PER_S = 512.0
+"""Less than a producer of the demo sends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +82,39 @@ def create_topic(bootstrap_servers: str) -> None:
         raise MissingService(
             f"Kafka at {bootstrap_servers}: no topic {_TOPIC}: {error.args[0].str()}"
         ) from None
+
+
+def limit_client(bootstrap_servers: str, client_id: str) -> None:
+    """Set the quota that a client of the demo is throttled by.
+
+    Raises: MissingService where the cluster does not answer or refuses.
+    """
+    entity = quotas.EntityData(entity_type="client-id", entity_name=client_id)
+    op = quotas.OpData(key=QUOTA_KEY, value=f64(QUOTA_BYTES_PER_S), remove=False)
+    entry = quotas.EntryData(entity=(entity,), ops=(op,))
+    request = quotas.AlterClientQuotasRequest(entries=(entry,), validate_only=False)
+
+    async def alter() -> AlterClientQuotasResponse:
+        connection = {
+            "bootstrap.servers": bootstrap_servers,
+            "security.protocol": "PLAINTEXT",
+        }
+        client = ClusterClient(read_access(connection), client_id="demo")
+        try:
+            return await client.ask(request, AlterClientQuotasResponse)
+        finally:
+            await client.close()
+
+    try:
+        (altered,) = asyncio.run(alter()).entries
+    except ClusterFault as fault:
+        raise MissingService(
+            f"Kafka at {bootstrap_servers}: no quota: {fault}"
+        ) from None
+    if altered.error_code is not ErrorCode.none:
+        raise MissingService(
+            f"Kafka at {bootstrap_servers}: no quota: {altered.error_message}"
+        )
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,10 +20,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines.bridge.server import BridgeServer
 from pipelines.embedded import EmbeddedKafka
 from pipelines.errors import DemoIncomplete
+from pipelines.jobs.cluster import job as cluster_metadata_to_delta
 from pipelines.jobs.configs import job as client_configs_to_delta
+from pipelines.jobs.quotas import job as refresh_quotas
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.reading import views
 from pipelines.settings.loading import (
+    load_broker_config_types,
     load_client_type_keys,
     load_config_catalogs,
     load_settings,
@@ -31,7 +35,14 @@ from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 
-from .clients import DemoClient, create_topic, plan_clients, running_clients
+from .clients import (
+    QUOTA_BYTES_PER_S,
+    DemoClient,
+    create_topic,
+    limit_client,
+    plan_clients,
+    running_clients,
+)
 from .summary import ROOT, print_summary
 
 MIN_PUSHES = 2
@@ -40,7 +51,11 @@ _PROGRESS_S = 1
 """For each query."""
 # First pushes come after up to 1.2 intervals; a loaded machine may need much longer.
 _PATIENCE_S = 300
-JOBS = (client_telemetry_to_delta.JOB_NAME, client_configs_to_delta.JOB_NAME)
+JOBS = (
+    client_telemetry_to_delta.JOB_NAME,
+    client_configs_to_delta.JOB_NAME,
+    cluster_metadata_to_delta.JOB_NAME,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +88,9 @@ class Demo:
             endpoint = services.enter_context(_running_bridge(settings))
             _say(f"bridge, as a proxy before it: bootstrap.servers={endpoint}")
             create_topic(endpoint)
+            limited = clients[0].client_id
+            limit_client(kafka.bootstrap_servers, limited)
+            _say(f"quota: {limited} may produce {QUOTA_BYTES_PER_S:.0f} bytes/s")
             connections.enter_context(running_clients(clients, endpoint))
             _say(
                 f"clients: {len(clients)} started, they exchange records through the "
@@ -83,6 +101,9 @@ class Demo:
             queries = _start_jobs(spark, settings)
             views.register(spark, settings)
             missing = self._wait(spark, queries, clients)
+            own = spark.table("client_pushes").where(F.col("client_id") == limited)
+            refresh_quotas.refresh(spark, settings, _find_newest(own))
+            views.register(spark, settings)
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:
@@ -120,6 +141,8 @@ class Demo:
             ]
             seen = len(clients) - len(missing)
             total = sum(pushes.values())
+            if not _is_quota_known(spark.table("cluster_changes")):
+                missing.append("the quota")
             _say(
                 f"{passed:4.0f} s: {total} pushes in Delta, {seen} of {len(clients)} "
                 f"clients with {MIN_PUSHES} or more and a configuration"
@@ -139,8 +162,8 @@ def _quieten() -> None:
 def _check_complete(missing: list[str]) -> None:
     if missing:
         raise DemoIncomplete(
-            f"not seen with software, version, configuration and {MIN_PUSHES} pushes: "
-            f"{', '.join(missing)}"
+            f"not seen with software, version, configuration and {MIN_PUSHES} pushes, "
+            f"or as a quota: {', '.join(missing)}"
         )
 
 
@@ -185,6 +208,9 @@ def _start_jobs(spark: SparkSession, settings: Settings) -> list[StreamingQuery]
             context,
             catalogs=load_config_catalogs(),
             client_type_keys=load_client_type_keys(),
+        ),
+        cluster_metadata_to_delta.run(
+            spark, settings, context, config_types=load_broker_config_types()
         ),
     ]
 
@@ -233,6 +259,17 @@ def _find_proxy(server: BridgeServer) -> str:
 def _list_configured(client_configs: DataFrame) -> set[str]:
     rows = client_configs.select("client_id").distinct().collect()
     return {row["client_id"] for row in rows}
+
+
+def _find_newest(client_pushes: DataFrame) -> datetime:
+    """Return when the newest push came: long ago where the machine is slow."""
+    micros = client_pushes.agg(F.unix_micros(F.max("received_at"))).collect()[0][0]
+    return datetime.fromtimestamp(0, tz=UTC) + timedelta(microseconds=micros)
+
+
+def _is_quota_known(cluster_changes: DataFrame) -> bool:
+    """Say whether the quota is in the tables; the ledger is written last of them."""
+    return not cluster_changes.where("record_type = 'ClientQuota'").isEmpty()
 
 
 def _count_pushes(client_pushes: DataFrame) -> dict[str, int]:

@@ -53,6 +53,8 @@ def list_next(folder: Path, root: Path, here: Path) -> list[str]:
         for words in (
             'sql "select * from clients"',
             "configs describe --client-id orders-1",
+            "quotas explain --user ANONYMOUS --client-id orders-1",
+            "brokers list",
             f"notebook {_quote(notebooks / 'clients_overview.py')}",
             f"notebook {_quote(notebooks / 'client_configuration.py')}",
             "shell",
@@ -92,5 +94,29 @@ def print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
         print(format_rows(shown, limit=_BUSIEST, max_width=MAX_WIDTH))
     print("\nConfiguration beside telemetry, by client instance\n")
     print(format_rows(spark.sql(JOINED_SQL), limit=MAX_CLIENTS, max_width=MAX_WIDTH))
+    _print_cluster(spark)
     lines = "\n".join(f"  {line}" for line in list_next(folder, ROOT, Path.cwd()))
     print(f"\nDelta tables: {folder}/tables\n\nTry next:\n{lines}\n", flush=True)
+
+
+def _print_cluster(spark: SparkSession) -> None:
+    """Print the brokers, and whom the quota concerns."""
+    brokers = spark.table("brokers").withColumn(
+        "configs", F.format_string("%s (%d)", "static_configs", "config_count")
+    )
+    print("\nBrokers\n")
+    print(
+        format_rows(
+            brokers.select("broker_id", "state", "registered_at", "configs"),
+            limit=_BUSIEST,
+            max_width=MAX_WIDTH,
+        )
+    )
+    print("\nClients that a quota limits, and the throttling that they report\n")
+    limited = spark.table("effective_quotas").where(F.col("limit").isNotNull())
+    shown = limited.select(
+        *("principal", "client_id", "quota_key", "limit", "level", "entity_path"),
+        F.round("reported_throttle_ms_avg", _DIGITS).alias("throttle_ms_avg"),
+        F.round("reported_throttle_ms_max", _DIGITS).alias("throttle_ms_max"),
+    )
+    print(format_rows(shown, limit=MAX_CLIENTS, max_width=MAX_WIDTH))

@@ -64,6 +64,15 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
     assert re.search(
         r"orders-1 +producer +client.id=orders-1 linger.ms=50 +\d", printed
     )
+    brokers, quotas = printed.partition("\nBrokers\n")[2].split("\nClients that", 1)
+    assert re.search(r"\n +1 +live +\S+ \S+ +described \(\d{3}\)", brokers), brokers
+    (limited,) = re.findall(
+        r"User:ANONYMOUS +orders-1 +producer_byte_rate +512\.0 +7 +clients/orders-1 +"
+        r"(\S+) +(\S+)",
+        quotas,
+    )
+    # How long a broker holds it back depends on the machine; that it does, does not.
+    assert all(float(milliseconds) > 0 for milliseconds in limited)
     (folder,) = list_folders(running.pid)
     assert f"\nDelta tables: {folder}/tables\n" in printed
     assert (folder / "tables" / "client_metrics" / "_delta_log").is_dir()

@@ -11,7 +11,7 @@ ROOT = CONF_PATH.parent
 
 
 def test_in_the_checkout_they_are_short():
-    assert list_next(ROOT / "data/demo-1", ROOT, ROOT)[2] == (
+    assert list_next(ROOT / "data/demo-1", ROOT, ROOT)[4] == (
         "./spark-submit.sh notebook notebooks/clients_overview.py "
         "--set tables.root_path=data/demo-1/tables"
     )
@@ -24,5 +24,5 @@ def test_elsewhere_they_name_the_checkout_as_a_shell_takes_it(tmp_path, name):
         program, *words = shlex.split(line)
         assert program == str(root / "spark-submit.sh")
         assert words[-2:] == ["--set", f"tables.root_path={root}/data/demo-1/tables"]
-    _, _, *notebook = shlex.split(list_next(root / "data/d", root, tmp_path)[2])
+    _, _, *notebook = shlex.split(list_next(root / "data/d", root, tmp_path)[4])
     assert notebook[0] == str(root / "notebooks/clients_overview.py")
