@@ -28,14 +28,132 @@ PRODUCE, CONSUME, CONNECTION = QUOTA_KEYS[0], QUOTA_KEYS[1], QUOTA_KEYS[-1]
 FETCH = "org.apache.kafka.consumer.fetch.manager."
 
 
+BASE = (("users/alice", 1_048_576), ("users/<default>", 2_097_152), ("clients/c9", 5))
+
+
+def base(tables, cluster_id=CLUSTER):
+    """Set the quotas of a cluster and register its brokers."""
+    tables.set_quotas(*BASE, cluster_id=cluster_id)
+    tables.register_brokers(False, False, True, False, cluster_id=cluster_id)
+
+
 @pytest.fixture
 def tables(spark, tmp_path):
     made = QuotaTables(spark, tmp_path)
-    made.set_quotas(
-        ("users/alice", 1_048_576), ("users/<default>", 2_097_152), ("clients/c9", 5)
-    )
-    made.register_brokers(False, False, True, False)
+    base(made)
     return made
+
+
+# Each of these fills a cluster of its own, and all are worked out at once.
+def one_client(tables, known):
+    tables.push("User:alice", "c1", **known)
+
+
+def clients_of_all_kinds(tables, known):
+    tables.push("User:a", "pushed", at=ago(days=6), **known)
+    tables.push("User:a", "long-ago", at=ago(days=8), **known)
+    shared = known | {"client_source_address": "10.0.0.2"}
+    tables.add(
+        CLIENT_CONFIGS,
+        shared | {"principal": "User:b", "client_id": "c", "received_at": ago(days=1)},
+        shared | {"principal": "User:old", "received_at": ago(days=9)},
+    )
+    tables.add(
+        CLIENT_WIRE_CONFIGS,
+        shared | {"principal": "User:c", "client_id": None, "received_at": ago(days=2)},
+        shared
+        | {"principal": "User:b", "client_id": "c", "received_at": ago(days=2)}
+        | {"config_key": "acks"},
+    )
+
+
+def instances(tables, known):
+    tables.push("User:alice", "c1", **known)
+    tables.push("User:alice", "c1", **known)
+    tables.push("User:alice", "c2", client_source_address="10.0.0.3", **known)
+    tables.push("User:alice", "silent", at=ago(minutes=2), **known)
+    tables.push("User:alice", "ended", terminating=True, **known)
+    tables.push("User:bob", "c1", **known)
+
+
+def producers(tables, known):
+    avg, most = "produce.throttle.time.avg", "produce.throttle.time.max"
+    rate = "outgoing.byte.rate"
+    old = {f"{PRODUCER}{avg}": 1.0, f"{PRODUCER}{most}": 9.0, f"{PRODUCER}{rate}": 7.0}
+    new = {f"{PRODUCER}{avg}": 10.0, f"{PRODUCER}{most}": 80.0}
+    at, first = ago(seconds=40), {"instance": "i1"} | known
+    tables.push("User:alice", "c1", at=at, values=old, **first)
+    tables.push("User:alice", "c1", values=new, **first)
+    other = {f"{PRODUCER}{avg}": 20.0, f"{PRODUCER}{most}": 30.0}
+    other |= {f"{PRODUCER}{rate}": 100.0, f"{FETCH}bytes.consumed.rate": float("nan")}
+    tables.push("User:alice", "c1", instance="i2", values=other, **known)
+    silent = {f"{PRODUCER}{avg}": 5.0}
+    tables.push("User:bob", "c1", at=ago(minutes=5), values=silent, **known)
+
+
+def consumer(tables, known):
+    values = {f"{FETCH}fetch.throttle.time.avg": 4.0, f"{FETCH}bytes.consumed.rate": 8}
+    row = tables.push(
+        "User:alice", "c1", values={k: float(v) for k, v in values.items()}, **known
+    )
+    shared = {name: row[name] for name in ("push_id", "received_at", "event_date")}
+    point = {"metric": f"{FETCH}bytes.consumed.rate", "value_double": 99.0}
+    whole = {"metric": f"{FETCH}fetch.throttle.time.max", "value_long": 6}
+    tables.add(CLIENT_METRICS, shared | point | {"topic_name": "t"}, shared | whole)
+
+
+def plugin(tables, known):
+    tables.push("User:alice", "c1", **known)
+    name = "client.quota.callback.class"
+    for broker, value in ((2, "a.B"), (10, "a.B"), (3, None)):
+        tables.configure_broker(name, value, broker_id=broker, **known)
+
+
+def static_default(tables, known):
+    tables.push("User:alice", "c1", **known)
+    for broker, value in ((1, "2000"), (2, "1000")):
+        tables.configure_broker(
+            "quota.consumer.default", value, broker_id=broker, **known
+        )
+    tables.configure_broker("quota.producer.default", str(2**63 - 1), **known)
+
+
+def former_quota(tables, known):
+    tables.push("User:alice", "c1", **known)
+    tables.end_quota("users/alice", CONSUME, ago(hours=1), value=3, **known)
+
+
+CLUSTERS = (
+    *(one_client, clients_of_all_kinds, instances, producers, consumer, plugin),
+    *(static_default, former_quota),
+)
+
+
+@pytest.fixture(scope="module")
+def clusters(spark, tmp_path_factory):
+    made = QuotaTables(spark, tmp_path_factory.mktemp("clusters"))
+    for fill in CLUSTERS:
+        base(made, fill.__name__)
+        fill(made, {"cluster_id": fill.__name__})
+    done = refresh_at(made)
+    found = [row.asDict() for row in made.read(EFFECTIVE_QUOTAS).collect()]
+    assert (done.changed, done.gone) == (len(found), 0)
+    return found
+
+
+def rows_of(clusters, fill, key=PRODUCE, **where):
+    where |= {"cluster_id": fill.__name__, "quota_key": key}
+    rows = [
+        row
+        for row in clusters
+        if all(row[name] == what for name, what in where.items())
+    ]
+    return sorted(rows, key=lambda row: (row["principal"], row["client_id"]))
+
+
+def row_of(clusters, fill, key=PRODUCE, **where):
+    (row,) = rows_of(clusters, fill, key, **where)
+    return row
 
 
 def refresh_at(tables, now=NOW):
@@ -57,54 +175,34 @@ def one(tables, key=PRODUCE, **where):
     return row
 
 
-def test_a_row_says_what_applies_and_why(tables):
-    tables.push("User:alice", "c1")
-    done = refresh_at(tables)
-    assert (done.changed, done.gone) == (5, 0)
-    row = one(tables)
-    assert (row["cluster_id"], row["principal"]) == (CLUSTER, "User:alice")
+def test_a_row_says_what_applies_and_why(clusters):
+    row = row_of(clusters, one_client)
+    assert row["principal"] == "User:alice"
     assert (row["limit"], row["level"]) == (1_048_576, 3)
     assert (row["entity_path"], row["quota_id"]) == ("users/alice", "alice:")
     assert (row["user_tag"], row["client_id_tag"]) == ("alice", "")
     assert (row["live_brokers"], row["cluster_limit"]) == (3, 3 * 1_048_576)
     assert row["reason"] == "level 3: users/alice"
     assert row["as_of"].astimezone(NOW.tzinfo) == NOW
-    row = one(tables, CONSUME)
+    row = row_of(clusters, one_client, CONSUME)
     assert (row["limit"], row["level"], row["entity_path"]) == (None, None, None)
     assert (row["reason"], row["quota_id"]) == ("unlimited: nothing is set", ":c1")
+    keys = [key for key in QUOTA_KEYS if rows_of(clusters, one_client, key)]
+    assert keys == [*QUOTA_KEYS]
 
 
-def test_clients_are_seen_by_telemetry_configurations_and_the_proxy(tables):
-    shared = {"client_source_address": "10.0.0.2"}
-    tables.push("User:a", "pushed", at=ago(days=6))
-    tables.push("User:a", "long-ago", at=ago(days=8))
-    tables.add(
-        CLIENT_CONFIGS,
-        shared | {"principal": "User:b", "client_id": "c", "received_at": ago(days=1)},
-        shared | {"principal": "User:old", "received_at": ago(days=9)},
-    )
-    tables.add(
-        CLIENT_WIRE_CONFIGS,
-        shared | {"principal": "User:c", "client_id": None, "received_at": ago(days=2)},
-        shared
-        | {"principal": "User:b", "client_id": "c", "received_at": ago(days=2)}
-        | {"config_key": "acks"},
-    )
-    refresh_at(tables)
-    seen = [(row["principal"], row["client_id"]) for row in read(tables)]
+def test_clients_are_seen_by_telemetry_configurations_and_the_proxy(clusters):
+    rows = rows_of(clusters, clients_of_all_kinds)
+    seen = [(row["principal"], row["client_id"]) for row in rows]
     assert seen == [("User:a", "pushed"), ("User:b", "c"), ("User:c", "")]
-    assert {row["shared_by"] for row in read(tables)} == {0}
+    assert {row["shared_by"] for row in rows} == {0}
 
 
-def test_live_instances_share_a_limit_and_others_do_not(tables):
-    tables.push("User:alice", "c1")
-    tables.push("User:alice", "c1")
-    tables.push("User:alice", "c2", client_source_address="10.0.0.3")
-    tables.push("User:alice", "silent", at=ago(minutes=2))
-    tables.push("User:alice", "ended", terminating=True)
-    tables.push("User:bob", "c1")
-    refresh_at(tables)
-    by_client = {(r["principal"], r["client_id"]): r["shared_by"] for r in read(tables)}
+def test_live_instances_share_a_limit_and_others_do_not(clusters):
+    by_client = {
+        (row["principal"], row["client_id"]): row["shared_by"]
+        for row in rows_of(clusters, instances)
+    }
     assert by_client == {
         ("User:alice", "c1"): 3,
         ("User:alice", "c2"): 3,
@@ -112,74 +210,50 @@ def test_live_instances_share_a_limit_and_others_do_not(tables):
         ("User:alice", "ended"): 3,
         ("User:bob", "c1"): 1,
     }
-    shared = {r["client_id"]: r["shared_by"] for r in read(tables, CONNECTION)}
+    addresses = rows_of(clusters, instances, CONNECTION)
+    shared = {row["client_id"]: row["shared_by"] for row in addresses}
     assert (shared["c2"], shared["silent"]) == (1, 3)
 
 
-def test_reports_are_of_the_newest_push_of_live_instances(tables):
-    avg, most = "produce.throttle.time.avg", "produce.throttle.time.max"
-    rate = "outgoing.byte.rate"
-    old = {f"{PRODUCER}{avg}": 1.0, f"{PRODUCER}{most}": 9.0, f"{PRODUCER}{rate}": 7.0}
-    new = {f"{PRODUCER}{avg}": 10.0, f"{PRODUCER}{most}": 80.0}
-    tables.push("User:alice", "c1", instance="i1", at=ago(seconds=40), values=old)
-    tables.push("User:alice", "c1", instance="i1", values=new)
-    other = {f"{PRODUCER}{avg}": 20.0, f"{PRODUCER}{most}": 30.0}
-    other |= {f"{PRODUCER}{rate}": 100.0, f"{FETCH}bytes.consumed.rate": float("nan")}
-    tables.push("User:alice", "c1", instance="i2", values=other)
-    silent = {f"{PRODUCER}{avg}": 5.0}
-    tables.push("User:bob", "c1", at=ago(minutes=5), values=silent)
-    refresh_at(tables)
-    row = one(tables, principal="User:alice")
+def test_reports_are_of_the_newest_push_of_live_instances(clusters):
+    row = row_of(clusters, producers, principal="User:alice")
     assert row["reported_throttle_ms_avg"] == 15.0
     assert row["reported_throttle_ms_max"] == 80.0
     assert row["reported_rate"] == 100.0
-    row = one(tables, CONSUME, principal="User:alice")
+    row = row_of(clusters, producers, CONSUME, principal="User:alice")
     assert row["reported_rate"] is row["reported_throttle_ms_avg"] is None
-    assert one(tables, principal="User:bob")["reported_throttle_ms_avg"] is None
+    row = row_of(clusters, producers, principal="User:bob")
+    assert row["reported_throttle_ms_avg"] is None
 
 
-def test_a_consumer_reports_of_fetches_and_points_of_topics_are_passed_over(tables):
-    values = {f"{FETCH}fetch.throttle.time.avg": 4.0, f"{FETCH}bytes.consumed.rate": 8}
-    row = tables.push(
-        "User:alice", "c1", values={k: float(v) for k, v in values.items()}
-    )
-    shared = {name: row[name] for name in ("push_id", "received_at", "event_date")}
-    point = {"metric": f"{FETCH}bytes.consumed.rate", "value_double": 99.0}
-    whole = {"metric": f"{FETCH}fetch.throttle.time.max", "value_long": 6}
-    tables.add(CLIENT_METRICS, shared | point | {"topic_name": "t"}, shared | whole)
-    refresh_at(tables)
-    row = one(tables, CONSUME)
+def test_a_consumer_reports_of_fetches_and_points_of_topics_are_passed_over(clusters):
+    row = row_of(clusters, consumer, CONSUME)
     assert (row["reported_throttle_ms_avg"], row["reported_rate"]) == (4.0, 8.0)
     assert row["reported_throttle_ms_max"] == 6.0
-    assert one(tables)["reported_rate"] is None
+    assert row_of(clusters, consumer)["reported_rate"] is None
 
 
-def test_where_a_plugin_decides_nothing_is_said_but_that(tables):
-    tables.push("User:alice", "c1")
-    tables.configure_broker("client.quota.callback.class", "a.B", broker_id=2)
-    tables.configure_broker("client.quota.callback.class", "a.B", broker_id=10)
-    tables.configure_broker("client.quota.callback.class", None, broker_id=3)
-    refresh_at(tables)
-    row = one(tables)
+def test_where_a_plugin_decides_nothing_is_said_but_that(clusters):
+    row = row_of(clusters, plugin)
     assert row["limit"] is row["level"] is row["quota_id"] is row["shared_by"] is None
     assert row["reason"] == (
         "a plugin decides: client.quota.callback.class of broker 2, 10"
     )
-    assert one(tables, CONNECTION)["reason"] == "unlimited: nothing is set"
+    row = row_of(clusters, plugin, CONNECTION)
+    assert row["reason"] == "unlimited: nothing is set"
 
 
-def test_a_static_default_of_old_brokers_is_the_last_level(tables):
-    tables.push("User:alice", "c1")
-    for broker, value in ((1, "2000"), (2, "1000")):
-        tables.configure_broker("quota.consumer.default", value, broker_id=broker)
-    tables.configure_broker("quota.producer.default", str(2**63 - 1))
-    refresh_at(tables)
-    row = one(tables, CONSUME)
+def test_a_static_default_of_old_brokers_is_the_last_level(clusters):
+    row = row_of(clusters, static_default, CONSUME)
     assert (row["limit"], row["level"], row["cluster_limit"]) == (1000, None, 3000)
     assert row["reason"] == (
         "nothing is set; the last level is quota.consumer.default of the brokers"
     )
-    assert one(tables)["reason"] == "level 3: users/alice"
+    assert row_of(clusters, static_default)["reason"] == "level 3: users/alice"
+
+
+def test_a_former_quota_is_none(clusters):
+    assert row_of(clusters, former_quota, CONSUME)["limit"] is None
 
 
 def test_only_what_differs_is_written_and_who_is_seen_no_more_goes(tables):
@@ -207,13 +281,6 @@ def test_clients_without_a_cluster_are_in_the_only_one(tables):
     tables.set_quotas(("users/alice", 1), cluster_id="cluster-2")
     done = refresh_at(tables)
     assert (done.changed, done.gone) == (0, 5)
-
-
-def test_a_former_quota_is_none(tables):
-    tables.push("User:alice", "c1")
-    tables.end_quota("users/alice", CONSUME, ago(hours=1), value=3)
-    refresh_at(tables)
-    assert one(tables, CONSUME)["limit"] is None
 
 
 @pytest.mark.parametrize(

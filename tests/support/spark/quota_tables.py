@@ -37,23 +37,41 @@ def ago(**span):
 
 
 class QuotaTables:
-    """The tables of one folder."""
+    """The tables of one folder; rows are written when somebody asks where they are."""
 
     def __init__(self, spark, folder, contracts=CONTRACTS, now=NOW):
-        root = f"tables.root_path={folder}/tables"
-        self.root = root
+        self._root = f"tables.root_path={folder}/tables"
         self.spark = spark
         self.now = now
-        self.settings = load_settings("local", [root, writer_override()])
-        self.count = 0
-        make_tables(spark, self.settings.tables, contracts)
+        self._settings = load_settings("local", [self._root, writer_override()])
+        self._count = 0
+        self._added = {}
+        make_tables(spark, self._settings.tables, contracts)
+
+    @property
+    def root(self):
+        """The setting that names the tables, which hold what was added."""
+        self._write()
+        return self._root
+
+    @property
+    def settings(self):
+        """Settings with the tables, which hold what was added."""
+        self._write()
+        return self._settings
 
     def read(self, contract):
         path = f"{self.settings.tables.root_path}/{contract.name}"
         return self.spark.read.format("delta").load(path)
 
     def add(self, contract, *rows):
-        append(self.spark, self.settings, contract, *rows)
+        self._added.setdefault(contract.name, (contract, []))[1].extend(rows)
+
+    def _write(self):
+        """Append what was added, at once: a commit takes longer than its rows."""
+        added, self._added = self._added, {}
+        for contract, rows in added.values():
+            append(self.spark, self._settings, contract, *rows)
 
     def set_quotas(self, *quotas, cluster_id=CLUSTER, **fields):
         """Add current rows of client_quotas, from pairs as entity_rows has them."""
@@ -97,9 +115,9 @@ class QuotaTables:
 
     def push(self, principal, client_id, *, at=None, values=None, **fields):
         """Add a push of one instance, and points by the ends of their names."""
-        self.count += 1
+        self._count += 1
         received = at or self.now - timedelta(seconds=10)
-        instance = fields.pop("instance", f"instance-{self.count}")
+        instance = fields.pop("instance", f"instance-{self._count}")
         known = {
             "client_instance_id": instance,
             "principal": principal,
@@ -107,7 +125,7 @@ class QuotaTables:
             "client_source_address": "10.0.0.1",
             "received_at": received,
             "event_date": received.date(),
-            "push_id": f"push-{self.count}",
+            "push_id": f"push-{self._count}",
             "push_interval_ms": 30_000,
             "terminating": False,
         }
