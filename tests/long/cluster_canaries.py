@@ -205,7 +205,9 @@ def prove(folder, canaries):
     """Plant, feed, read and look; return the exit code."""
     seen = folder / "seen"
     seen.mkdir()
-    logging.basicConfig(filename=seen / "log.txt", level=logging.INFO)
+    log = logging.FileHandler(seen / "log.txt")
+    logging.getLogger().addHandler(log)
+    logging.getLogger().setLevel(logging.INFO)
     java = "java"
     search = Search(canaries + len(OF_CLUSTER) + 2)
     ways = ("admin_api", "metadata_log", "files", "written")
@@ -225,13 +227,13 @@ def prove(folder, canaries):
         ) as cluster:
             search.token = plant(java, cluster, folder)
             feed(kafka, cluster, topics)
-        (log,) = files.rglob("__cluster_metadata-0")
+        (copied,) = files.rglob("__cluster_metadata-0")
         to = f"kafka.bootstrap_servers={kafka.bootstrap_servers}"
         spark = start_session(folder / "warehouse")
         written = folder / "00000000000000000000.log"
         whole = write_log(written, canaries)
         for way, words, code in (
-            ("files", f"--files {log}", 0),
+            ("files", f"--files {copied}", 0),
             ("written", f"--files {written} --cluster-id written", 1),
         ):
             line = f"./spark-submit.sh import-metadata {words}"
@@ -255,6 +257,7 @@ def prove(folder, canaries):
             if hidden != expected or not shown:
                 faults.append(f"{way}: {hidden} hidden, not {expected}; {shown} shown")
         spark.stop()
+    logging.getLogger().removeHandler(log)
     for path, data in read_every_byte(seen):
         search.look(path, data)
     for fault in [*faults, *search.leaks]:
