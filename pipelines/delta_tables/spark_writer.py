@@ -25,13 +25,11 @@ from udfs.spark_types import arrow_schema
 
 from .batch_files import BatchFiles
 from .transactions import Transaction
-from .ways import PLACE, POSITION, StoreFile
+from .ways import PLACE, POSITION, ROWS_PER_FILE, StoreFile
 
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 _EVENT_DATE, _PUSH_ID = "event_date", "push_id"
-ROWS_PER_FILE = 250_000
-"""Of rows that take the place of others: few make one file."""
 
 
 class SparkWriter:
@@ -198,8 +196,11 @@ class MergedChanges:
         keys = F.broadcast(rows.select(key))
         return self.read().select(key, *order, POSITION).join(keys, key, "left_semi")
 
-    def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
+    def commit(
+        self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
+    ) -> None:
         """Put rows in the places of old ones, or beside them, once."""
+        del row_count  # A MERGE finds its own number of files.
         source = rows.drop(POSITION)
         merge_rows(
             source, self._contract, self._table, self._transaction, is_gone=is_gone

@@ -19,6 +19,8 @@ Of a row that is new it is null."""
 PLACE = "_clientele_place"
 """Column of a table whose pushes are to be replaced: what part of the table holds a
 row, for its writer alone."""
+ROWS_PER_FILE = 250_000
+"""Of rows that are new: few make one file, many are written side by side."""
 
 StoreFile = Callable[[Any], str]
 """Puts a file where its table is, and returns its path below the table's folder."""
@@ -46,12 +48,15 @@ class Changes(Protocol):
             where that one differs.
         """
 
-    def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
+    def commit(
+        self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
+    ) -> None:
         """Put rows in the places of old ones, or beside them, once.
 
         Args:
             rows: The contract's columns and POSITION, that of the row with their merge
                 key in read(), if there is one; kept, for they are read twice.
+            row_count: Of rows, about; many go to several files.
             is_gone: Name of a column of rows: whether nothing comes in its place.
         Raises: One of retry.CONFLICTS; the table is as it was then.
         """

@@ -121,7 +121,7 @@ class TableWriter:
         """
         with self.observed(contract, row_count):
             if row_count:
-                changes.commit(rows, is_gone=is_gone)
+                changes.commit(rows, row_count=row_count, is_gone=is_gone)
 
     def is_new(
         self,

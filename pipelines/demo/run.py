@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -102,7 +101,9 @@ class Demo:
             views.register(spark, settings)
             missing = self._wait(spark, queries, clients)
             own = spark.table("client_pushes").where(F.col("client_id") == limited)
-            refresh_quotas.refresh(spark, settings, _find_newest(own))
+            # Its newest push may be long ago where the machine is slow.
+            ((newest,),) = own.agg(F.max("received_at")).collect()
+            refresh_quotas.refresh(spark, settings, newest.astimezone())
             views.register(spark, settings)
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
@@ -259,12 +260,6 @@ def _find_proxy(server: BridgeServer) -> str:
 def _list_configured(client_configs: DataFrame) -> set[str]:
     rows = client_configs.select("client_id").distinct().collect()
     return {row["client_id"] for row in rows}
-
-
-def _find_newest(client_pushes: DataFrame) -> datetime:
-    """Return when the newest push came: long ago where the machine is slow."""
-    micros = client_pushes.agg(F.unix_micros(F.max("received_at"))).collect()[0][0]
-    return datetime.fromtimestamp(0, tz=UTC) + timedelta(microseconds=micros)
 
 
 def _is_quota_known(cluster_changes: DataFrame) -> bool:

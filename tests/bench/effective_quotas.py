@@ -59,12 +59,12 @@ def fill(spark, settings, folder, clients):
     contracts = (CLIENT_QUOTAS, CLIENT_PUSHES, CLIENT_METRICS)
     ensure_tables(spark, settings.tables, contracts)
     pushes = spark.range(clients).selectExpr(
-        "concat('instance-', id) AS client_instance_id",
+        "substr(base64(unhex(md5(string(id)))), 1, 22) AS client_instance_id",
         f"concat('User:user-', id % {USERS}) AS principal",
         "concat('service-client-', id) AS client_id",
         "concat_ws('.', '10', id div 65536, id div 256 % 256, id % 256) "
         "AS client_source_address",
-        "concat('push-', id) AS push_id",
+        "concat('01a214c1-d8a1-7000-', md5(string(id))) AS push_id",
         "id AS offset",
     )
     received = F.lit(NOW - timedelta(seconds=30))

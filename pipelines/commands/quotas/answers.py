@@ -68,11 +68,14 @@ class QuotaCommand:
         cluster_id, now = self._find_cluster(asked), asked.at or self._now
         tables = {**self._tables, CLIENT_QUOTAS.name: self._quotas_at(cluster_id, now)}
         principal = f"{_PRINCIPAL_TYPE}{asked.user}"
-        with persisted(self._with_asked(asked, cluster_id, now)) as clients:
-            is_asked = (F.col("principal") == principal) & (
-                F.col("client_id") == asked.client_id
-            )
-            found = job.compute(tables, clients, now).where(is_asked).collect()
+        is_asked = (F.col("principal") == principal) & (
+            F.col("client_id") == asked.client_id
+        )
+        with (
+            persisted(self._with_asked(asked, cluster_id, now)) as clients,
+            job.computed(tables, clients, now) as rows,
+        ):
+            found = rows.where(is_asked).collect()
         values = {
             (row["entity_path"], row["quota_key"]): row["quota_value"]
             for row in tables[CLIENT_QUOTAS.name].collect()

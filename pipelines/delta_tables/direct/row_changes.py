@@ -16,7 +16,7 @@ from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
 from pipelines.delta_tables.locations import check_is_there
 from pipelines.delta_tables.transactions import Transaction
-from pipelines.delta_tables.ways import POSITION
+from pipelines.delta_tables.ways import POSITION, ROWS_PER_FILE
 from pipelines.errors import IncompatibleTable
 from pipelines.tables.contract import TableContract
 
@@ -106,7 +106,9 @@ class RowChanges:
         frame = self._spark.createDataFrame(found)
         return F.broadcast(frame.select(key, *order, place))
 
-    def commit(self, rows: DataFrame, *, is_gone: str | None = None) -> None:
+    def commit(
+        self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
+    ) -> None:
         """Put rows in the places of old ones, or beside them, once.
 
         Raises: As ways.Changes.commit; MissingTable where the table was deleted.
@@ -122,7 +124,8 @@ class RowChanges:
         actions = self._jvm.java.util.ArrayList()
         for action in (self._name_transaction(), *vectors):
             actions.add(action)
-        written = new.select(*self._contract.column_names).coalesce(1)
+        files = 1 + row_count // ROWS_PER_FILE
+        written = new.select(*self._contract.column_names).coalesce(files)
         assert isinstance(written, JvmDataFrame)  # noqa: S101 - the job has no Connect
         added = self._started.writeFiles(written._jdf)  # noqa: SLF001 - as in start_transaction
         named = self._transaction

@@ -17,14 +17,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
 from pipelines.delta_tables.locations import check_is_there
-from pipelines.delta_tables.ways import PLACE
+from pipelines.delta_tables.ways import PLACE, ROWS_PER_FILE
 from pipelines.tables.contract import PUSH, TableContract
 
 from .commits import check_writable
 from .delta_transactions import as_scala, companion, find_files
 
-ROWS_PER_FILE = 250_000
-"""Of rows that are new: few make one file, many are written side by side."""
 BYTES_PER_FILE = 32 * 2**20
 """Of files that are written anew."""
 

@@ -6,11 +6,13 @@ other's way and look again.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.locations import has_table, identify_table
@@ -103,10 +105,11 @@ def select_clients(
     return select_quota_clients(tables, list_clusters(tables), since, now)
 
 
-def compute(
+@contextmanager
+def computed(
     tables: Mapping[str, DataFrame], clients: DataFrame, now: datetime
-) -> DataFrame:
-    """Return rows of effective_quotas.
+) -> Iterator[DataFrame]:
+    """Yield rows of effective_quotas, which can be read as long as the block lasts.
 
     Args:
         tables: From open_tables.
@@ -121,8 +124,7 @@ def compute(
         cluster_id: snapshot_of(current.where(current["cluster_id"] == cluster_id))
         for cluster_id in clusters
     }
-    spark = clients.sparkSession
-    nothing = spark.createDataFrame
+    nothing = clients.sparkSession.createDataFrame
     brokers, configs = (
         tables.get(contract.name)
         for contract in (BROKER_REGISTRATIONS, BROKER_STATIC_CONFIGS)
@@ -134,15 +136,24 @@ def compute(
     live = nothing([], _NO_BROKERS)
     if brokers is not None:
         live = brokers.transform(count_live_brokers)
-    return (
-        clients.transform(explode_quotas, quotas)
-        .transform(steps.with_reports)
+    sharing = (
+        clients.drop("reports")
+        .transform(explode_quotas, quotas)
         .transform(steps.with_plugins, plugins)
-        .transform(steps.with_static_defaults, defaults)
-        .transform(steps.with_brokers, live)
-        .transform(steps.with_sharing)
-        .transform(steps.select_effective, now)
+        .transform(steps.select_sharing)
     )
+    with transactions.persisted(sharing) as shared:
+        # Spark knows how small it is once it is there.
+        shared.count()
+        yield (
+            clients.transform(explode_quotas, quotas)
+            .transform(steps.with_reports)
+            .transform(steps.with_plugins, plugins)
+            .transform(steps.with_static_defaults, defaults)
+            .transform(steps.with_brokers, live)
+            .transform(steps.with_sharing, shared)
+            .transform(steps.select_effective, now)
+        )
 
 
 def refresh(spark: SparkSession, settings: Settings, now: datetime) -> Refreshed:
@@ -155,10 +166,13 @@ def refresh(spark: SparkSession, settings: Settings, now: datetime) -> Refreshed
     tables = open_tables(spark, settings)
     ensure_tables(spark, settings.tables, [EFFECTIVE_QUOTAS])
     writer = open_writer(spark, settings.tables, [EFFECTIVE_QUOTAS])
-    with transactions.persisted(select_clients(tables, settings, now)) as clients:
-        rows = compute(
+    seen = select_clients(tables, settings, now)
+    with (
+        transactions.persisted(seen) as clients,
+        computed(
             tables, clients.select(*CLIENT, "live_instances", "reports"), now
-        )
+        ) as rows,
+    ):
         done = repeat_on_conflict(
             lambda: _write(spark, writer, EFFECTIVE_QUOTAS, rows),
             what=EFFECTIVE_QUOTAS.name,
@@ -177,11 +191,20 @@ def _write(
         query_id=JOB_NAME, batch_id=writer.read_version(spark, contract)
     )
     changes = writer.begin(spark, contract, transaction)
-    changed = rows.transform(steps.filter_changed, changes.read())
-    with transactions.persisted(changed) as kept:
-        gone = kept.where(IS_DELETED).count()
-        count = kept.count()
-        writer.change(changes, contract, kept, count, is_gone=IS_DELETED)
+    table = changes.read()
+    if table.isEmpty():
+        with transactions.persisted(rows.transform(steps.as_new, table)) as kept:
+            count = kept.count()
+            writer.change(changes, contract, kept, count, is_gone=IS_DELETED)
+        return Refreshed(changed=count, gone=0)
+    with transactions.persisted(rows.transform(steps.find_differing, table)) as found:
+        counts = found.agg(
+            F.count("*").alias("all"), F.count_if(IS_DELETED).alias("gone")
+        )
+        ((count, gone),) = counts.collect()
+        changed = rows.transform(steps.select_changed, table, found, count)
+        with transactions.persisted(changed) as kept:
+            writer.change(changes, contract, kept, count, is_gone=IS_DELETED)
     return Refreshed(changed=count - gone, gone=gone)
 
 

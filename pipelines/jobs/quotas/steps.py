@@ -1,5 +1,6 @@
 """From resolved quotas to rows of effective_quotas, and which of them are new."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
@@ -12,7 +13,15 @@ from pipelines.tables.contract import IS_DELETED
 
 KEY = EFFECTIVE_QUOTAS.merge_key
 _AS_OF = "as_of"
+_POSITION = "position"
+"""Of a row in the table, for its writer."""
 _SHARING = "sharing"
+SHARED = ("shared_high", "shared_low")
+"""Digest of a cluster, a key and who shares it."""
+PLACE = ("place_high", "place_low")
+"""Digest of a row's key."""
+_FEW = 1_000_000
+"""Digests that each process holds, some 60 MB."""
 _CONNECTION_KEY = "connection_creation_rate"
 """Of addresses: no plugin has a say in it, and an address shares it with itself."""
 _DECIDED = ("limit", "level", "entity_path", "quota_id", "user_tag", "client_id_tag")
@@ -68,24 +77,51 @@ def with_brokers(resolved: DataFrame, brokers: DataFrame) -> DataFrame:
     )
 
 
-def with_sharing(resolved: DataFrame) -> DataFrame:
+def select_sharing(resolved: DataFrame) -> DataFrame:
+    """Return who shares: quota-ids, or addresses, of several clients.
+
+    Returns: SHARED, and shared_by (live client instances).
+    Shape: Of a million clients most share with nobody, and are left out.
+    """
+    return (
+        resolved.transform(_with_sharing)
+        .where(F.col(_SHARING).isNotNull())
+        .groupBy(*SHARED)
+        .agg(
+            F.sum(LIVE_INSTANCES).cast("int").alias("shared_by"),
+            F.count("*").alias("clients"),
+        )
+        .where("clients > 1")
+        .drop("clients")
+    )
+
+
+def with_sharing(resolved: DataFrame, shared: DataFrame) -> DataFrame:
     """Add shared_by: live client instances with the quota-id, or from the address.
 
+    Args:
+        shared: From select_sharing.
     Nulls: Where a plugin decides, who shares is not known.
     """
-    by_address = F.when(
-        F.col("quota_key") == _CONNECTION_KEY, F.col("client_source_address")
+    count = F.when(F.col(_SHARING).isNotNull(), F.coalesce("shared_by", LIVE_INSTANCES))
+    return (
+        resolved.transform(_with_sharing)
+        .join(shared, [*SHARED], "left")
+        .withColumn("shared_by", count)
     )
-    named = resolved.withColumn(_SHARING, F.coalesce("quota_id", by_address))
-    group = ["cluster_id", "quota_key", _SHARING]
-    shared = (
-        named.where(F.col(LIVE_INSTANCES) > 0)
-        .groupBy(*group)
-        .agg(F.sum(LIVE_INSTANCES).cast("int").alias("shared_by"))
-    )
-    # Nobody that lives is a number, too.
-    count = F.when(F.col(_SHARING).isNotNull(), F.coalesce("shared_by", F.lit(0)))
-    return named.join(shared, group, "left").withColumn("shared_by", count)
+
+
+def _with_sharing(resolved: DataFrame) -> DataFrame:
+    """Add what is shared, and SHARED: numbers are quicker to group than texts."""
+    is_address = F.col("quota_key") == _CONNECTION_KEY
+    address = F.when(is_address, F.col("client_source_address"))
+    named = resolved.withColumn(_SHARING, F.coalesce("quota_id", address))
+    return named.withColumns(_digest(SHARED, "cluster_id", "quota_key", _SHARING))
+
+
+def _digest(names: Sequence[str], *columns: str) -> dict[str, Column]:
+    """Return 128 bits in the place of some texts, as columns of two names."""
+    return {name: F.xxhash64(F.lit(seed), *columns) for seed, name in enumerate(names)}
 
 
 def select_effective(resolved: DataFrame, now: datetime) -> DataFrame:
@@ -120,32 +156,59 @@ def _explain() -> Column:
     )
 
 
-def filter_changed(rows: DataFrame, table: DataFrame) -> DataFrame:
-    """Return the rows that the table has not, or has otherwise, and those to go.
+def find_differing(rows: DataFrame, table: DataFrame) -> DataFrame:
+    """Return which rows the table has not, or has otherwise, and which are to go.
+
+    Digests alone are compared: whole rows would take most of the time, and nearly all
+    of them are as they were.
 
     Args:
         rows: All that there are now; one a key.
         table: effective_quotas, with position.
-    Returns: The contract's columns, position, and IS_DELETED: whether the client is
-        seen no more.
+    Returns: PLACE, position, and IS_DELETED: whether the client is seen no more.
     Shape: When rows were worked out is no difference.
     """
     compared = [
         name for name in EFFECTIVE_QUOTAS.column_names if name not in {*KEY, _AS_OF}
     ]
-    old = table.select(
-        *KEY,
-        "position",
-        F.xxhash64(*compared).alias("old"),
-        F.lit(True).alias("is_old"),
-    )
-    new = rows.withColumn("new", F.xxhash64(*compared)).withColumn(
-        "is_new", F.lit(True)
-    )
-    is_gone = F.col("is_new").isNull()
+    content = F.xxhash64(*compared)
+    place = [column.alias(name) for name, column in _digest(PLACE, *KEY).items()]
+    new = rows.select(*place, content.alias("new"))
+    old = table.select(*place, content.alias("old"), _POSITION)
     is_same = F.coalesce(F.col("old") == F.col("new"), F.lit(False))
     return (
-        new.join(old, [*KEY], "full")
+        new.join(old, [*PLACE], "full")
         .where(~is_same)
-        .select(*EFFECTIVE_QUOTAS.column_names, "position", is_gone.alias(IS_DELETED))
+        .select(*PLACE, _POSITION, F.col("new").isNull().alias(IS_DELETED))
     )
+
+
+def as_new(rows: DataFrame, table: DataFrame) -> DataFrame:
+    """Return rows as select_changed does, where the table has none."""
+    nowhere = F.lit(None).cast(table.schema[_POSITION].dataType)
+    return rows.withColumns({_POSITION: nowhere, IS_DELETED: F.lit(False)})
+
+
+def select_changed(
+    rows: DataFrame, table: DataFrame, differing: DataFrame, count: int
+) -> DataFrame:
+    """Return the rows that differ, whole.
+
+    Args:
+        differing: From find_differing, of the same rows and table.
+        count: How many they are.
+    Returns: The contract's columns, position and IS_DELETED; of a row that goes the
+        key alone.
+    """
+    place = _digest(PLACE, *KEY)
+    new = rows.withColumns(place)
+    if count <= _FEW:
+        # So that no others are sorted.
+        new = new.join(F.broadcast(differing.select(*PLACE)), [*PLACE], "left_semi")
+    come = new.join(differing.where(~F.col(IS_DELETED)), [*PLACE])
+    gone = (
+        table.select(*KEY, _POSITION)
+        .withColumns(place)
+        .join(differing.where(IS_DELETED).drop(_POSITION), [*PLACE])
+    )
+    return come.unionByName(gone, allowMissingColumns=True).drop(*PLACE)
