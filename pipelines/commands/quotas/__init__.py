@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pipelines.commands.call import Call
 from pipelines.commands.options import CONFIG, ENV, MOMENT, SET, Command, flag, option
 
-EXPLAIN, WHAT_IF, HISTORY, PLAN = "explain", "what-if", "history", "plan"
-ACTIONS = (EXPLAIN, WHAT_IF, HISTORY, PLAN)
+ACTIONS = ("explain", "what-if", "history", "plan", "apply")
+EXPLAIN, WHAT_IF, HISTORY, PLAN, APPLY = ACTIONS
 
 
 def run(call: Call) -> int:
@@ -14,6 +14,10 @@ def run(call: Call) -> int:
     from .questions import read_question
 
     asked = read_question(call.arguments)
+    if asked.action == APPLY:
+        from .applying import apply_plan
+
+        return apply_plan(call, asked, print)
     from .answers import QuotaCommand
 
     settings = call.read_settings()
@@ -30,7 +34,7 @@ COMMAND = Command(
             "action",
             "explain: what applies to a client, and why; what-if: which clients a "
             "change would concern; history: what was set when; plan: how a file and "
-            "the cluster differ",
+            "the cluster differ; apply: alter the cluster, so that they do not",
             choices=ACTIONS,
         ),
         option("--user", "explain: a user, alice or User:alice", metavar="NAME"),
@@ -84,8 +88,20 @@ COMMAND = Command(
         ),
         option(
             "--file",
-            "plan: YAML, a list of {entity_path: …, quotas: {KEY: VALUE}}; all quotas "
-            "that there are to be",
+            "plan and apply: YAML, a list of {entity_path: …, quotas: {KEY: VALUE}}; "
+            "all quotas that there are to be",
+            metavar="FILE",
+        ),
+        flag("--dry-run", "apply: alter nothing, print what would be altered"),
+        flag("--prune", "apply: remove quotas that the file does not name, too"),
+        option(
+            "--bootstrap-server",
+            "apply: the cluster (default: the clients' one of conf/)",
+            metavar="SERVERS",
+        ),
+        option(
+            "--command-config",
+            "apply: properties of a Java client for that server: security, SASL, TLS",
             metavar="FILE",
         ),
         option("--cluster-id", "which cluster, where there are several", metavar="ID"),

@@ -16,8 +16,9 @@ from pipelines.tables.cluster import CLIENT_QUOTAS
 from udfs.quotas import CONNECTION_KEY, Alteration, list_levels
 
 from . import EXPLAIN, HISTORY, PLAN, WHAT_IF, lines
-from .comparisons import Comparison, compare, list_differences
+from .comparisons import Comparison, compare
 from .plan_files import read_plan
+from .plans import list_differences
 from .questions import QuotaQuestion
 
 Say = Callable[[str], None]
@@ -157,7 +158,10 @@ class QuotaCommand:
         wanted = [one for one in read_plan(asked.file) if one.quota_key in asked.keys]
         current = self._quotas_of(self._find_cluster(asked)).where("is_current")
         found = current.where(F.col("quota_key").isin(*asked.keys)).collect()
-        differences = list_differences(found, wanted)
+        there = {
+            (row["entity_path"], row["quota_key"]): row["quota_value"] for row in found
+        }
+        differences = list_differences(there, wanted)
         compared = self._compare(asked, [one.alteration for one in differences])
         rows = [
             Row(
@@ -177,16 +181,14 @@ class QuotaCommand:
         return _DIFFERENT if rows else 0
 
     def _print_plan(self, rows: Sequence[Row]) -> None:
-        signs = {"addition": "+", "change": "~", "removal": "-"}
         cells = [
-            lines.describe_difference(
-                signs[row["change"]],
-                row["entity_path"],
-                row["quota_key"],
-                f"{lines.show_value(row['before'])} -> "
-                f"{lines.show_value(row['after'])}",
-                row["clients"],
-            )
+            [
+                *lines.describe_difference(
+                    *(row["change"], row["entity_path"], row["quota_key"]),
+                    *(row["before"], row["after"]),
+                ),
+                lines.list_concerned(row["clients"]),
+            ]
             for row in rows
         ]
         if cells:
@@ -194,8 +196,7 @@ class QuotaCommand:
                 ("ENTITY", "KEY", "CHANGE", "CONCERNS"), cells
             ):
                 self._say(line)
-        kinds = [row["change"] for row in rows]
-        self._say(lines.sum_up_plan(*map(kinds.count, signs)))
+        self._say(lines.sum_up_plan([row["change"] for row in rows]))
 
     def _compare(
         self, asked: QuotaQuestion, alterations: Sequence[Alteration]

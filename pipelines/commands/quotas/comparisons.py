@@ -1,6 +1,6 @@
 """Quotas as they are, beside what they would be: who would be limited otherwise."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -13,22 +13,9 @@ from udfs.quotas import (
     ENTITY_SCHEMA,
     Alteration,
     alter_quotas,
-    parse_entity_path,
     quota_snapshot,
     resolve_quotas,
 )
-
-ADDITION, CHANGE, REMOVAL = "addition", "change", "removal"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One quota that a file and the cluster do not have alike."""
-
-    kind: str
-    path: str
-    before: float | None
-    alteration: Alteration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,26 +145,3 @@ def _differs(first: pa.Array, second: pa.Array) -> pa.BooleanArray:
     is_known = pc.equal(pc.is_null(first), pc.is_null(second))
     is_same = pc.fill_null(pc.equal(first, second), True)
     return pc.invert(pc.and_(is_known, is_same))
-
-
-def list_differences(
-    current: Sequence[Row], wanted: Sequence[Alteration]
-) -> list[Difference]:
-    """Return what would make the cluster's quotas those of a file; by path and key."""
-    there: Mapping[tuple[str, str], float] = {
-        (row["entity_path"], row["quota_key"]): row["quota_value"] for row in current
-    }
-    named = {(one.entity.path, one.quota_key): one for one in wanted}
-    found = []
-    for path, key in sorted({*there, *named}):
-        before, one = there.get((path, key)), named.get((path, key))
-        if one is None:
-            entity = parse_entity_path(path)
-            one = Alteration(entity=entity, quota_key=key, quota_value=None)
-        if before == one.quota_value:
-            continue
-        kind = CHANGE
-        if before is None or one.quota_value is None:
-            kind = ADDITION if before is None else REMOVAL
-        found.append(Difference(kind=kind, path=path, before=before, alteration=one))
-    return found

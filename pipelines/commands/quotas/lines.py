@@ -7,7 +7,10 @@ from typing import Any
 from pipelines.commands.configs.lines import show_time
 from pipelines.reading.text_tables import make_printable
 
+from .plans import ADDITION, CHANGE, KINDS, REMOVAL
+
 NOT_SET = "not set"
+_SIGNS = {ADDITION: "+", CHANGE: "~", REMOVAL: "-"}
 _SHOWN_CLIENTS = 3
 """Most clients that a line names."""
 
@@ -57,12 +60,12 @@ def _explain_unlimited(levels: Sequence[tuple[str, float | None]]) -> str:
 
 def _explain_sharing(row: Values) -> str:
     who = f"quota-id {row['quota_id']}" if row["quota_id"] else "by address"
-    shared = _count(row["shared_by"] or 0, "live client")
+    shared = count(row["shared_by"] or 0, "live client")
     brokers, whole = row["live_brokers"], row["cluster_limit"]
     if brokers is None:
         return f"{who}, shared by {shared}; how many brokers there are is not known"
     return (
-        f"{who}, shared by {shared}; {_count(brokers, 'broker')}, so at most {whole} "
+        f"{who}, shared by {shared}; {count(brokers, 'broker')}, so at most {whole} "
         f"in the cluster"
     )
 
@@ -106,7 +109,7 @@ def sum_up_changes(
     Args:
         throttled: Clients that report a higher rate than they would have, and it.
     """
-    line = f"{changed} of {_count(observed, 'observed client')} "
+    line = f"{changed} of {count(observed, 'observed client')} "
     line += "changes" if changed == 1 else "change"
     shown = [
         f"{client} reports {rate} bytes/s and would be throttled"
@@ -132,25 +135,34 @@ def describe_event(
 
 
 def describe_difference(
-    sign: str, path: str, key: str, change: str, clients: Sequence[str]
+    kind: str, path: str, key: str, before: float | None, after: float | None
 ) -> list[str]:
     """Return the cells of one difference between a file and the cluster."""
+    return [
+        f"{_SIGNS[kind]} {path}",
+        key,
+        f"{show_value(before)} -> {show_value(after)}",
+    ]
+
+
+def list_concerned(clients: Sequence[str]) -> str:
+    """Return a cell that names the first of some clients."""
     named = ", ".join(clients[:_SHOWN_CLIENTS])
     more = len(clients) - _SHOWN_CLIENTS
     if more > 0:
         named += f" and {more} more"
-    concerned = f"{_count(len(clients), 'client')}: {named}" if clients else "no client"
-    return [f"{sign} {path}", key, change, concerned]
+    return f"{count(len(clients), 'client')}: {named}" if clients else "no client"
 
 
-def sum_up_plan(additions: int, changes: int, removals: int) -> str:
-    """Return the last line of a plan."""
-    if not additions + changes + removals:
+def sum_up_plan(kinds: Sequence[str]) -> str:
+    """Return the last line of a plan.
+
+    Args:
+        kinds: Of its differences.
+    """
+    if not kinds:
         return "no difference"
-    return (
-        f"{_count(additions, 'addition')}, {_count(changes, 'change')}, "
-        f"{_count(removals, 'removal')}"
-    )
+    return ", ".join(count(kinds.count(kind), kind) for kind in KINDS)
 
 
 def show_value(value: float | None) -> str:
@@ -158,5 +170,6 @@ def show_value(value: float | None) -> str:
     return NOT_SET if value is None else str(value)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def count(number: int, one: str, several: str | None = None) -> str:
+    """Return a number of things in words."""
+    return f"{number} {one if number == 1 else several or f'{one}s'}"

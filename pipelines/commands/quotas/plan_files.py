@@ -17,11 +17,12 @@ class InvalidPlan(PipelineError):
     exit_code = 2
 
 
-def read_plan(path: str) -> tuple[Alteration, ...]:
+def read_plan(path: str, *, is_judged: bool = True) -> tuple[Alteration, ...]:
     """Read a file of quotas.
 
     Args:
         path: YAML, a list of `{entity_path: …, quotas: {KEY: VALUE}}`.
+        is_judged: Whether what Kafka would refuse makes the file unusable.
     Raises: InvalidPlan.
     """
     try:
@@ -33,7 +34,8 @@ def read_plan(path: str) -> tuple[Alteration, ...]:
         where = f" in line {mark.line + 1}" if mark else ""
         raise InvalidPlan(f"{path} is no YAML{where}") from None
     try:
-        return check_alterations(_read_entities([] if content is None else content))
+        found = _read_entities([] if content is None else content)
+        return check_alterations(found, is_judged=is_judged)
     except ValueError as error:
         raise InvalidPlan(f"{path}: {error}") from None
 

@@ -15,9 +15,10 @@ from udfs.quotas import (
     parse_entity_path,
 )
 
-from . import EXPLAIN, HISTORY, PLAN, WHAT_IF
+from . import APPLY, EXPLAIN, HISTORY, PLAN, WHAT_IF
 
 _PRINCIPAL_TYPE = "User:"
+_OF_CLUSTER = ("dry_run", "prune", "bootstrap_server", "command_config")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,9 @@ class QuotaQuestion:
     file: str | None = None
     cluster_id: str | None = None
     is_json: bool = False
+    is_dry_run: bool = False
+    is_pruning: bool = False
+    """Whether what a file does not name goes."""
 
 
 def read_question(arguments: Namespace) -> QuotaQuestion:
@@ -74,6 +78,8 @@ def read_question(arguments: Namespace) -> QuotaQuestion:
         file=arguments.file,
         cluster_id=arguments.cluster_id,
         is_json=arguments.json,
+        is_dry_run=arguments.dry_run,
+        is_pruning=arguments.prune,
     )
 
 
@@ -97,14 +103,18 @@ def read_alterations(
     return check_alterations(found)
 
 
-def check_alterations(alterations: Sequence[Alteration]) -> tuple[Alteration, ...]:
+def check_alterations(
+    alterations: Sequence[Alteration], *, is_judged: bool = True
+) -> tuple[Alteration, ...]:
     """Return the changes, where Kafka would take them all.
 
+    Args:
+        is_judged: Whether that is asked; else only that none is there twice.
     Raises: ValueError in Kafka's words.
     """
     seen = set()
     for one in alterations:
-        refusal = judge_alteration(one, _is_resolvable)
+        refusal = judge_alteration(one, _is_resolvable) if is_judged else None
         if refusal is not None:
             raise ValueError(refusal)
         name = one.entity.path, one.quota_key
@@ -154,6 +164,7 @@ def _find_fault(arguments: Namespace) -> str | None:
         WHAT_IF: ("changes", "remove", "key"),
         HISTORY: ("entity", "start", "end", "key"),
         PLAN: ("file", "key"),
+        APPLY: ("file", "key", *_OF_CLUSTER),
     }
     names = {name for of_one in of_action.values() for name in of_one}
     strange = sorted(
@@ -178,7 +189,16 @@ def _find_fault(arguments: Namespace) -> str | None:
             action == WHAT_IF and not (arguments.changes or arguments.remove),
             "say what would change: --set or --remove",
         ),
-        (action == PLAN and not arguments.file, "say which file: --file"),
+        (action in {PLAN, APPLY} and not arguments.file, "say which file: --file"),
+        (
+            arguments.command_config and not arguments.bootstrap_server,
+            "--command-config belongs to --bootstrap-server",
+        ),
+        (action == APPLY and arguments.json, "apply does not take --json"),
+        (
+            action == APPLY and arguments.cluster_id,
+            "apply does not take --cluster-id: --bootstrap-server",
+        ),
         (bool(start and end and start >= end), "--to must be later than --from"),
     )
     return next((text for is_fault, text in faults if is_fault), None)
