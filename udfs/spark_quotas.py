@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas import functions
 from pyspark.sql.types import (
+    ArrayType,
     DoubleType,
     IntegerType,
     StringType,
@@ -43,6 +46,7 @@ QUOTA_TYPE = StructType(
 """What one key means for a client, as the kernel's RESOLVED_SCHEMA has it."""
 # The stubs lack the form whose kind is told by its hints.
 _pandas_udf: Any = functions.pandas_udf
+_QUOTAS = "quotas"
 _NO_QUOTAS = quota_snapshot(pa.RecordBatch.from_pylist([], schema=ENTITY_SCHEMA))
 
 
@@ -69,7 +73,9 @@ def explode_quotas(
     Shape: Five rows a client.
     Nulls: As in `quotas.resolve_quotas`.
     """
-    returned = StructType([*clients.schema.fields, *QUOTA_TYPE.fields])
+    # A row a key would repeat the client's columns on the way out of Python.
+    of_client = StructField(_QUOTAS, ArrayType(QUOTA_TYPE))
+    returned = StructType([*clients.schema.fields, of_client])
     schema = arrow_schema(returned)
 
     def resolve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -78,23 +84,25 @@ def explode_quotas(
                 is_own = pc.equal(batch.column("cluster_id"), cluster_id)
                 own = batch.filter(is_own)
                 of_cluster = quotas.get(cluster_id, _NO_QUOTAS)
-                columns = _resolve_columns(own, of_cluster)
+                columns = [*own.columns, _resolve_list(own, of_cluster)]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    return clients.mapInArrow(keeping_loaded(resolve), returned)
+    resolved = clients.mapInArrow(keeping_loaded(resolve), returned)
+    return resolved.select(*clients.columns, F.inline(_QUOTAS))
 
 
-def _resolve_columns(clients: pa.RecordBatch, quotas: QuotaSnapshot) -> list[pa.Array]:
+def _resolve_list(clients: pa.RecordBatch, quotas: QuotaSnapshot) -> pa.Array:
     resolved = resolve_quotas(
         _kernel_clients(
             *map(clients.column, ("principal", "client_id", "client_source_address"))
         ),
         quotas,
     )
-    kept = clients.take(resolved.column("client_index"))
-    types = arrow_schema(QUOTA_TYPE)
-    found = [resolved.column(field.name).cast(field.type) for field in types]
-    return [*kept.columns, *found]
+    fields = list(arrow_schema(QUOTA_TYPE))
+    found = [resolved.column(field.name).cast(field.type) for field in fields]
+    starts = np.arange(clients.num_rows + 1, dtype=np.int32) * len(QUOTA_KEYS)
+    rows = pa.StructArray.from_arrays(found, fields=fields)
+    return pa.ListArray.from_arrays(pa.array(starts), rows)
 
 
 def _kernel_clients(

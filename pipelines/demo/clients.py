@@ -31,7 +31,7 @@ _GROUPS = ("back-office", "analytics")
 _POLL_S = 0.2
 _TOPIC = "demo"
 _TOPIC_S = 30
-QUOTA_KEY = "producer_byte_rate"
+_QUOTA_KEY = "producer_byte_rate"
 QUOTA_BYTES_PER_S = 512.0
 """Less than a producer of the demo sends."""
 
@@ -90,7 +90,7 @@ def limit_client(bootstrap_servers: str, client_id: str) -> None:
     Raises: MissingService where the cluster does not answer or refuses.
     """
     entity = quotas.EntityData(entity_type="client-id", entity_name=client_id)
-    op = quotas.OpData(key=QUOTA_KEY, value=f64(QUOTA_BYTES_PER_S), remove=False)
+    op = quotas.OpData(key=_QUOTA_KEY, value=f64(QUOTA_BYTES_PER_S), remove=False)
     entry = quotas.EntryData(entity=(entity,), ops=(op,))
     request = quotas.AlterClientQuotasRequest(entries=(entry,), validate_only=False)
 

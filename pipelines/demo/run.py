@@ -100,11 +100,8 @@ class Demo:
             queries = _start_jobs(spark, settings)
             views.register(spark, settings)
             missing = self._wait(spark, queries, clients)
-            own = spark.table("client_pushes").where(F.col("client_id") == limited)
-            # Its newest push may be long ago where the machine is slow.
-            ((newest,),) = own.agg(F.max("received_at")).collect()
-            refresh_quotas.refresh(spark, settings, newest.astimezone())
-            views.register(spark, settings)
+            if not missing:
+                _work_out_quotas(spark, settings, limited)
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:
@@ -214,6 +211,17 @@ def _start_jobs(spark: SparkSession, settings: Settings) -> list[StreamingQuery]
             spark, settings, context, config_types=load_broker_config_types()
         ),
     ]
+
+
+def _work_out_quotas(spark: SparkSession, settings: Settings, client_id: str) -> None:
+    """Say what quotas mean at the newest push of a client.
+
+    Where the machine is slow that is long ago, and a silent client reports nothing.
+    """
+    own = spark.table("client_pushes").where(F.col("client_id") == client_id)
+    ((newest,),) = own.agg(F.max("received_at")).collect()
+    refresh_quotas.refresh(spark, settings, newest.astimezone())
+    views.register(spark, settings)
 
 
 @contextmanager

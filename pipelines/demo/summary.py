@@ -94,7 +94,8 @@ def print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
         print(format_rows(shown, limit=_BUSIEST, max_width=MAX_WIDTH))
     print("\nConfiguration beside telemetry, by client instance\n")
     print(format_rows(spark.sql(JOINED_SQL), limit=MAX_CLIENTS, max_width=MAX_WIDTH))
-    _print_cluster(spark)
+    if spark.catalog.tableExists("effective_quotas"):
+        _print_cluster(spark)
     lines = "\n".join(f"  {line}" for line in list_next(folder, ROOT, Path.cwd()))
     print(f"\nDelta tables: {folder}/tables\n\nTry next:\n{lines}\n", flush=True)
 

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from pipelines.settings import CONF_PATH
+from tests.support.jobs.given_calls import run_line
 
 ROOT = CONF_PATH.parent
 PATIENCE_S = 600
@@ -49,7 +50,34 @@ def wait_until_empty(group):
     return alive
 
 
-def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
+def ask_about_the_quota(spark, tables, capsys):
+    """Expect that its tables say whom the quota throttles, and whom a change would."""
+    quotas = spark.read.format("delta").load(str(tables / "effective_quotas"))
+    ((at,),) = quotas.selectExpr(
+        "date_format(max(as_of), 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+    ).collect()
+    given = f"tables.root_path={tables}"
+
+    def ask(words):
+        run_line(spark, f"./spark-submit.sh quotas {words}", given)
+        return capsys.readouterr().out
+
+    words = "--user ANONYMOUS --client-id orders-1 --key producer_byte_rate"
+    said = ask(f"explain {words} --at {at.replace(' ', 'T')}")
+    assert said.startswith(
+        "producer_byte_rate is 512.0, by level 7: clients/orders-1\n"
+    )
+    throttled = re.search(r"orders-1 reports: throttled (\S+) ms on average", said)
+    assert float(throttled[1]) > 0
+    printed = ask("what-if --set clients/orders-1:producer_byte_rate=1024")
+    _, *changes, summary = printed.splitlines()
+    assert [line.split()[:3] for line in changes] == [
+        ["User:ANONYMOUS", "orders-1", "producer_byte_rate"]
+    ]
+    assert summary.startswith("1 of 6 observed clients changes")
+
+
+def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path, spark, capsys):
     running = start_demo(tmp_path, "--duration", "1", "--clients", "6")
     printed, said = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 0, said
@@ -78,6 +106,7 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path):
     assert (folder / "tables" / "client_metrics" / "_delta_log").is_dir()
     assert f"{ROOT}/spark-submit.sh sql" in printed
     assert list(tmp_path.iterdir()) == []
+    ask_about_the_quota(spark, folder / "tables", capsys)
     shutil.rmtree(folder)
     assert " WARNING " not in said
     assert " ERROR " not in said
