@@ -240,8 +240,9 @@ class BridgeSettings:
     )
     admin_principals: tuple[str, ...] = key(
         'Principals, as "User:admin", that may show and change the client-metrics '
-        "subscriptions of the clients' cluster through the bridge, with the bridge's "
-        'own rights; by default none. Clients without a login are "User:ANONYMOUS".',
+        "subscriptions and the quotas of the clients' cluster through the bridge, with "
+        "the bridge's own rights; by default none. Clients without a login are "
+        '"User:ANONYMOUS".',
         default=[],
     )
 

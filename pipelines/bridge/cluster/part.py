@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.handlers import ServedRequest
@@ -20,6 +21,7 @@ from .cluster_ids import read_metadata
 from .faults import ClusterFault
 from .followed_subscriptions import FollowedSubscriptions
 from .following import SubscriptionFollower
+from .quota_handlers import QuotaHandlers
 
 logger = logging.getLogger(__name__)
 
@@ -71,15 +73,24 @@ class ClusterPart:
             poll_ms=bridge.subscriptions_poll_ms,
             section=cluster.section,
         )
-        self._handlers = AdminHandlers(
-            admin_principals=check_principals(bridge.admin_principals),
-            forward=self._client.forward,
-            note_change=_note_change,
+        admins = check_principals(bridge.admin_principals)
+        forward = self._client.forward
+        self._handlers = (
+            AdminHandlers(
+                admin_principals=admins,
+                forward=forward,
+                note_change=partial(_note_change, "client-metrics subscription"),
+            ),
+            QuotaHandlers(
+                admin_principals=admins,
+                forward=forward,
+                note_change=partial(_note_change, "quotas of"),
+            ),
         )
 
     def served(self) -> list[ServedRequest]:
         """Return the APIs answered here."""
-        return self._handlers.served()
+        return [one for handlers in self._handlers for one in handlers.served()]
 
     @property
     def follower(self) -> SubscriptionFollower | None:
@@ -136,11 +147,12 @@ class ClusterPart:
             ) from None
 
 
-def _note_change(principal: str, outcomes: Outcomes) -> None:
+def _note_change(what: str, principal: str, outcomes: Outcomes) -> None:
     for name, error_code in outcomes.items():
         logger.info(
-            "%s changes client-metrics subscription %r: %s",
+            "%s changes %s %r: %s",
             principal,
+            what,
             name,
             error_code.name,
         )

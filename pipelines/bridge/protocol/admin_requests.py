@@ -1,4 +1,4 @@
-"""Requests about configs that clients may send: DescribeConfigs and its kin.
+"""Requests about configs and quotas that clients may send.
 
 Bodies come out in the newest version known, whatever version was sent. Their items
 are few, so that a stranger's request costs little before anyone knows who it is.
@@ -12,6 +12,8 @@ from kio.static.protocol import Payload
 
 from .api_keys import ServedApi
 from .cluster_requests import (
+    ALTER_CLIENT_QUOTAS,
+    DESCRIBE_CLIENT_QUOTAS,
     DESCRIBE_CONFIGS,
     INCREMENTAL_ALTER_CONFIGS,
     KNOWN_VERSIONS,
@@ -25,7 +27,7 @@ from .replies import encode_body, encode_reply
 from .requests import Request
 
 MAX_REQUEST_ITEMS = 1_000
-"""Resources, their keys and their values, in all."""
+"""Resources or entities, their keys and their values, in all."""
 
 
 def _serve(api_key: int, *, first_flexible_version: int) -> ServedApi:
@@ -51,6 +53,8 @@ INCREMENTAL_ALTER_CONFIGS_API = _serve(
     INCREMENTAL_ALTER_CONFIGS, first_flexible_version=1
 )
 LIST_CONFIG_RESOURCES_API = _serve(LIST_CONFIG_RESOURCES, first_flexible_version=0)
+DESCRIBE_CLIENT_QUOTAS_API = _serve(DESCRIBE_CLIENT_QUOTAS, first_flexible_version=1)
+ALTER_CLIENT_QUOTAS_API = _serve(ALTER_CLIENT_QUOTAS, first_flexible_version=1)
 
 
 def encode_answer(request: Request, response: Payload) -> bytes:

@@ -38,6 +38,7 @@ from .questions import QuotaQuestion
 Say = Callable[[str], None]
 CLIENT_ID = "kafka-clientele-quotas"
 TIMEOUT_S = 30.0
+ENTITIES_OF_A_REQUEST = 100
 FAILED = 1
 
 
@@ -126,17 +127,19 @@ async def _alter(client: ClusterClient, due: Sequence[Difference]) -> dict[str, 
         _make_entry([one.alteration for one in of_path])
         for _, of_path in groupby(due, lambda one: one.path)
     ]
-    request = altering.AlterClientQuotasRequest(
-        entries=tuple(entries), validate_only=False
-    )
-    answer = await client.ask(request, AlterClientQuotasResponse, timeout_s=TIMEOUT_S)
-    return {
-        quota_entity_path(
-            [(part.entity_type, part.entity_name) for part in one.entity]
-        ): one.error_message or one.error_code.name
-        for one in answer.entries
-        if one.error_code is not ErrorCode.none
-    }
+    refused = {}
+    for start in range(0, len(entries), ENTITIES_OF_A_REQUEST):
+        some = tuple(entries[start : start + ENTITIES_OF_A_REQUEST])
+        request = altering.AlterClientQuotasRequest(entries=some, validate_only=False)
+        answer = await client.ask(
+            request, AlterClientQuotasResponse, timeout_s=TIMEOUT_S
+        )
+        for one in answer.entries:
+            if one.error_code is not ErrorCode.none:
+                entity = [(part.entity_type, part.entity_name) for part in one.entity]
+                why = one.error_message or one.error_code.name
+                refused[quota_entity_path(entity)] = why
+    return refused
 
 
 def _make_entry(alterations: Sequence[Alteration]) -> altering.EntryData:
