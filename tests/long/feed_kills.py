@@ -7,7 +7,8 @@ are killed in turn; another Kafka has the topic. Two bridges with two workers ea
 compete for the feed by the metadata log, and the one that feeds is killed now and then.
 Each alteration has a value of its own and is repeated until it is acknowledged. At the
 end the topic must have each of them once and in order, offsets that only rise, and a
-last full set that is what DescribeClientQuotas and DescribeConfigs say.
+last full set that is what DescribeClientQuotas and DescribeConfigs say; and so must the
+tables that the job makes of it: current rows, and the values of each key in order.
 """
 
 import argparse
@@ -34,8 +35,10 @@ from pipelines.bridge.cluster.access import read_access  # noqa: E402 - path
 from pipelines.bridge.cluster.client import ClusterClient  # noqa: E402 - path
 from pipelines.bridge.cluster.faults import ClusterFault  # noqa: E402 - path
 from pipelines.bridge.cluster.feed.answers import (  # noqa: E402 - path
+    DYNAMIC_DEFAULT,
     read_quotas,
     read_resources,
+    read_set_configs,
 )
 from pipelines.bridge.cluster.feed.connections import BrokerLinks  # noqa: E402 - path
 from pipelines.bridge.cluster.feed.state import restore  # noqa: E402 - path
@@ -50,15 +53,31 @@ from pipelines.kafka_client.session import Software  # noqa: E402 - path
 from tests.integration.test_bridge_workers import list_children  # noqa: E402 - path
 from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
 from tests.support.feed.topic_reader import TopicReader  # noqa: E402 - path
+from tests.support.jobs.given_calls import run_line  # noqa: E402 - path
+from tests.support.spark.local_session import start_session  # noqa: E402 - path
 from udfs.cluster.record_bytes import read_record  # noqa: E402 - path
 from udfs.cluster.record_keys import quota_entity_path  # noqa: E402 - path
 
 TOPIC = "feed-kills"
-CLIENT_METRICS, GROUP, SET, DELETE = 16, 32, 0, 1
+CLIENT_METRICS, GROUP, BROKER, SET, DELETE = 16, 32, 4, 0, 1
 ALTER_CLIENT_QUOTAS, VERSION = 49, 1
 PATIENCE_S, TIMEOUT_S, FAILOVER_S = 180, 5.0, 15.0
 FIRST_QUOTA = 1_000_000_000
 SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "20000"}
+JOB = "./spark-submit.sh cluster_metadata_to_delta --once"
+HISTORIES = (
+    """SELECT concat_ws('/', 'ClientQuota', entity_path, quota_key) AS key,
+      quota_value AS value, is_current, `offset`
+    FROM delta.`{0}/tables/client_quotas`""",
+    """SELECT concat_ws('/', 'Config', CASE resource_type WHEN 'broker' THEN 'brokers'
+        ELSE 'groups' END, resource_name, config_name) AS key,
+      config_value AS value, is_current, `offset`
+    FROM delta.`{0}/tables/resource_configs` WHERE resource_type IN ('broker', 'group')""",
+    """SELECT concat_ws('/', 'Config', 'client-metrics', name, 'interval.ms') AS key,
+      string(interval_ms) AS value, is_current, `offset`
+    FROM delta.`{0}/tables/client_metrics_subscriptions`""",
+)
+"""Key of the topic, value, whether it is so now, and where it is told: of each table."""
 SUBSCRIPTIONS = ("team-a", "team-b", "team-c")
 GROUPS = ("g1", "g2")
 ENTITIES = tuple(
@@ -94,7 +113,9 @@ class Alterations:
     async def make(self):
         """Make one, and repeat it until it is acknowledged."""
         self._number += 1
-        make = self._random.choice((self._quota, self._subscription, self._group))
+        make = self._random.choice(
+            (self._quota, self._subscription, self._group, self._broker_default)
+        )
         key, value, ask = make()
         while True:
             try:
@@ -154,6 +175,12 @@ class Alterations:
         key = f"Config/groups/{name}/{config}"
         value = None if self._is_removed(key) else str(45_000 + self._number)
         return key, value, lambda: self._alter(GROUP, name, config, value)
+
+    def _broker_default(self):
+        config = "log.retention.ms"
+        key = f"Config/brokers//{config}"
+        value = None if self._is_removed(key) else str(3_600_000 + self._number)
+        return key, value, lambda: self._alter(BROKER, "", config, value)
 
     async def _alter(self, kind, name, config, value):
         one = configs.AlterableConfig(
@@ -231,6 +258,10 @@ async def describe(servers):
         for (_, name), found in read_resources(answer.results).items():
             for one in found:
                 said[f"Config/{entity}/{name}/{one.name}"] = one.value
+    answer = await links.describe_resources(BROKER, [""])
+    for found in answer.results:
+        for one in read_set_configs(found, DYNAMIC_DEFAULT):
+            said[f"Config/brokers//{one.name}"] = one.value
     links.close()
     return said
 
@@ -294,6 +325,35 @@ def check(reader, done, said):
     return faults
 
 
+def check_tables(kafka, folder, done, said):
+    """Let the job read the topic, and compare its tables; return faults in words."""
+    spark = start_session(folder / "warehouse")
+    run_line(
+        spark,
+        JOB,
+        f"kafka.bootstrap_servers={kafka.bootstrap_servers}",
+        f"topics.cluster={TOPIC}",
+        f"tables.root_path={folder}/tables",
+        f"cluster_metadata_to_delta.checkpoint_location={folder}/checkpoint",
+    )
+    rows = [row for sql in HISTORIES for row in spark.sql(sql.format(folder)).collect()]
+    spark.stop()
+    ours = {key for key, _ in done}
+    now = {row["key"]: row["value"] for row in rows if row["is_current"]}
+    faults = []
+    if {key: one for key, one in now.items() if key in ours or key in said} != said:
+        faults.append(f"{len(now)} current rows, {len(said)} are so in the cluster")
+    history = {key: [one for of, one in done if of == key and one] for key in ours}
+    told = {key: [] for key in ours}
+    for row in sorted(rows, key=lambda row: row["offset"]):
+        told.setdefault(row["key"], []).append(row["value"])
+    other = [key for key in ours if told[key] != history[key]]
+    if other:
+        faults.append(f"another history of {len(other)} keys, as of {other[0]}")
+    print(f"{len(rows)} rows of history, {len(now)} of them current")
+    return faults
+
+
 async def run(options, folder):
     """Run all of it; return faults."""
     with (
@@ -328,11 +388,13 @@ async def run(options, folder):
             end = len(reader.records)
             await kill_feeder(bridges)
             reader.wait_for_full_set(start=max(start, end))
-            faults = check(reader, done, await describe(upstream.bootstrap_servers))
+            said = await describe(upstream.bootstrap_servers)
+            faults = check(reader, done, said)
         finally:
             reader.close()
             for one in bridges:
                 one.close()
+        faults += check_tables(kafka, folder, done, said)
     if longest_s > FAILOVER_S:
         faults.append(f"nobody fed for {longest_s:.1f} s")
     print(f"{len(done)} alterations, longest time without a feeder {longest_s:.1f} s")
