@@ -106,8 +106,8 @@ _ALTER = _Form(
 )
 
 
-class AdminHandlers:
-    """Answers the config requests of all connections."""
+class OfAdmins:
+    """What handlers of admin principals share: who that is, and whom to ask."""
 
     def __init__(
         self,
@@ -119,6 +119,13 @@ class AdminHandlers:
         self._admin_principals = frozenset(admin_principals)
         self._forward = forward
         self._note_change = note_change
+
+    def _is_admin(self, connection: Connection) -> bool:
+        return connection.identity.principal in self._admin_principals
+
+
+class AdminHandlers(OfAdmins):
+    """Answers the config requests of all connections."""
 
     def served(self) -> list[ServedRequest]:
         """Return the APIs answered here."""
@@ -145,7 +152,9 @@ class AdminHandlers:
     def _answer_describe(
         self, request: Request, connection: Connection, reply: WriteReply
     ) -> None:
-        self._answer(_DESCRIBE, request, connection, partial(_write, request, reply))
+        self._answer(
+            _DESCRIBE, request, connection, partial(write_answer, request, reply)
+        )
 
     def _answer_alter(
         self, request: Request, connection: Connection, reply: WriteReply
@@ -158,7 +167,7 @@ class AdminHandlers:
                 answers = _ALTER.list_answers(response)
                 outcomes = {one.resource_name: one.error_code for one in answers}
                 self._note_change(connection.identity.principal, outcomes)
-            _write(request, reply, response)
+            write_answer(request, reply, response)
 
         self._answer(_ALTER, request, connection, finish)
 
@@ -182,9 +191,6 @@ class AdminHandlers:
             self._forward(replace(body, resources=asked), assemble)
         else:
             assemble(form.respond(()))
-
-    def _is_admin(self, connection: Connection) -> bool:
-        return connection.identity.principal in self._admin_principals
 
 
 def _assemble(
@@ -214,7 +220,7 @@ def _finish_list(
 ) -> None:
     if isinstance(answer, ClusterFault):
         answer = _refuse_list(answer.error_code)
-    _write(request, reply, answer)
+    write_answer(request, reply, answer)
 
 
 def _refuse_list(error_code: ErrorCode) -> ListConfigResourcesResponse:
@@ -223,5 +229,6 @@ def _refuse_list(error_code: ErrorCode) -> ListConfigResourcesResponse:
     )
 
 
-def _write(request: Request, reply: WriteReply, response: Payload) -> None:
+def write_answer(request: Request, reply: WriteReply, response: Payload) -> None:
+    """Answer a request in its own version."""
     reply(encode_answer(request, response))

@@ -6,49 +6,33 @@ for reaches the cluster.
 Source: Kafka, KafkaApis.scala, ControllerApis.scala, AlterClientQuotasRequest.java.
 """
 
-from collections.abc import Iterable
 from functools import partial
 
 from kio.schema.alter_client_quotas.v1 import response as altered
 from kio.schema.alter_client_quotas.v1.request import AlterClientQuotasRequest
 from kio.schema.describe_client_quotas.v1.request import DescribeClientQuotasRequest
 from kio.schema.describe_client_quotas.v1.response import DescribeClientQuotasResponse
-from kio.schema.errors import ErrorCode
 from kio.static.protocol import Payload
 
 from pipelines.bridge.core.handlers import Connection, ServedRequest, WriteReply, expect
 from pipelines.bridge.protocol.admin_requests import (
     ALTER_CLIENT_QUOTAS_API,
     DESCRIBE_CLIENT_QUOTAS_API,
-    encode_answer,
 )
 from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.protocol.requests import Request
 from udfs.cluster.record_keys import quota_entity_path
 
-from .admin_handlers import Forward, NoteChange
+from .admin_handlers import OfAdmins, write_answer
 from .admin_rules import NOT_AN_ADMIN, Refusal
 from .faults import ClusterFault
 
 
-class QuotaHandlers:
-    """Answers the quota requests of all connections."""
+class QuotaHandlers(OfAdmins):
+    """Answers the quota requests of all connections.
 
-    def __init__(
-        self,
-        *,
-        admin_principals: Iterable[str],
-        forward: Forward,
-        note_change: NoteChange,
-    ) -> None:
-        """Know who may.
-
-        Args:
-            note_change: Told who changed which entities, by KIP-55's path.
-        """
-        self._admin_principals = frozenset(admin_principals)
-        self._forward = forward
-        self._note_change = note_change
+    Changes are noted by KIP-55's path of an entity.
+    """
 
     def served(self) -> list[ServedRequest]:
         """Return the APIs answered here."""
@@ -62,7 +46,7 @@ class QuotaHandlers:
     ) -> None:
         body = expect(DescribeClientQuotasRequest, request)
         if not self._is_admin(connection):
-            _write(request, reply, _refuse_to_describe(NOT_AN_ADMIN))
+            write_answer(request, reply, _refuse_to_describe(NOT_AN_ADMIN))
             return
         self._forward(body, partial(_finish_describe, request, reply))
 
@@ -71,7 +55,7 @@ class QuotaHandlers:
     ) -> None:
         body = expect(AlterClientQuotasRequest, request)
         if not self._is_admin(connection):
-            _write(request, reply, _refuse_to_alter(body, NOT_AN_ADMIN))
+            write_answer(request, reply, _refuse_to_alter(body, NOT_AN_ADMIN))
             return
 
         def finish(answer: Payload | ClusterFault) -> None:
@@ -79,7 +63,7 @@ class QuotaHandlers:
                 answer = _refuse_to_alter(body, _as_refusal(answer))
             if not body.validate_only:
                 self._note(connection, answer)
-            _write(request, reply, answer)
+            write_answer(request, reply, answer)
 
         self._forward(body, finish)
 
@@ -88,9 +72,6 @@ class QuotaHandlers:
     ) -> None:
         outcomes = {_path_of(one): one.error_code for one in answer.entries}
         self._note_change(connection.identity.principal, outcomes)
-
-    def _is_admin(self, connection: Connection) -> bool:
-        return connection.identity.principal in self._admin_principals
 
 
 def _path_of(entry: altered.EntryData) -> str:
@@ -104,7 +85,7 @@ def _finish_describe(
 ) -> None:
     if isinstance(answer, ClusterFault):
         answer = _refuse_to_describe(_as_refusal(answer))
-    _write(request, reply, answer)
+    write_answer(request, reply, answer)
 
 
 def _as_refusal(answer: Payload | ClusterFault) -> Refusal:
@@ -130,7 +111,7 @@ def _refuse_to_alter(
         throttle_time=NO_THROTTLE,
         entries=tuple(
             altered.EntryData(
-                error_code=ErrorCode(refusal.error_code),
+                error_code=refusal.error_code,
                 error_message=refusal.message,
                 entity=tuple(
                     altered.EntityData(
@@ -142,7 +123,3 @@ def _refuse_to_alter(
             for entry in body.entries
         ),
     )
-
-
-def _write(request: Request, reply: WriteReply, response: Payload) -> None:
-    reply(encode_answer(request, response))
