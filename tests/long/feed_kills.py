@@ -52,9 +52,8 @@ from pipelines.kafka_client.messages import Request  # noqa: E402 - path
 from pipelines.kafka_client.session import Software  # noqa: E402 - path
 from tests.integration.test_bridge_workers import list_children  # noqa: E402 - path
 from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
+from tests.support.feed.feed_tables import check_tables  # noqa: E402 - path
 from tests.support.feed.topic_reader import TopicReader  # noqa: E402 - path
-from tests.support.jobs.given_calls import run_line  # noqa: E402 - path
-from tests.support.spark.local_session import start_session  # noqa: E402 - path
 from udfs.cluster.record_bytes import read_record  # noqa: E402 - path
 from udfs.cluster.record_keys import quota_entity_path  # noqa: E402 - path
 
@@ -64,20 +63,6 @@ ALTER_CLIENT_QUOTAS, VERSION = 49, 1
 PATIENCE_S, TIMEOUT_S, FAILOVER_S = 180, 5.0, 15.0
 FIRST_QUOTA = 1_000_000_000
 SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "20000"}
-JOB = "./spark-submit.sh cluster_metadata_to_delta --once"
-HISTORIES = (
-    """SELECT concat_ws('/', 'ClientQuota', entity_path, quota_key) AS key,
-      quota_value AS value, is_current, `offset`
-    FROM delta.`{0}/tables/client_quotas`""",
-    """SELECT concat_ws('/', 'Config', CASE resource_type WHEN 'broker' THEN 'brokers'
-        ELSE 'groups' END, resource_name, config_name) AS key,
-      config_value AS value, is_current, `offset`
-    FROM delta.`{0}/tables/resource_configs` WHERE resource_type IN ('broker', 'group')""",
-    """SELECT concat_ws('/', 'Config', 'client-metrics', name, 'interval.ms') AS key,
-      string(interval_ms) AS value, is_current, `offset`
-    FROM delta.`{0}/tables/client_metrics_subscriptions`""",
-)
-"""Key of the topic, value, whether it is so now, and where it is told: of each table."""
 SUBSCRIPTIONS = ("team-a", "team-b", "team-c")
 GROUPS = ("g1", "g2")
 ENTITIES = tuple(
@@ -325,35 +310,6 @@ def check(reader, done, said):
     return faults
 
 
-def check_tables(kafka, folder, done, said):
-    """Let the job read the topic, and compare its tables; return faults in words."""
-    spark = start_session(folder / "warehouse")
-    run_line(
-        spark,
-        JOB,
-        f"kafka.bootstrap_servers={kafka.bootstrap_servers}",
-        f"topics.cluster={TOPIC}",
-        f"tables.root_path={folder}/tables",
-        f"cluster_metadata_to_delta.checkpoint_location={folder}/checkpoint",
-    )
-    rows = [row for sql in HISTORIES for row in spark.sql(sql.format(folder)).collect()]
-    spark.stop()
-    ours = {key for key, _ in done}
-    now = {row["key"]: row["value"] for row in rows if row["is_current"]}
-    faults = []
-    if {key: one for key, one in now.items() if key in ours or key in said} != said:
-        faults.append(f"{len(now)} current rows, {len(said)} are so in the cluster")
-    history = {key: [one for of, one in done if of == key and one] for key in ours}
-    told = {key: [] for key in ours}
-    for row in sorted(rows, key=lambda row: row["offset"]):
-        told.setdefault(row["key"], []).append(row["value"])
-    other = [key for key in ours if told[key] != history[key]]
-    if other:
-        faults.append(f"another history of {len(other)} keys, as of {other[0]}")
-    print(f"{len(rows)} rows of history, {len(now)} of them current")
-    return faults
-
-
 async def run(options, folder):
     """Run all of it; return faults."""
     with (
@@ -394,7 +350,7 @@ async def run(options, folder):
             reader.close()
             for one in bridges:
                 one.close()
-        faults += check_tables(kafka, folder, done, said)
+        faults += check_tables(kafka, TOPIC, folder, done, said)
     if longest_s > FAILOVER_S:
         faults.append(f"nobody fed for {longest_s:.1f} s")
     print(f"{len(done)} alterations, longest time without a feeder {longest_s:.1f} s")
