@@ -275,6 +275,9 @@ async def alter_and_kill(options, upstream, bridges):
         print(
             f"{number}: node {node} and the feeder killed, {idle_s:.1f} s", flush=True
         )
+    # Its value tells the last one from all others, as a removal would not.
+    while alterations.done[-1][1] is None:
+        await alterations.make()
     await alterations.close()
     return alterations.done, longest_s
 
