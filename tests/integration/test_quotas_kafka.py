@@ -10,6 +10,7 @@ from udfs.quotas import parse_entity_path, write_entity_paths
 
 PATIENCE_S = 300
 PRODUCE = "producer_byte_rate"
+LIMIT = 40_961  # no other test's, since the broker is all tests'
 ANSWER = "answer "
 DESCRIBED = (
     "users/u1/clients/c1",
@@ -91,10 +92,10 @@ def test_entities_are_described_by_the_counts_that_kafka_tests(java, kafka):
         path: "connection_creation_rate" if path.startswith("ips") else PRODUCE
         for path in DESCRIBED
     }
-    changes = [f"{key} 100 {entity_words(path)}" for path, key in keys.items()]
+    changes = [f"{key} {LIMIT} {entity_words(path)}" for path, key in keys.items()]
     removals = [f"set {key} - {entity_words(path)}" for path, key in keys.items()]
     asked = [
-        " ".join(["count", kind, *map(component, words)])
+        " ".join(["count", kind, str(LIMIT), *map(component, words)])
         for kind, *words in (text.split() for text, _ in COUNTS)
     ]
     try:
@@ -103,5 +104,5 @@ def test_entities_are_described_by_the_counts_that_kafka_tests(java, kafka):
         ask(java, kafka, removals)
     assert said[: len(changes)] == ["taken"] * len(changes)
     assert [int(one) for one in said[len(changes) :]] == [count for _, count in COUNTS]
-    rows = entity_batch((path, {key: 100}) for path, key in keys.items())
+    rows = entity_batch((path, {key: LIMIT}) for path, key in keys.items())
     assert write_entity_paths(rows).to_pylist() == [*DESCRIBED]

@@ -17,8 +17,8 @@ import org.apache.kafka.common.quota.ClientQuotaFilterComponent;
 /**
  * What a cluster says of quotas. Lines: `try KEY VALUE ENTITY…` and `set KEY VALUE
  * ENTITY…` answer `taken` or the text of the refusal in Base64 (`try` changes nothing;
- * the value `-` removes); `count loose|strict COMPONENT…` answers how many entities there
- * are. An entity is `TYPE=` with a name in Base64, or `TYPE*` for the default; a
+ * the value `-` removes); `count loose|strict VALUE COMPONENT…` answers how many entities
+ * with that value there are. An entity is `TYPE=` with a name in Base64, or `TYPE*` for the default; a
  * component may be `TYPE?` as well, for any.
  */
 public class AlterQuotas {
@@ -55,7 +55,7 @@ public class AlterQuotas {
 
     private static String count(Admin admin, String[] words) throws Exception {
         List<ClientQuotaFilterComponent> components = new ArrayList<>();
-        for (int place = 2; place < words.length; place++) {
+        for (int place = 3; place < words.length; place++) {
             String[] part = part(words[place]);
             components.add(switch (part[1]) {
                 case "*" -> ClientQuotaFilterComponent.ofDefaultEntity(part[0]);
@@ -65,7 +65,8 @@ public class AlterQuotas {
         }
         ClientQuotaFilter filter = words[1].equals("strict")
             ? ClientQuotaFilter.containsOnly(components) : ClientQuotaFilter.contains(components);
-        return String.valueOf(admin.describeClientQuotas(filter).entities().get().size());
+        return String.valueOf(admin.describeClientQuotas(filter).entities().get().values().stream()
+            .filter(quotas -> quotas.containsValue(Double.valueOf(words[2]))).count());
     }
 
     private static String[] part(String word) {
