@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -119,7 +119,7 @@ def limit_client(bootstrap_servers: str, client_id: str) -> None:
 
 @contextmanager
 def running_clients(
-    clients: list[DemoClient], bootstrap_servers: str
+    clients: Sequence[DemoClient], bootstrap_servers: str
 ) -> Iterator[None]:
     """Keep the clients connected until the block ends, then close them."""
     stop = threading.Event()

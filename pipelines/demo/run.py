@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,29 +79,24 @@ class Demo:
         began = time.monotonic()
         folder = ROOT / "data" / time.strftime(f"demo-%Y%m%d-%H%M%S-{os.getpid()}")
         clients = plan_clients(self.client_count)
-        with ExitStack() as services, ExitStack() as connections:
-            _say("Apache Kafka: starting")
-            kafka = services.enter_context(EmbeddedKafka(java=self.java))
-            _say(f"Apache Kafka: {kafka.bootstrap_servers}")
-            settings = _make_settings(kafka.bootstrap_servers, folder)
-            endpoint = services.enter_context(_running_bridge(settings))
-            _say(f"bridge, as a proxy before it: bootstrap.servers={endpoint}")
-            create_topic(endpoint)
-            limited = clients[0].client_id
-            limit_client(kafka.bootstrap_servers, limited)
-            _say(f"quota: {limited} may produce {QUOTA_BYTES_PER_S:.0f} bytes/s")
-            connections.enter_context(running_clients(clients, endpoint))
-            _say(
-                f"clients: {len(clients)} started, they exchange records through the "
-                f"proxy, and each pushes every 2 s"
+        with (
+            ExitStack() as services,
+            ExitStack() as engine,
+            ExitStack() as connections,
+            # The last to be entered: its end waits for what it may be starting.
+            ThreadPoolExecutor(1, "cluster") as beside,
+        ):
+            started = beside.submit(
+                self._start_cluster, services, connections, folder, clients
             )
             _say("Spark: starting")
-            spark = services.enter_context(session)
+            spark = engine.enter_context(session)
+            settings, endpoint = started.result()
             queries = _start_jobs(spark, settings)
             views.register(spark, settings)
             missing = self._wait(spark, queries, clients)
             if not missing:
-                _work_out_quotas(spark, settings, limited)
+                _work_out_quotas(spark, settings, clients[0].client_id)
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:
@@ -115,6 +110,31 @@ class Demo:
             for query in queries:
                 query.stop()
         return 0
+
+    def _start_cluster(
+        self,
+        services: ExitStack,
+        connections: ExitStack,
+        folder: Path,
+        clients: Sequence[DemoClient],
+    ) -> tuple[Settings, str]:
+        """Start Kafka, the bridge and the clients; return where the proxy listens."""
+        _say("Apache Kafka: starting")
+        kafka = services.enter_context(EmbeddedKafka(java=self.java))
+        _say(f"Apache Kafka: {kafka.bootstrap_servers}")
+        settings = _make_settings(kafka.bootstrap_servers, folder)
+        endpoint = services.enter_context(_running_bridge(settings))
+        _say(f"bridge, as a proxy before it: bootstrap.servers={endpoint}")
+        create_topic(endpoint)
+        limited = clients[0].client_id
+        limit_client(kafka.bootstrap_servers, limited)
+        _say(f"quota: {limited} may produce {QUOTA_BYTES_PER_S:.0f} bytes/s")
+        connections.enter_context(running_clients(clients, endpoint))
+        _say(
+            f"clients: {len(clients)} started, they exchange records through the "
+            f"proxy, and each pushes every 2 s"
+        )
+        return settings, endpoint
 
     def _wait(
         self,
