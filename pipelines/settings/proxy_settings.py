@@ -127,6 +127,14 @@ class ProxySettings:
         high=1_000_000,
         default=256,
     )
+    traffic_interval_ms: int = key(
+        "Time that each record of what a client produces and fetches is about; 0: "
+        "nothing is counted. Bridges in front of one cluster have the same.",
+        unit="ms",
+        low=0,
+        high=3_600_000,
+        default=60_000,
+    )
     proxy_protocol_networks: tuple[str, ...] = key(
         'Addresses or networks ("10.0.0.0/8") of load balancers. Connections from '
         "there begin with a header of PROXY protocol 2, which names the client's "

@@ -22,7 +22,11 @@ from .listener_records import (
 from .proxy_settings import ProxySettings
 from .quota_settings import EffectiveQuotaSettings
 from .secret_references import SecretReference
-from .stream_job_settings import ClusterJobSettings, TelemetryJobSettings
+from .stream_job_settings import (
+    ClusterJobSettings,
+    TelemetryJobSettings,
+    TrafficJobSettings,
+)
 from .table_job_settings import CompactionSettings, ReplaySettings
 from .topic_settings import TopicSettings
 
@@ -328,6 +332,7 @@ class Settings:
     client_telemetry_to_delta: TelemetryJobSettings
     client_configs_to_delta: ConfigJobSettings
     client_wire_configs_to_delta: WireConfigJobSettings
+    client_traffic_to_delta: TrafficJobSettings
     cluster_metadata_to_delta: ClusterJobSettings
     effective_quotas: EffectiveQuotaSettings
     replay_pushes: ReplaySettings

@@ -55,6 +55,22 @@ class TelemetryJobSettings(StreamJobSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficJobSettings(StreamJobSettings):
+    """The job client_traffic_to_delta."""
+
+    checkpoint_location: str = checkpoint_key(
+        "client_traffic_to_delta", newest="client_traffic"
+    )
+    max_record_bytes: int = key(
+        "Largest value of a record; a larger one goes to quarantine.",
+        unit="bytes",
+        low=1024,
+        high=2**30,
+        default=1_048_576,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterJobSettings(StreamJobSettings):
     """The job cluster_metadata_to_delta."""
 

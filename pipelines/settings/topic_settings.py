@@ -23,6 +23,11 @@ class TopicSettings:
         "proxy.wire_configs.",
         default="clientele.wire_configs",
     )
+    traffic: str = key(
+        "Topic of what clients behind the proxy produce and fetch, made and written "
+        "when proxy.enabled, unless proxy.traffic_interval_ms is 0.",
+        default="clientele.traffic",
+    )
     cluster: str = key(
         "Topic of what is told of the clients' cluster, made and written unless "
         "cluster.source is off. It has one partition, whatever topics.partitions is.",

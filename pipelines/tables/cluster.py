@@ -263,6 +263,19 @@ EFFECTIVE_QUOTAS = TableContract(
         Column("reported_throttle_ms_max", "DOUBLE", "As its newest push says."),
         Column("reported_rate", "DOUBLE", "Bytes a second, as its newest push says."),
         required("as_of", "TIMESTAMP", "When it was computed (UTC)."),
+        Column(
+            "used_rate",
+            "DOUBLE",
+            "Bytes a second that the proxy has counted lately, of all who share the "
+            "limit, at the broker where they are most; null: none.",
+        ),
+        Column("use", "DOUBLE", "used_rate as a part of limit; more than 1: above it."),
+        Column(
+            "throttled_ms",
+            "DOUBLE",
+            "Milliseconds that one broker has told one of them to wait in that time, "
+            "at most.",
+        ),
     ),
     merge_key=(
         "cluster_id",
@@ -271,7 +284,7 @@ EFFECTIVE_QUOTAS = TableContract(
         "client_source_address",
         "quota_key",
     ),
-    contract_version=1,
+    contract_version=2,
     properties=_DELETION_VECTORS,
 )
 

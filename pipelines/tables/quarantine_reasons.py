@@ -29,6 +29,8 @@ QUARANTINE_REASONS: Mapping[str, str] = {
     "malformed_push_config": "is no body of a PushConfig request: null keys or values, "
     "lengths that do not fit, bytes behind its end.",
     "malformed_wire_configs": "is not the JSON that the proxy writes.",
+    "malformed_client_traffic": "is not the JSON that the proxy writes, or counts what "
+    "cannot be.",
     "truncated_metadata_record": "ends within a metadata record of the cluster.",
     "malformed_metadata_record": "is no metadata record of the cluster: lengths that "
     "do not fit, texts that are no UTF-8, bytes behind its end.",

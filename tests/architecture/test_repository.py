@@ -19,7 +19,12 @@ from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
 from udfs.compression import codecs, frames
 from udfs.configs import pushes
 from udfs.envelopes import readers
-from udfs.files import cluster_record_files, push_files, wire_config_files
+from udfs.files import (
+    client_traffic_files,
+    cluster_record_files,
+    push_files,
+    wire_config_files,
+)
 from udfs.otlp import schema
 
 ROOT = CONF_PATH.parent
@@ -60,6 +65,7 @@ def test_every_reason_in_quarantine_is_explained():
         *(schema.TRUNCATED_OTLP, schema.MALFORMED_OTLP, schema.INVALID_UTF8),
         *(pushes.TRUNCATED_PUSH_CONFIG, pushes.MALFORMED_PUSH_CONFIG),
         *(wire_config_files.MALFORMED_WIRE_CONFIGS, *topic_losses.REASONS),
+        client_traffic_files.MALFORMED_CLIENT_TRAFFIC,
         *cluster_record_files.REASONS.values(),
     }
     assert QUARANTINE_REASONS.keys() == reasons

@@ -6,7 +6,8 @@ Usage: nice python tests/bench/proxy_relay.py [--rounds 3] [--records 6000]
 Raw sockets, no Kafka: a client that writes Produce requests and waits for each answer,
 at 2,000 a second, as fast as it can, and with 100 kB in each; a broker that answers
 them; between them nothing, a relay on the same loop that looks at nothing, or the
-proxy's own connections, without a look at configurations and with it (watched).
+proxy's own connections, without a look at configurations and with it (watched), or with
+counting what clients produce (counted).
 Printed: the median round trip, and CPU-seconds of the process between, median and range
 of the rounds, and what the look adds to them.
 """
@@ -40,7 +41,7 @@ LOADS = {
     "100 kB each": (100_000, 0),
 }
 """Bytes of records, and seconds between two requests."""
-KINDS = ["direct", "relay", "proxy", "watched"]
+KINDS = ["direct", "relay", "proxy", "watched", "counted"]
 LOOPBACK = "127.0.0.1"
 US = 1e6
 
@@ -117,7 +118,7 @@ async def measure(kind, load, count):
     broker.start()
     port = await asyncio.to_thread(heard.recv)
     if kind != "direct":
-        proxy = Proxy(is_watched=kind == "watched")
+        proxy = Proxy(is_watched=kind == "watched", is_counted=kind == "counted")
         proxy.broker_address = LOOPBACK, port
         copy = partial(Relay, proxy.broker_address)
         make = copy if kind == "relay" else proxy.connect
@@ -154,12 +155,13 @@ def main():
         for kind, values in seen.items():
             trips, cpus = zip(*values, strict=True)
             print(f"{load:18}  {kind:8} {spread(trips):25} {spread(cpus)}", flush=True)
-        if {"proxy", "watched"} <= seen.keys():
+        compared = {"watched", "counted"} if "proxy" in seen else set()
+        for kind in sorted(compared & seen.keys()):
             added = [
-                (watched[1] / plain[1] - 1) * 100
-                for plain, watched in zip(seen["proxy"], seen["watched"], strict=True)
+                (one[1] / plain[1] - 1) * 100
+                for plain, one in zip(seen["proxy"], seen[kind], strict=True)
             ]
-            print(f"{load:18}  watched adds, % of the CPU of each pair {spread(added)}")
+            print(f"{load:18}  {kind} adds, % of the CPU of each pair {spread(added)}")
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ from pipelines.bridge.proxy.wire.shown_by_clients import (
     WireOutlet,
     watched_cares,
 )
+from pipelines.bridge.proxy.wire.traffic import ClientTraffic
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 
@@ -228,6 +229,18 @@ def make_wire_configs(counters):
     return WireConfigs(settings, rules, outlet, counters, note_failure=_raise)
 
 
+def make_traffic(counters):
+    """Return what counts the data of clients, before a Kafka that takes all."""
+    settings = load_settings("base")
+    rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
+    outlet = WireOutlet(
+        publish=lambda _record, acknowledge: acknowledge(True),
+        push_ids=PushIds(lambda _bits: 0),
+        now_ms=lambda: 0,
+    )
+    return ClientTraffic(settings, rules, outlet, counters, note_failure=_raise)
+
+
 def _raise(error):
     raise error
 
@@ -235,7 +248,7 @@ def _raise(error):
 class Proxy:
     """The proxy's own connections between real sockets; its handlers answer late."""
 
-    def __init__(self, *, is_watched=True, keep_alive_s=30):
+    def __init__(self, *, is_watched=True, is_counted=True, keep_alive_s=30):
         loop = asyncio.get_running_loop()
         self.counters = BridgeCounters()
         self.connections = Connections(
@@ -273,6 +286,7 @@ class Proxy:
             note_late=lambda: None,
             note_failure=_raise,
             find_owner=lambda _token_id, tell: tell(None),
+            traffic=make_traffic(self.counters) if is_counted else None,
         )
         self.broker_address = None
         cares = rules.cares()

@@ -4,7 +4,7 @@ Nothing here raises for data: what is not of its kind becomes null.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -152,6 +152,23 @@ CONFIG_HEADERS = (*IDENTITY_HEADERS, *REDACTION_HEADERS)
 WIRE_HEADERS = (*IDENTITY_HEADERS[1:], *REDACTION_HEADERS)
 """Every header of a record of a configuration seen on the wire: no instance is known.
 """
+
+_OF_CONNECTION = frozenset(
+    {
+        *("client_instance_id", "client_source_address", "client_source_port"),
+        *("listener", "broker_id"),
+    }
+)
+TRAFFIC_HEADERS = (
+    *(
+        replace(one, is_required=one.is_required or one.name == "cluster_id")
+        for one in IDENTITY_HEADERS
+        if one.name not in _OF_CONNECTION
+    ),
+    *REDACTION_HEADERS,
+)
+"""Every header of a record of what a client produces and fetches: it may have many
+connections, and its cluster has said who it is."""
 
 CLUSTER_HEADERS = (
     Header("cluster_id", "cluster_id", _as_text),

@@ -21,6 +21,7 @@ from .headers import (
     CONFIG_HEADERS,
     HEADERS,
     TIME,
+    TRAFFIC_HEADERS,
     WIRE_HEADERS,
     Header,
 )
@@ -108,6 +109,19 @@ def read_wire_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Errors: As in read_envelopes.
     """
     return _read_with_redactions(records, WIRE_HEADERS)
+
+
+def read_traffic_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
+    """Turn the headers of records of what clients produce and fetch into columns.
+
+    Args:
+        records: As read_envelopes takes them.
+    Returns: As read_config_envelopes, without what belongs to one connection.
+    Shape: As in read_envelopes.
+    Nulls: As in read_envelopes.
+    Errors: As in read_envelopes.
+    """
+    return _read_with_redactions(records, TRAFFIC_HEADERS)
 
 
 def read_cluster_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:

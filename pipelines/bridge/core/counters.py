@@ -109,6 +109,10 @@ class BridgeCounters:
     """Passed on, though their configurations could not be read."""
     lost_wire_configs: int = 0
     """Not published: too many clients wait for that, or no record can hold them."""
+    traffic_records: int = 0
+    """Records of what clients produce and fetch, after Kafka's acknowledgement."""
+    lost_traffic_records: int = 0
+    """Not published: too many clients, or no record can hold one."""
     aside_record_failures: int = 0
     """Attempts at records that are no pushes, which Kafka did not take; tried again."""
     unexpected_errors: int = 0

@@ -167,6 +167,8 @@ _FIXED: dict[str, Callable[[Cursor], object]] = {
     "int16": Cursor.read_int16,
     "int32": Cursor.read_int32,
     "int64": lambda cursor: cursor.unpack(_INT64)[0],
+    # Milliseconds since 1970: nobody here asks when.
+    "datetime_i64": lambda cursor: cursor.unpack(_INT64)[0],
     "float64": lambda cursor: cursor.unpack(_FLOAT64)[0],
     "uuid": Cursor.read_uuid,
     "error_code": _read_error_code,

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pipelines.commands.call import Call
 from pipelines.commands.options import CONFIG, ENV, MOMENT, SET, Command, flag, option
 
-ACTIONS = ("explain", "what-if", "history", "plan", "apply")
-EXPLAIN, WHAT_IF, HISTORY, PLAN, APPLY = ACTIONS
+ACTIONS = ("explain", "what-if", "history", "plan", "apply", "top")
+EXPLAIN, WHAT_IF, HISTORY, PLAN, APPLY, TOP = ACTIONS
 
 
 def run(call: Call) -> int:
@@ -34,7 +34,8 @@ COMMAND = Command(
             "action",
             "explain: what applies to a client, and why; what-if: which clients a "
             "change would concern; history: what was set when; plan: how a file and "
-            "the cluster differ; apply: alter the cluster, so that they do not",
+            "the cluster differ; apply: alter the cluster, so that they do not; top: "
+            "who is nearest to a limit, as the proxy has counted",
             choices=ACTIONS,
         ),
         option("--user", "explain: a user, alice or User:alice", metavar="NAME"),

@@ -1,4 +1,4 @@
-"""quotas explain, what-if, history and plan, at a terminal."""
+"""quotas explain, what-if, history, plan and top, at a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -15,11 +15,12 @@ from pipelines.settings.records import Settings
 from pipelines.tables.cluster import CLIENT_QUOTAS
 from udfs.quotas import CONNECTION_KEY, Alteration, list_levels
 
-from . import EXPLAIN, HISTORY, PLAN, WHAT_IF, lines
+from . import EXPLAIN, HISTORY, PLAN, TOP, WHAT_IF, lines
 from .comparisons import Comparison, compare
 from .plan_files import read_plan
 from .plans import list_differences
 from .questions import QuotaQuestion
+from .tops import describe_top, select_top
 
 Say = Callable[[str], None]
 _PRINCIPAL_TYPE = "User:"
@@ -61,6 +62,7 @@ class QuotaCommand:
             WHAT_IF: self.what_if,
             HISTORY: self.history,
             PLAN: self.plan,
+            TOP: self.top,
         }
         return answers[asked.action](asked)
 
@@ -150,6 +152,23 @@ class QuotaCommand:
                     one["at"], one.asDict(), one["before"], one["after"]
                 )
             )
+        return 0
+
+    def top(self, asked: QuotaQuestion) -> int:
+        """Print who is nearest to a limit."""
+        cluster_id = self._find_cluster(asked)
+        seen = job.select_clients(self._tables, self._settings, self._now)
+        own = seen.where(F.col("cluster_id") == cluster_id)
+        with (
+            persisted(own) as clients,
+            job.computed(self._tables, clients, self._now) as effective,
+        ):
+            rows = effective.transform(select_top, asked.keys).collect()
+        if asked.is_json:
+            self._print_json(rows)
+            return 0
+        for line in describe_top(rows):
+            self._say(line)
         return 0
 
     def plan(self, asked: QuotaQuestion) -> int:

@@ -46,9 +46,9 @@ def explain_key(
             yield make_printable(f"  {number}  {path:<{width}}   {shown}{mark}")
     if limit is not None:
         yield make_printable(f"  {_explain_sharing(row)}")
-    report = show_report(row, client)
-    if report:
-        yield make_printable(f"  {report}")
+    for line in (show_report(row, client), show_use(row)):
+        if line:
+            yield make_printable(f"  {line}")
 
 
 def _explain_unlimited(levels: Sequence[tuple[str, float | None]]) -> str:
@@ -82,6 +82,18 @@ def show_report(row: Values, client: str) -> str | None:
     if rate is not None:
         parts.append(f"{rate} bytes/s")
     return f"{client} reports: {'; '.join(parts)}" if parts else None
+
+
+def show_use(row: Values) -> str | None:
+    """Return what the proxy has counted of all who share a limit, if anything."""
+    rate, use = row.get("used_rate"), row.get("use")
+    if not rate:
+        return None
+    part = "" if use is None else f", {use:.1%} of what one broker allows"
+    return (
+        f"the proxy counts {rate:.1f} bytes/s{part}; told to wait "
+        f"{row['throttled_ms']:.0f} ms"
+    )
 
 
 def format_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

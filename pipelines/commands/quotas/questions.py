@@ -15,7 +15,7 @@ from udfs.quotas import (
     parse_entity_path,
 )
 
-from . import APPLY, EXPLAIN, HISTORY, PLAN, WHAT_IF
+from . import APPLY, EXPLAIN, HISTORY, PLAN, TOP, WHAT_IF
 
 _PRINCIPAL_TYPE = "User:"
 _OF_CLUSTER = ("dry_run", "prune", "bootstrap_server", "command_config")
@@ -165,6 +165,7 @@ def _find_fault(arguments: Namespace) -> str | None:
         HISTORY: ("entity", "start", "end", "key"),
         PLAN: ("file", "key"),
         APPLY: ("file", "key", *_OF_CLUSTER),
+        TOP: ("key",),
     }
     names = {name for of_one in of_action.values() for name in of_one}
     strange = sorted(

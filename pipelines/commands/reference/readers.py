@@ -13,6 +13,7 @@ from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.contract import TableContract
 from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
 from pipelines.tables.telemetry import QUARANTINE, TELEMETRY_CONTRACTS
+from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .markdown import code, format_page, format_table
@@ -21,6 +22,7 @@ ALL_CONTRACTS = (
     *TELEMETRY_CONTRACTS,
     *CLIENT_CONFIG_CONTRACTS,
     CLIENT_WIRE_CONFIGS,
+    CLIENT_TRAFFIC,
     *CLUSTER_CONTRACTS,
     EFFECTIVE_QUOTAS,
 )

@@ -27,6 +27,13 @@ from pipelines.reading.quota_brokers import (
     select_static_defaults,
 )
 from pipelines.reading.quota_clients import CLIENT, select_quota_clients
+from pipelines.reading.quota_use import (
+    select_recent_traffic,
+    select_traffic_clients,
+    select_use,
+    with_traffic_clients,
+    with_use,
+)
 from pipelines.settings.records import Settings
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
@@ -37,18 +44,24 @@ from pipelines.tables.cluster import (
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import IS_DELETED, TableContract
 from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES
+from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+from udfs.quotas import QuotaSnapshot
 from udfs.spark_quotas import explode_quotas, snapshot_of
 
 from . import steps
 
 JOB_NAME = "refresh_quotas"
-SEEN_IN = (CLIENT_PUSHES, CLIENT_CONFIGS, CLIENT_WIRE_CONFIGS)
+SEEN_IN = (CLIENT_PUSHES, CLIENT_CONFIGS, CLIENT_WIRE_CONFIGS, CLIENT_TRAFFIC)
 """Where clients are seen."""
 _READ_BESIDE = (CLIENT_METRICS, BROKER_REGISTRATIONS, BROKER_STATIC_CONFIGS)
 _NO_BROKERS = "cluster_id STRING, live_brokers INT"
 _NO_PLUGINS = "cluster_id STRING, plugin_brokers ARRAY<INT>"
 _NO_DEFAULTS = "cluster_id STRING, quota_key STRING, static_default DOUBLE"
+_NO_USE = (
+    "cluster_id STRING, quota_key STRING, sharing_id STRING, used_rate DOUBLE, "
+    "throttled_ms DOUBLE"
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -102,7 +115,11 @@ def select_clients(
 ) -> DataFrame:
     """Return the clients that were seen of late; see select_quota_clients."""
     since = now - timedelta(days=settings.effective_quotas.observed_days)
-    return select_quota_clients(tables, list_clusters(tables), since, now)
+    seen = select_quota_clients(tables, list_clusters(tables), since, now)
+    if CLIENT_TRAFFIC.name not in tables:
+        return seen
+    recent = tables[CLIENT_TRAFFIC.name].transform(select_recent_traffic, now)
+    return seen.transform(with_traffic_clients, recent)
 
 
 @contextmanager
@@ -152,8 +169,25 @@ def computed(
             .transform(steps.with_static_defaults, defaults)
             .transform(steps.with_brokers, live)
             .transform(steps.with_sharing, shared)
+            .transform(with_use, _select_use(tables, quotas, now))
             .transform(steps.select_effective, now)
         )
+
+
+def _select_use(
+    tables: Mapping[str, DataFrame],
+    quotas: Mapping[str, QuotaSnapshot],
+    now: datetime,
+) -> DataFrame:
+    """Return what is used of limits, whoever was seen otherwise; see select_use."""
+    traffic = tables.get(CLIENT_TRAFFIC.name)
+    if traffic is None:
+        return tables[CLIENT_QUOTAS.name].sparkSession.createDataFrame([], _NO_USE)
+    recent = traffic.transform(select_recent_traffic, now)
+    resolved = recent.transform(select_traffic_clients).transform(
+        explode_quotas, quotas
+    )
+    return resolved.transform(select_use, recent)
 
 
 def refresh(spark: SparkSession, settings: Settings, now: datetime) -> Refreshed:

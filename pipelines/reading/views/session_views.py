@@ -29,6 +29,7 @@ from pipelines.tables.telemetry import (
     SILENT_AFTER_INTERVALS,
     TELEMETRY_CONTRACTS,
 )
+from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .broker_views import register_brokers
@@ -124,6 +125,7 @@ def register(
         *TELEMETRY_CONTRACTS,
         *CLIENT_CONFIG_CONTRACTS,
         CLIENT_WIRE_CONFIGS,
+        CLIENT_TRAFFIC,
         *CLUSTER_CONTRACTS,
         EFFECTIVE_QUOTAS,
     ):

@@ -26,6 +26,7 @@ from pipelines.tables.telemetry import (
     QUARANTINE,
     TELEMETRY_CONTRACTS,
 )
+from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .broker_views import BROKER_CONFIGS, BROKER_VIEWS, BROKERS
@@ -46,6 +47,7 @@ COVERAGE = "client_metric_coverage"
 _TELEMETRY_JOB = "client_telemetry_to_delta"
 _CONFIGS_JOB = "client_configs_to_delta"
 _WIRE_CONFIGS_JOB = "client_wire_configs_to_delta"
+_TRAFFIC_JOB = "client_traffic_to_delta"
 _CLUSTER_JOB = "cluster_metadata_to_delta"
 _QUOTAS_JOB = "refresh_quotas"
 _OF_TELEMETRY = (CLIENTS, NEWEST_VALUES, LABELLED, COVERAGE)
@@ -107,6 +109,7 @@ _CLUSTER_MAKERS = {
     **{contract.name: _CLUSTER_JOB for contract in CLUSTER_CONTRACTS},
     **dict.fromkeys((*BROKER_VIEWS, QUOTA_OF), _CLUSTER_JOB),
     EFFECTIVE_QUOTAS.name: _QUOTAS_JOB,
+    CLIENT_TRAFFIC.name: _TRAFFIC_JOB,
 }
 _ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS
 """What readers may name to the job that makes it."""

@@ -33,10 +33,11 @@ def program_command(java, class_path, program, *words, options=()):
 
 
 def run_program(java, class_path, program, *words, options=()):
-    """Run one program, which says "used" at its end."""
+    """Run one program, which says "used" at its end; return all that it says."""
     done = _run(program_command(java, class_path, program, *words, options=options))
     assert done.returncode == 0, done.stderr[-3_000:]
     assert done.stdout.endswith("used\n")
+    return done.stdout
 
 
 def tools_class_path():

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
+from .traffic import TrafficCounts
+
 Write = Callable[[bytes], None]
 MAX_OPEN_REQUESTS = 4_096
 """Requests of one client that may wait for their answers."""
@@ -63,9 +65,10 @@ class OwnReply:
         self.frame: bytes | None = None
 
 
-ProduceAnswer = tuple[int, int]
-"""Correlation id and version of an answer to Produce that may hold addresses."""
-Place = int | ProduceAnswer | Awaited | OwnReply
+DataAnswer = tuple[int, int, int, TrafficCounts | None]
+"""Correlation id, API key and version of an answer that is counted, or may hold
+addresses, and where it is counted: of Fetch always somewhere."""
+Place = int | DataAnswer | Awaited | OwnReply
 
 
 class Line(deque[Place]):

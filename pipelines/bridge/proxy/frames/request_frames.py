@@ -24,10 +24,12 @@ from .addresses import FindAddress, rewrite_addresses
 from .config_watch import MAX_LOOK_BYTES, WireWatch
 from .line import Awaited, Care, Line, OwnReply, RequestReader, Write
 from .produce import has_answer
+from .traffic import TrafficCounts, TrafficWatch
 from .versions import (
     FETCH,
     FIRST_PRODUCE_WITH_ENDPOINTS,
     KNOWN_VERSIONS,
+    PRODUCE,
     SHARE_FETCH,
 )
 
@@ -57,6 +59,7 @@ class RequestFrames:
         "_pieces",
         "_reader",
         "_to_broker",
+        "_traffic",
         "_unseen",
         "_watch",
         "has_unanswered",
@@ -73,6 +76,7 @@ class RequestFrames:
         to_broker: Write,
         max_read_bytes: int,
         watch: WireWatch | None = None,
+        traffic: TrafficWatch | None = None,
     ) -> None:
         """Start with nothing.
 
@@ -84,6 +88,7 @@ class RequestFrames:
             to_broker: Takes bytes for the broker, in order.
             max_read_bytes: Size of the largest request that is read whole.
             watch: Looks at what the cares FETCH and SEEN are for, and at Produce.
+            traffic: Counts Produce and Fetch.
         """
         self._line = line
         self._cares = cares
@@ -92,6 +97,7 @@ class RequestFrames:
         self._to_broker = to_broker
         self._max_read_bytes = max_read_bytes
         self._watch = watch
+        self._traffic = traffic
         self._unseen = sys.maxsize if watch is None else 0
         """Requests with data that pass before the next one is looked at. Mostly it is
         only this that they cost."""
@@ -140,8 +146,7 @@ class RequestFrames:
                     self._to_broker(data)
                     return
                 if care is Care.FETCH and head[2] < _FETCH_END:
-                    self._pass_data(data, 0, head)
-                    line.append(head[3])
+                    self._enter_fetch(data, 0, head)
                     self._to_broker(data)
                     return
         self._left = 0
@@ -176,7 +181,7 @@ class RequestFrames:
         if len(data) - at < _HEAD.size:
             return self._await_head(data, at)
         head = _HEAD.unpack_from(data, at)
-        size, api_key, version, correlation_id, _ = head
+        size, api_key, _, correlation_id, _ = head
         _check_size(size)
         frame_end: int = at + _SIZE_BYTES + size
         care = self._cares.get(api_key)
@@ -187,19 +192,18 @@ class RequestFrames:
                 # Its head is not all there: a byte more may be enough.
                 self._needed = len(data) - at + 1
                 return _CUT_OFF
-        elif care is Care.REWRITE:
-            _check_version(api_key, version)
-            rewrite = partial(
-                rewrite_addresses, api_key, version, find_address=self._find_address
-            )
-            self._line.append(Awaited(correlation_id, rewrite))
-            if api_key == SHARE_FETCH:
-                self._see(data, at, head)
-        elif care is Care.READ:
-            return self._read(data, at, head)
         else:
-            return self._pass_seen(data, at, head, is_held=care is Care.SEEN)
+            return self._take_cared(care, data, at, head)
         return frame_end
+
+    def _take_cared(self, care: Care, data: bytes, at: int, head: Head) -> int:
+        """Take one request that is no Produce and not only passed on."""
+        if care is Care.REWRITE:
+            return self._pass_rewritten(data, at, head)
+        if care is Care.READ:
+            return self._read(data, at, head)
+        take = self._pass_fetch if care is Care.FETCH else self._pass_seen
+        return take(data, at, head)
 
     def _await_head(self, data: bytes, at: int) -> int:
         """Wait for a head, but not for that of a request that cannot have one."""
@@ -218,26 +222,86 @@ class RequestFrames:
         answered = has_answer(data, at + _HEAD.size, version, id_length, end)
         if answered is None:
             return False
-        if answered:
-            is_read = version >= FIRST_PRODUCE_WITH_ENDPOINTS
-            self._line.append((correlation_id, version) if is_read else correlation_id)
-        else:
+        counts = self._find_counts(data, at, id_length)
+        if counts is not None:
+            counts.produce_requests += 1
+            counts.produced_bytes += size
+        if not answered:
             self.has_unanswered = True
+        elif counts is not None or version >= FIRST_PRODUCE_WITH_ENDPOINTS:
+            self._line.append((correlation_id, PRODUCE, version, counts))
+        else:
+            self._line.append(correlation_id)
         self._pass_data(data, at, head)
         return True
 
-    def _pass_seen(self, data: bytes, at: int, head: Head, *, is_held: bool) -> int:
-        """Look at one request; held is one that is small until it is whole."""
-        size, api_key, version, correlation_id, _ = head
+    def _enter_fetch(self, data: bytes, at: int, head: Head) -> None:
+        """Give Fetch its place; its client id is there."""
+        _, _, version, correlation_id, id_length = head
+        counts = self._find_counts(data, at, id_length)
+        if counts is None:
+            self._line.append(correlation_id)
+        else:
+            counts.fetch_requests += 1
+            self._line.append((correlation_id, FETCH, version, counts))
+        self._pass_data(data, at, head)
+
+    def _find_counts(
+        self, data: bytes, at: int, id_length: int
+    ) -> TrafficCounts | None:
+        """Return where a request with data is counted, if anywhere."""
+        traffic = self._traffic
+        if traffic is None:
+            return None
+        at += _HEAD.size
+        client_id = data[at : at + max(id_length, 0)]
+        is_last = client_id == traffic.client_id
+        return traffic.counts if is_last else traffic.find(client_id)
+
+    def _pass_rewritten(self, data: bytes, at: int, head: Head) -> int:
+        """Pass on one request whose answer is rewritten, and counted if it is data."""
+        size, api_key, version, correlation_id, id_length = head
+        _check_version(api_key, version)
+        rewrite = partial(
+            rewrite_addresses, api_key, version, find_address=self._find_address
+        )
+        if api_key == SHARE_FETCH:
+            if self._lacks_client_id(data, at, head):
+                return _CUT_OFF
+            self._see(data, at, head)
+            counts = self._find_counts(data, at, id_length)
+            if counts is not None:
+                counts.fetch_requests += 1
+                rewrite = partial(counts.take_share_fetch, rewrite)
+        self._line.append(Awaited(correlation_id, rewrite))
+        return at + _SIZE_BYTES + size
+
+    def _pass_fetch(self, data: bytes, at: int, head: Head) -> int:
+        """Pass on one Fetch as it comes, from its client id on."""
+        size, api_key, version, _, _ = head
+        _check_version(api_key, version)
+        if self._lacks_client_id(data, at, head):
+            return _CUT_OFF
+        self._enter_fetch(data, at, head)
+        return at + _SIZE_BYTES + size
+
+    def _lacks_client_id(self, data: bytes, at: int, head: Head) -> bool:
+        """Wait for a client id that is cut off."""
+        # One that its own request cuts off is the broker's to refuse.
+        id_end = min(_HEAD.size + max(head[4], 0), _SIZE_BYTES + head[0])
+        is_cut_off = at + id_end > len(data)
+        if is_cut_off:
+            self._needed = id_end
+        return is_cut_off
+
+    def _pass_seen(self, data: bytes, at: int, head: Head) -> int:
+        """Look at one request; one that is small is held until it is whole."""
+        size, _, _, correlation_id, _ = head
         frame_end: int = at + _SIZE_BYTES + size
-        if is_held and frame_end > len(data) and size <= MAX_LOOK_BYTES:
+        if frame_end > len(data) and size <= MAX_LOOK_BYTES:
             self._needed = size + _SIZE_BYTES
             return _CUT_OFF
-        if is_held:
-            self._see(data, at, head)
-        else:
-            _check_version(api_key, version)
-            self._pass_data(data, at, head)
+        self._see(data, at, head)
         self._line.append(correlation_id)
         return frame_end
 

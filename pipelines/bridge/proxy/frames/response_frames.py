@@ -3,7 +3,9 @@
 Strategy: a response that nothing here has to read is passed on with the bytes that came
 with it; its correlation id must be the one that is next in line. A reply of ours goes
 out when all before it are written, and those behind it wait for it: then the broker's
-bytes are kept, and its connection is not to be read meanwhile.
+bytes are kept, and its connection is not to be read meanwhile. Answers to Produce are
+read whole where they are counted or may name brokers, and tell anything; of those to
+Fetch the head is looked at, and only where they are counted.
 What comes back when bytes are bad: MalformedResponse; the pair is of no use then.
 Source: Kafka protocol guide, "Response Header"; ProduceResponse.json.
 """
@@ -13,15 +15,16 @@ import struct
 from pipelines.bridge.protocol.errors import MalformedResponse
 
 from .addresses import FindAddress, rewrite_addresses
-from .line import Awaited, Line, OwnReply, ProduceAnswer, Write
-from .versions import PRODUCE
+from .line import Awaited, DataAnswer, Line, OwnReply, Place, Write
+from .traffic import FETCH_HEAD_BYTES, FIRST_FLEXIBLE_PRODUCE
+from .versions import FETCH, FIRST_PRODUCE_WITH_ENDPOINTS, PRODUCE
 
 _SIZE_BYTES = 4
 _SIZE = struct.Struct(">i")
 _HEAD = struct.Struct(">ii")
 MAX_READ_RESPONSE_BYTES = 64 * 1024 * 1024
 """Largest response that is read as a whole."""
-_NO_THROTTLE_NO_TAGS = bytes(5)
+_NO_THROTTLE, _NO_THROTTLE_NO_TAGS = bytes(4), bytes(5)
 _CUT_OFF = -1
 
 
@@ -89,13 +92,21 @@ class ResponseFrames:
                 or (
                     isinstance(first, tuple)
                     and first[0] == correlation_id
-                    and data.endswith(_NO_THROTTLE_NO_TAGS)
+                    and _is_taken_at_once(first, data)
                 )
             ):
                 line.popleft()
                 self._to_client(data)
                 if line:
                     self._write_own()
+                return
+            if size > len(data) >= FETCH_HEAD_BYTES and _is_fetch(
+                first, correlation_id
+            ):
+                # Or where records begin, whose rest only passes.
+                self._left = size + _SIZE_BYTES - len(data)
+                _count_fetch(line.popleft(), data, 0, size)
+                self._to_client(data)
                 return
         self._left = 0
         self._take_all(data, left)
@@ -171,10 +182,22 @@ class ResponseFrames:
         self._line.popleft()
         return int(at + _SIZE_BYTES + size)
 
+    def _pass_fetch(self, data: bytes, at: int, size: int, first: DataAnswer) -> int:
+        """Count an answer to Fetch, and pass it on as it comes."""
+        needed = min(FETCH_HEAD_BYTES, _SIZE_BYTES + size)
+        if len(data) - at < needed:
+            self._needed = needed
+            return _CUT_OFF
+        _count_fetch(first, data, at, size)
+        self._line.popleft()
+        return at + _SIZE_BYTES + size
+
     def _read(
-        self, data: bytes, at: int, size: int, first: ProduceAnswer | Awaited
+        self, data: bytes, at: int, size: int, first: DataAnswer | Awaited
     ) -> int:
         """Read one response, and pass on what stands for it."""
+        if isinstance(first, tuple) and first[1] == FETCH:
+            return self._pass_fetch(data, at, size, first)
         frame_end = self._find_end(data, at, size)
         if frame_end == _CUT_OFF:
             return _CUT_OFF
@@ -182,11 +205,9 @@ class ResponseFrames:
         read: bytes | None
         if isinstance(first, tuple):
             self._line.popleft()
-            # Without a throttle time and node endpoints it ends like this, and no
-            # other one does: a node endpoint has a port.
-            if body.endswith(_NO_THROTTLE_NO_TAGS):
+            if _tells_nothing(body, first[2]):
                 return frame_end
-            read = rewrite_addresses(PRODUCE, first[1], body, self._find_address)
+            read = self._read_produce(first, body)
         else:
             # In line until it is read: a reply that this sets free comes behind it.
             read = first.take(body)
@@ -198,6 +219,16 @@ class ResponseFrames:
                 self._to_client(_SIZE.pack(len(head) + len(read)) + head + read)
             self._passed = frame_end
         return frame_end
+
+    def _read_produce(self, first: DataAnswer, body: bytes) -> bytes:
+        """Return what stands for an answer to Produce, and count it."""
+        _, _, version, counts = first
+        read = body
+        if version >= FIRST_PRODUCE_WITH_ENDPOINTS:
+            read = rewrite_addresses(PRODUCE, version, body, self._find_address)
+        if counts is not None:
+            counts.take_produce(body, version, is_plain=read is body)
+        return read
 
     def _take_token(self, data: bytes, at: int, first: Awaited) -> int:
         """Read one frame of SASL that has no header."""
@@ -230,7 +261,33 @@ class ResponseFrames:
             self._to_client(data if is_all else data[start:end])
 
 
-def _awaited_id(first: int | ProduceAnswer | Awaited) -> int | None:
+def _is_taken_at_once(first: DataAnswer, frame: bytes) -> bool:
+    """Say whether a whole answer is passed on as it is, and count it then."""
+    if first[1] == FETCH:
+        _count_fetch(first, frame, 0, len(frame) - _SIZE_BYTES)
+        return True
+    return _tells_nothing(frame, first[2])
+
+
+def _tells_nothing(answer: bytes, api_version: int) -> bool:
+    """Say whether an answer to Produce has neither a throttle time nor node endpoints.
+
+    Then it ends like this, and no other one does: a node endpoint has a port.
+    """
+    is_flexible = api_version >= FIRST_FLEXIBLE_PRODUCE
+    return answer.endswith(_NO_THROTTLE_NO_TAGS if is_flexible else _NO_THROTTLE)
+
+
+def _is_fetch(first: Place, correlation_id: int) -> bool:
+    return isinstance(first, tuple) and first[:2] == (correlation_id, FETCH)
+
+
+def _count_fetch(first: Place, data: bytes, at: int, size: int) -> None:
+    if isinstance(first, tuple) and first[3] is not None:
+        first[3].take_fetch(data, at, size, first[2])
+
+
+def _awaited_id(first: int | DataAnswer | Awaited) -> int | None:
     if isinstance(first, int):
         return first
     return first[0] if isinstance(first, tuple) else first.correlation_id

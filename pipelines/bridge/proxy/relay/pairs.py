@@ -190,6 +190,7 @@ class ProxiedConnection(asyncio.Protocol):
             to_broker=broker.write,
             max_read_bytes=endpoint.max_request_bytes,
             watch=None if wire is None else wire.watch(reader),
+            traffic=reader.traffic,
         )
         self._responses = ResponseFrames(
             self._line, find_address=endpoint.find_address, to_client=client.write
@@ -318,9 +319,7 @@ class ProxiedConnection(asyncio.Protocol):
         """Close behind the last reply of ours: a client that pushes waits for it."""
         first = self._line[0] if self._line else None
         responses = self._responses
-        is_cut = (
-            responses is not None and responses.is_amid and not responses.is_blocked
-        )
+        is_cut = responses and responses.is_amid and not responses.is_blocked
         if self._client is None or is_cut or not isinstance(first, OwnReply):
             self._end_other(self._client)
 

@@ -27,6 +27,7 @@ from pipelines.bridge.proxy.wire.shown_by_clients import (
     WireOutlet,
     watched_cares,
 )
+from pipelines.bridge.proxy.wire.traffic import ClientTraffic
 from pipelines.bridge.publishing.publisher import Publisher
 from pipelines.bridge.security.distinguished_names import format_distinguished_name
 from pipelines.bridge.security.security_files import SecurityFiles
@@ -68,6 +69,7 @@ class ProxyPart:
         self._cluster = cluster
         self._sensitive_key_rules = rules
         self._wire_configs: WireConfigs | None = None
+        self._traffic: ClientTraffic | None = None
         self._counters = counters
         self._plan = plan = plan_proxy(settings)
         self.bootstrap_servers = ""
@@ -102,8 +104,9 @@ class ProxyPart:
     @property
     def topics(self) -> tuple[str, ...]:
         """Topics that are written here."""
-        is_watching = self._settings.proxy.wire_configs
-        return (self._settings.topics.wire_configs,) if is_watching else ()
+        settings, topics = self._settings.proxy, self._settings.topics
+        seen = (topics.wire_configs,) if settings.wire_configs else ()
+        return (*seen, topics.traffic) if settings.traffic_interval_ms else seen
 
     async def start(
         self,
@@ -116,6 +119,14 @@ class ProxyPart:
 
         Raises: ClusterFault, MissingService when a port cannot be had.
         """
+        if self._settings.proxy.traffic_interval_ms:
+            self._traffic = ClientTraffic(
+                self._settings,
+                self._sensitive_key_rules,
+                outlet,
+                self._counters,
+                note_failure=self._note_failure,
+            )
         self._rules = self._make_rules(handlers, publisher)
         interval_s = self._settings.proxy.keep_alive_interval_ms / _MS
         self._keep_alive = KeepAlive(interval_s, self._rules.now_s)
@@ -157,6 +168,8 @@ class ProxyPart:
             group.create_task(self._keep_pairs_alive())
             if self._wire_configs is not None:
                 group.create_task(self._publish_wire_configs(self._wire_configs))
+            if self._traffic is not None:
+                group.create_task(self._publish_traffic(self._traffic))
             while True:
                 await asyncio.sleep(poll_s)
                 await self._try_read()
@@ -168,6 +181,9 @@ class ProxyPart:
             server.close()
         if self._wire_configs is not None:
             self._wire_configs.publish_new()
+        if self._traffic is not None:
+            for _ in self._traffic.publish_round():
+                pass
         await self._client.close()
 
     def _make_endpoint(self, node_id: int | None) -> ProxyEndpoint:
@@ -228,6 +244,7 @@ class ProxyPart:
                 loop.call_later,
                 partial(logger.warning, "no owner of a delegation token: %s"),
             ).find,
+            traffic=self._traffic,
         )
 
     def _note_late(self) -> None:
@@ -334,6 +351,13 @@ class ProxyPart:
         while True:
             await asyncio.sleep(pause_s)
             for _ in wire_configs.publish_round():
+                await asyncio.sleep(0)
+
+    async def _publish_traffic(self, traffic: ClientTraffic) -> None:
+        """Publish what clients have produced and fetched, when a time is over."""
+        while True:
+            await asyncio.sleep(traffic.pause_ms() / _MS)
+            for _ in traffic.publish_round():
                 await asyncio.sleep(0)
 
     async def _keep_pairs_alive(self) -> None:

@@ -66,6 +66,7 @@ class ClientRequests:
         "_sasl",
         "_spoken_for_end_s",
         "connection",
+        "traffic",
     )
 
     def __init__(
@@ -83,6 +84,8 @@ class ClientRequests:
         self._held: list[tuple[Request, OwnReply]] | None = None
         """What waits until the owner of a delegation token is known; None otherwise."""
         self.connection = connection
+        self.traffic = None if rules.traffic is None else rules.traffic.watch(self)
+        """Counts its data; None where nobody does."""
 
     def note_broker(self, node_id: int) -> None:
         """Note whom the client is connected to by us, before its first request."""
@@ -93,6 +96,9 @@ class ClientRequests:
         """Forget a client that is gone."""
         self._held = None
         self._rules.handlers.forget(self.connection)
+        traffic, self.traffic = self.traffic, None
+        if traffic is not None:
+            traffic.end()
 
     def read_request(
         self, api_key: int, api_version: int, frame: bytes

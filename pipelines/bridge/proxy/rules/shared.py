@@ -24,6 +24,7 @@ from pipelines.bridge.protocol.sasl import SASL_AUTHENTICATE_API, SASL_HANDSHAKE
 from pipelines.bridge.proxy.frames.api_versions import Versions
 from pipelines.bridge.proxy.frames.line import Care
 from pipelines.bridge.proxy.frames.versions import FETCH, KNOWN_VERSIONS, PRODUCE
+from pipelines.bridge.proxy.wire.traffic import ClientTraffic
 from pipelines.bridge.telemetry.instances import refuse_get
 
 from .telemetry_gate import TelemetryGate
@@ -54,6 +55,8 @@ class ProxyRules:
     """Tells of a handler that has failed."""
     find_owner: Callable[[str, Tell], None]
     """Tells which principal owns a delegation token, at once or later."""
+    traffic: ClientTraffic | None = None
+    """Counts what clients produce and fetch; None where nobody does."""
 
     @property
     def read_apis(self) -> ServedApis:

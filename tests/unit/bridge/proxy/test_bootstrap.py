@@ -78,7 +78,13 @@ async def proxy_of(cluster, *changes):
     servers = ",".join(f"127.0.0.1:{one.port}" for one in cluster.brokers.values())
     settings = load_settings(
         "base",
-        ["proxy.enabled=true", f"upstream.bootstrap_servers={servers}", *changes],
+        [
+            "proxy.enabled=true",
+            # There is no Kafka that takes records.
+            "proxy.traffic_interval_ms=0",
+            f"upstream.bootstrap_servers={servers}",
+            *changes,
+        ],
     )
     server = BridgeServer(settings, SecretReader(environ={}))
     await server.proxy.start(

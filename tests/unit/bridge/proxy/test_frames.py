@@ -112,7 +112,7 @@ def test_frames_pass_as_they_are_in_the_order_of_the_requests(step):
     )  # fmt: skip
     pair.ask(asked, step)
     assert pair.broker == asked
-    assert list(pair.line) == [1, (2, 11), 4, 5]
+    assert list(pair.line) == [1, (2, PRODUCE, 11, None), 4, 5]
     answered = b"".join(
         [
             response(1, b"y" * 90),

@@ -148,7 +148,8 @@ def test_the_topic_is_made_where_it_is_written(is_on):
     part = ProxyPart(
         settings, SecretReader(environ={}), BridgeCounters(), RULES, KnownCluster()
     )
-    assert part.topics == (("clientele.wire_configs",) if is_on else ())
+    seen = ("clientele.wire_configs",) if is_on else ()
+    assert part.topics == (*seen, "clientele.traffic")
 
 
 def test_a_connection_whose_record_cannot_be_made_ends_nothing():

@@ -1,0 +1,1 @@
+"""client_traffic_to_delta: what clients behind the proxy produce and fetch."""

@@ -1,0 +1,155 @@
+"""What of their limits clients behind the proxy use, as it has counted.
+
+Reads only. A limit is one broker's, and of all clients that share it: so is its use.
+Of each client and broker the newest time counts, if the cluster has none much newer.
+"""
+
+from datetime import datetime, timedelta
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from .quota_clients import CLIENT, CONSUMER_KEY, LIVE_INSTANCES, PRODUCER_KEY
+
+USE_COLUMNS = ("used_rate", "use", "throttled_ms")
+_WHO = ("cluster_id", "principal", "client_id")
+_SHARED = ("cluster_id", "quota_key", "sharing_id")
+_SILENCE = timedelta(minutes=15)
+"""Behind it a time says nothing of now, or behind three times as long as it was."""
+_LONGEST_TIME = timedelta(hours=1)
+"""The greatest proxy.traffic_interval_ms."""
+_SECOND_MS = 1_000
+
+
+def select_recent_traffic(client_traffic: DataFrame, now: datetime) -> DataFrame:
+    """Return what clients have done lately: of each one and broker the newest time.
+
+    Args:
+        client_traffic: The table.
+        now: A moment that knows its zone.
+    Returns: cluster_id, principal, client_id, broker_id, produced_rate and
+        fetched_rate (bytes a second), produce_throttled_ms and fetch_throttled_ms.
+    """
+    end_ms = F.unix_millis("window_start") + F.col("window_ms")
+    age_ms = F.unix_millis(F.lit(now)) - end_ms
+    silence_ms = _SILENCE // timedelta(milliseconds=1)
+    recent = client_traffic.where(
+        F.col("window_start").between(now - 4 * _LONGEST_TIME - _SILENCE, now)
+    ).where(age_ms <= F.greatest(F.lit(silence_ms), 3 * F.col("window_ms")))
+    newest = recent.groupBy("cluster_id").agg(
+        F.max(F.unix_millis("window_start")).alias("newest_ms")
+    )
+    # What some have done in the newest time may not be there yet.
+    is_late = 2 * F.unix_millis("window_start") + 3 * F.col("window_ms") < 2 * F.col(
+        "newest_ms"
+    )
+    values = F.struct("window_start", *_rates())
+    return (
+        recent.join(F.broadcast(newest), "cluster_id")
+        .where(~is_late)
+        .groupBy(*_WHO, "broker_id")
+        .agg(F.max(values).alias("newest"))
+        .select(*_WHO, "broker_id", "newest.*")
+        .drop("window_start")
+    )
+
+
+def _rates() -> list[Column]:
+    def a_second(name: str) -> Column:
+        return F.col(name) * float(_SECOND_MS) / F.col("window_ms")
+
+    fetch_ms = F.col("throttle_ms_sum") - F.col("produce_throttle_ms_sum")
+    return [
+        a_second("produced_bytes").alias("produced_rate"),
+        a_second("fetched_bytes").alias("fetched_rate"),
+        F.col("produce_throttle_ms_sum").cast("double").alias("produce_throttled_ms"),
+        fetch_ms.cast("double").alias("fetch_throttled_ms"),
+    ]
+
+
+def select_traffic_clients(traffic: DataFrame) -> DataFrame:
+    """Return CLIENT of those in select_recent_traffic; of their addresses none."""
+    return (
+        traffic.select(*_WHO)
+        .distinct()
+        .withColumn("client_source_address", F.lit(""))
+        .select(*CLIENT)
+    )
+
+
+def with_traffic_clients(clients: DataFrame, traffic: DataFrame) -> DataFrame:
+    """Add the clients that nothing but their data shows; live_instances is 0.
+
+    Args:
+        clients: As quota_clients.select_quota_clients returns them.
+        traffic: From select_recent_traffic.
+    """
+    others = traffic.transform(select_traffic_clients).join(
+        clients.select(*_WHO), [*_WHO], "left_anti"
+    )
+    blank = {
+        name: F.lit(0 if name == LIVE_INSTANCES else None).cast(kind)
+        for name, kind in clients.dtypes
+        if name not in CLIENT
+    }
+    return clients.unionByName(others.withColumns(blank))
+
+
+def select_use(resolved: DataFrame, traffic: DataFrame) -> DataFrame:
+    """Return what is used of each limit that clients share.
+
+    Args:
+        resolved: Clients of select_traffic_clients with quota_key and quota_id.
+        traffic: From select_recent_traffic.
+    Returns: cluster_id, quota_key, sharing_id, used_rate, throttled_ms.
+    Shape: A row for each sharing_id, as sharing_id() makes it, and key.
+    """
+    keys = {PRODUCER_KEY: "produced", CONSUMER_KEY: "fetched"}
+    waits = {PRODUCER_KEY: "produce", CONSUMER_KEY: "fetch"}
+    by_key = F.array(
+        *(
+            F.struct(
+                F.lit(key).alias("quota_key"),
+                F.col(f"{name}_rate").alias("rate"),
+                F.col(f"{waits[key]}_throttled_ms").alias("throttled_ms"),
+            )
+            for key, name in keys.items()
+        )
+    )
+    shares = resolved.where(F.col("quota_key").isin(*keys)).select(
+        *_WHO, "quota_key", sharing_id().alias("sharing_id")
+    )
+    return (
+        traffic.select(*_WHO, "broker_id", F.inline(by_key))
+        .join(shares, [*_WHO, "quota_key"])
+        .groupBy(*_SHARED, "broker_id")
+        .agg(F.sum("rate").alias("rate"), F.max("throttled_ms").alias("throttled_ms"))
+        .groupBy(*_SHARED)
+        .agg(
+            F.max("rate").alias("used_rate"),
+            F.max("throttled_ms").alias("throttled_ms"),
+        )
+    )
+
+
+def with_use(resolved: DataFrame, used: DataFrame) -> DataFrame:
+    """Add USE_COLUMNS.
+
+    Args:
+        resolved: Clients with quota_key, quota_id and limit.
+        used: From select_use.
+    Nulls: All where nothing was counted lately; use without a limit as well.
+    """
+    use = F.when(F.col("limit") > 0, F.col("used_rate") / F.col("limit"))
+    return (
+        resolved.withColumn("sharing_id", sharing_id())
+        .join(used, [*_SHARED], "left")
+        .withColumn("use", use)
+        .drop("sharing_id")
+    )
+
+
+def sharing_id() -> Column:
+    """Return what clients with one limit have in common; without one each is alone."""
+    alone = F.to_json(F.struct("principal", "client_id"))
+    return F.coalesce(F.concat(F.lit("quota-id "), "quota_id"), alone)

@@ -1,0 +1,191 @@
+# Strategy: a record is JSON that our own bridge has made, one for a client and time, so
+# there are few: the standard library reads them one by one.
+"""What clients produce and fetch, from records of their topic to rows.
+
+Source: docs/reference/topics.md.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from udfs.configs.pushes import NULL_VALUE, OK, TOO_LARGE
+from udfs.envelopes.headers import (
+    MAX_INT32,
+    MAX_INT64,
+    MAX_TIME_MS,
+    MICROS_PER_MS,
+    TIME,
+)
+from udfs.envelopes.readers import read_traffic_envelopes
+from udfs.sensitive.client_id_columns import find_client_id_rules, hide_client_ids
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
+
+from .daily_files import Columns, DailyFiles, Floors, WrittenPart
+from .rejected_records import write_rejected
+from .table_files import TableLayout
+
+MALFORMED_CLIENT_TRAFFIC = "malformed_client_traffic"
+COUNTS: Mapping[str, int] = {
+    "produced_bytes": MAX_INT64,
+    "fetched_bytes": MAX_INT64,
+    "produce_requests": MAX_INT64,
+    "fetch_requests": MAX_INT64,
+    "throttle_ms_sum": MAX_INT64,
+    "throttle_ms_max": MAX_INT32,
+    "throttled_answers": MAX_INT64,
+    "connections": MAX_INT32,
+    "produce_throttle_ms_sum": MAX_INT64,
+}
+"""What is counted of a client at a broker, to the greatest number that there is."""
+_WINDOW: Mapping[str, int] = {"window_start_ms": MAX_TIME_MS, "window_ms": MAX_INT32}
+_BROKER: Mapping[str, int] = {"broker_id": MAX_INT32, **COUNTS}
+TRAFFIC_ROW_SCHEMA = pa.schema(
+    [
+        ("broker_id", pa.int32()),
+        ("window_start", TIME),
+        ("window_ms", pa.int32()),
+        *(
+            (name, pa.int32() if greatest == MAX_INT32 else pa.int64())
+            for name, greatest in COUNTS.items()
+        ),
+    ]
+)
+"""What a record says of one broker, beside its envelope."""
+
+Read = tuple[dict[str, Any], list[dict[str, Any]]]
+"""The time of one record, and what it says of each broker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficTables:
+    """What becomes of records of what clients produce and fetch."""
+
+    quarantine: TableLayout
+    quarantine_floors: Floors
+    source_job: str
+    """Name of the job in rows of quarantine."""
+    max_record_bytes: int
+    """Largest value of a record."""
+    rules: SensitiveKeyRules
+
+
+def write_client_traffic(
+    batches: Iterator[pa.RecordBatch], tables: TrafficTables
+) -> Iterator[WrittenPart]:
+    """Decode records, and write those that cannot be used into files of quarantine.
+
+    Args:
+        batches: Records, as `envelopes.read_traffic_envelopes` wants them.
+        tables: What to write.
+    Returns: Parts in the order of the records; pushes has the rows, with the columns
+        of the envelope and TRAFFIC_ROW_SCHEMA. The last one has only files.
+    Shape: A usable record is as many rows as it names brokers, one at least.
+    Nulls: client_id is empty where there is none.
+    Errors: NULL_VALUE, TOO_LARGE or MALFORMED_CLIENT_TRAFFIC, or a fault of the
+        envelope, in quarantine; never raises for data.
+    """
+    quarantine = DailyFiles(tables.quarantine)
+    reject = partial(
+        write_rejected,
+        quarantine=quarantine,
+        floors=tables.quarantine_floors,
+        source_job=tables.source_job,
+    )
+    for records in batches:
+        batch = _hide_client_ids(read_traffic_envelopes(records), tables.rules)
+        is_usable = pc.is_null(batch.column("envelope_fault"))
+        faulty = _columns_of(batch.filter(pc.invert(is_usable)))
+        reasons = faulty["envelope_fault"], faulty["envelope_detail"]
+        files = list(reject(faulty, *reasons))
+        usable = batch.filter(is_usable)
+        statuses, read = read_bodies(usable.column("body"), tables.max_record_bytes)
+        no_detail = pa.nulls(usable.num_rows, pa.string())
+        columns = _columns_of(usable)
+        files += reject(columns, statuses, no_detail)
+        yield WrittenPart(
+            records=records.num_rows, pushes=_make_rows(columns, read), files=files
+        )
+    yield WrittenPart(records=0, files=list(quarantine.end()))
+
+
+def read_bodies(
+    bodies: pa.BinaryArray, max_bytes: int
+) -> tuple[pa.StringArray, list[Read | None]]:
+    """Read the values of many records.
+
+    Args:
+        max_bytes: The largest one that is read.
+    Returns: Of each a status, OK or what is wrong, and what it says, if it is OK.
+    """
+    read = [_read_body(body, max_bytes) for body in bodies.to_pylist()]
+    statuses = [one if isinstance(one, str) else OK for one in read]
+    said = [None if isinstance(one, str) else one for one in read]
+    return pa.array(statuses, pa.string()), said
+
+
+def _read_body(body: bytes | None, max_bytes: int) -> Read | str:
+    if body is None:
+        return NULL_VALUE
+    if len(body) > max_bytes:
+        return TOO_LARGE
+    try:
+        said = json.loads(body.decode("utf-8"))
+        window = _read_numbers(said, _WINDOW)
+        brokers = [_read_numbers(one, _BROKER) for one in said["brokers"]]
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return MALFORMED_CLIENT_TRAFFIC
+    broker_ids = {one["broker_id"] for one in brokers}
+    is_sound = brokers and len(broker_ids) == len(brokers) and window["window_ms"] > 0
+    return (window, brokers) if is_sound else MALFORMED_CLIENT_TRAFFIC
+
+
+def _read_numbers(said: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, int]:
+    """Return some numbers.
+
+    Raises: KeyError, TypeError, ValueError where one is missing or out of range.
+    """
+    numbers = {name: said[name] for name in names}
+    for name, number in numbers.items():
+        if type(number) is not int or not 0 <= number <= names[name]:
+            raise ValueError(name)
+    return numbers
+
+
+def _hide_client_ids(batch: pa.RecordBatch, rules: SensitiveKeyRules) -> pa.RecordBatch:
+    place = batch.schema.get_field_index("client_id")
+    client_ids = batch.column(place)
+    shown = hide_client_ids(client_ids, find_client_id_rules(client_ids, rules))
+    return batch.set_column(place, "client_id", pc.fill_null(shown, ""))
+
+
+def _columns_of(batch: pa.RecordBatch) -> Columns:
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+def _make_rows(columns: Columns, read: list[Read | None]) -> pa.RecordBatch:
+    """Return a row for each broker that a record names."""
+    rows = [
+        (place, {**one[0], **broker})
+        for place, one in enumerate(read)
+        if one is not None
+        for broker in one[1]
+    ]
+    of_record = pa.array([place for place, _ in rows], pa.int64())
+    made = {
+        name: column.take(of_record)
+        for name, column in columns.items()
+        if name != "body"
+    }
+    starts = pa.array([said["window_start_ms"] for _, said in rows], pa.int64())
+    made["window_start"] = pc.multiply(starts, MICROS_PER_MS).cast(TIME)
+    for field in TRAFFIC_ROW_SCHEMA:
+        if field.name not in made:
+            numbers = [said[field.name] for _, said in rows]
+            made[field.name] = pa.array(numbers, field.type)
+    return pa.RecordBatch.from_arrays(list(made.values()), names=list(made))
