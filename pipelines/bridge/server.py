@@ -6,7 +6,7 @@ import random
 import socket
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from pipelines.bridge.core.records import Publish, PushIds, max_record_bytes
 from pipelines.bridge.feeding import FeedPart, read_clock_ms
 from pipelines.bridge.front.acceptor import Clients, raise_open_files
 from pipelines.bridge.front.listening import advertised_node, bind_all, plan_listeners
+from pipelines.bridge.keeping import DynamicConfigPart
 from pipelines.bridge.operations.logs import log_counters, log_refused
 from pipelines.bridge.operations.watch import BridgeWatch
 from pipelines.bridge.protocol.metadata import AdvertisedNode
@@ -28,6 +29,7 @@ from pipelines.bridge.proxy.wire.shown_by_clients import WireOutlet
 from pipelines.bridge.publishing.publisher import Publisher, producer_config
 from pipelines.bridge.publishing.telemetry_kafka import TelemetryKafka
 from pipelines.bridge.publishing.topics import ensure_topics
+from pipelines.bridge.publishing.waiting import is_done_before
 from pipelines.bridge.push_config.part import PushConfigPart
 from pipelines.bridge.security.sasl_handlers import serve_sasl
 from pipelines.bridge.security.security_files import SecurityFiles
@@ -60,22 +62,6 @@ def check_limits(bridge: BridgeSettings) -> None:
                 f"bridge.{name}: is {limit}, and a push of bridge.telemetry_max_bytes "
                 f"may take {needed}"
             )
-
-
-async def is_done_before(
-    stop: asyncio.Event, work: Coroutine[None, None, object]
-) -> bool:
-    """Do some work to its end, or give it up when stop is set."""
-    tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        is_done = tasks[0].done()
-        if is_done:
-            tasks[0].result()
-    finally:
-        for task in tasks:
-            task.cancel()
-    return is_done
 
 
 logger = logging.getLogger(__name__)
@@ -154,6 +140,11 @@ class BridgeServer:
         given = (settings, secrets, self._kafka, self.cluster)
         self.feed = FeedPart(*given, accepted_cluster_id)
         self.watch.state.feed = self.feed.counters
+        self.dynamic_configs = DynamicConfigPart(
+            settings, self._kafka, self._rules, read_clock_ms
+        )
+        self.watch.state.dynamic_configs = self.dynamic_configs.counters
+        self.watch.ask_parts = self.dynamic_configs.why_not_ready
         self.proxy = (
             ProxyPart(settings, secrets, self.counters, self._rules, self.cluster.known)
             if settings.proxy.enabled
@@ -204,6 +195,7 @@ class BridgeServer:
             finally:
                 await self.push_config.close()
                 await self.feed.close()
+                self.dynamic_configs.close()
                 await self.cluster.close()
                 await publisher.close(_FLUSH_S)
                 log_counters("bridge has stopped", self.counters)
@@ -243,6 +235,7 @@ class BridgeServer:
             }
             others = [self.watch.follow(publisher), self.cluster.follow()]
             others += [kafka.find_later(publisher), self.feed.run()]
+            others.append(self.dynamic_configs.run())
             others.append(clients.keep_watch())
             if self.proxy is not None:
                 others.append(self.proxy.follow())
@@ -280,6 +273,7 @@ class BridgeServer:
             max_record_bytes=record_bytes,
         )
         await self.feed.prepare()
+        await self.dynamic_configs.prepare()
         if not self.cluster.is_apart:
             await self.cluster.start()
 
@@ -389,6 +383,7 @@ class BridgeServer:
                 *serve_sasl(),
                 *telemetry.served(),
                 *self.cluster.served(),
+                *self.dynamic_configs.served(),
             ],
             forget=telemetry.forget,
             make_instance_id=instances.make_instance_id,

@@ -139,6 +139,11 @@ class Reader:
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
+    @property
+    def remaining_bytes(self) -> int:
+        """How many bytes have not been read."""
+        return len(self._data) - self._at
+
     def take(self, size: int) -> bytes:
         """Return so many bytes. Raises: MalformedAnswer, as all of these do."""
         end = self._at + size

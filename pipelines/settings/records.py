@@ -13,6 +13,7 @@ from .client_config_settings import (
     WireConfigJobSettings,
 )
 from .cluster_settings import ClusterSettings
+from .dynamic_config_settings import DynamicConfigSettings
 from .keys import MAX_INT32, MAX_PORT, key
 from .listener_records import (
     AuthenticationSettings,
@@ -245,8 +246,8 @@ class BridgeSettings:
     admin_principals: tuple[str, ...] = key(
         'Principals, as "User:admin", that may show and change the client-metrics '
         "subscriptions and the quotas of the clients' cluster through the bridge, with "
-        "the bridge's own rights; by default none. Clients without a login are "
-        '"User:ANONYMOUS".',
+        "the bridge's own rights, and dynamic client configs; by default none. Clients "
+        'without a login are "User:ANONYMOUS".',
         default=[],
     )
 
@@ -327,6 +328,7 @@ class Settings:
         ],
     )
     client_config: ClientConfigSettings
+    dynamic_configs: DynamicConfigSettings
     sensitive_keys: SensitiveKeySettings
     tables: TableSettings
     client_telemetry_to_delta: TelemetryJobSettings

@@ -33,6 +33,11 @@ class TopicSettings:
         "cluster.source is off. It has one partition, whatever topics.partitions is.",
         default="clientele.cluster",
     )
+    client_configs: str = key(
+        "Topic that keeps dynamic client configs, made and written when "
+        "dynamic_configs.enabled. It is compacted and has one partition.",
+        default="clientele.client_configs",
+    )
     partitions: int = key(
         "Partitions of a topic that the bridge creates.",
         low=1,

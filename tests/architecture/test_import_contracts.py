@@ -57,6 +57,7 @@ BREAKS = [
     ("pushes are judged without", f"{B}.telemetry.rules", "time"),
     ("pushed configurations are judged", f"{B}.push_config.rules", "importlib"),
     ("pushed configurations are judged", f"{B}.push_config.part", "time"),
+    ("dynamic client configs", f"{B}.dynamic_configs.state", "asyncio"),
     ("who a peer is", f"{B}.security.tls", "socket"),
     ("tokens in, verdicts out", f"{B}.security.sasl.tokens", "time"),
     ("the cluster is asked", f"{B}.cluster.following", "socket"),

@@ -35,6 +35,7 @@ _SETTINGS = (
     "bridge.max_request_bytes=4000",
     "client_config.enabled=true",
     "client_config.max_bytes=1500",
+    "dynamic_configs.enabled=true",
     'subscriptions=[{name="s",metrics=["*"],interval_ms=100,match=[]}]',
 )
 

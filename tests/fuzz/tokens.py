@@ -78,6 +78,46 @@ class TokenWriter:
             tokens += [self._fixed("int8"), self._fixed("bool"), self._tags()]
         return [*tokens, self._tags()]
 
+    def description(self):
+        """Return DescribeClientConfigs 0."""
+        tokens = self._several(
+            lambda: [
+                *self._text(is_nullable=False),
+                self._fixed("int8"),
+                *self._text(is_nullable=True),
+            ]
+        )
+        tokens += self._several(lambda: self._text(is_nullable=False))
+        return [*tokens, self._fixed("bool"), self._fixed("bool")]
+
+    def alterations(self):
+        """Return AlterClientConfigs 0."""
+        tokens = self._several(
+            lambda: [
+                *self._several(
+                    lambda: [
+                        *self._text(is_nullable=False),
+                        *self._text(is_nullable=True),
+                    ]
+                ),
+                *self._several(
+                    lambda: [
+                        *self._text(is_nullable=False),
+                        *self._text(is_nullable=False),
+                        self._fixed("bool"),
+                    ]
+                ),
+            ]
+        )
+        return [*tokens, self._fixed("bool")]
+
+    def _several(self, make_item):
+        count = self._chance.choice([0, 1, 1, 2, 5])
+        tokens = [self._length(count, ">i")]
+        for _ in range(count):
+            tokens += make_item()
+        return tokens
+
     def _entity(self, schema):
         hints = typing.get_type_hints(schema)
         tokens = []
@@ -151,6 +191,8 @@ def make_tags(chance):
 EXTRA_SEEDS = {
     (18, 5): lambda writer: writer.software(has_cluster=True, has_instance_id=False),
     (18, 6): lambda writer: writer.software(has_cluster=True, has_instance_id=True),
+    (10_050, 0): TokenWriter.description,
+    (10_051, 0): TokenWriter.alterations,
     (10_071, 0): TokenWriter.configs,
 }
 """(API key, version) to what makes the tokens of a body, where kio has no schema."""

@@ -9,19 +9,11 @@ import uuid
 import pytest
 
 from tests.bench.running_bridge import GET, make_push, read_reply
-from tests.support.bridge.bridge_process import BridgeProcess
+from tests.support.bridge.bridge_process import BridgeProcess, list_children
 from tests.support.bridge.config_support import read_topic
 
 PATIENCE_S = 180
 CONNECTIONS = 24
-
-
-def list_children(pid):
-    done = subprocess.run(
-        ["/bin/ps", "-Ao", "pid=,ppid="], capture_output=True, check=True, text=True
-    )
-    pairs = (line.split() for line in done.stdout.splitlines())
-    return sorted(int(child) for child, parent in pairs if int(parent) == pid)
 
 
 def is_running(pid):

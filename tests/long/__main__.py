@@ -56,6 +56,7 @@ PROOFS = (
     Proof(name="replays", words=("long/replays.py",)),
     Proof(name="config-shuffles", words=("long/config_shuffles.py",)),
     Proof(name="feed-kills", words=("long/feed_kills.py",)),
+    Proof(name="dynamic-configs", words=("long/dynamic_config_kills.py",)),
     Proof(name="cluster-canaries", words=("long/cluster_canaries.py",)),
     Proof(name="config-canaries", words=("long/config_canaries.py",)),
 )

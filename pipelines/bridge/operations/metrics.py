@@ -27,10 +27,13 @@ from pipelines.bridge.core.client_identity import uuid_text
 from pipelines.bridge.core.counters import BridgeCounters, LatencyCounts, Snapshot
 from pipelines.bridge.core.feed_records import FeedCounters
 from pipelines.bridge.core.instance_metrics import Marks, TopInstances
+from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
 from pipelines.bridge.protocol.api_keys import (
     GET_TELEMETRY_SUBSCRIPTIONS,
     PUSH_TELEMETRY,
 )
+
+from .dynamic_config_metrics import dynamic_config_metrics
 
 OWN_PREFIX = "kafka_clientele_bridge"
 _NONE, _THROTTLED = 0, 89
@@ -72,6 +75,9 @@ class BridgeState:
     groups: dict[str, Snapshot] = field(default_factory=dict)
     """Further groups of Kafka's metrics, such as client-config, by their names."""
     feed: FeedCounters = field(default_factory=FeedCounters)
+    dynamic_configs: DynamicConfigCounters = field(
+        default_factory=DynamicConfigCounters
+    )
 
 
 def own_metrics(counters: BridgeCounters, state: BridgeState) -> Iterator[Metric]:
@@ -100,6 +106,8 @@ def own_metrics(counters: BridgeCounters, state: BridgeState) -> Iterator[Metric
     yield from _state(state)
     yield _latency(counters.publish_latency)
     yield from _feed(state.feed)
+    if state.dynamic_configs.is_enabled:
+        yield from dynamic_config_metrics(OWN_PREFIX, state.dynamic_configs)
 
 
 def _feed(feed: FeedCounters) -> Iterator[Metric]:

@@ -56,6 +56,8 @@ class BridgeWatch:
         self.carries_data = False
         """Set it when clients reach another Kafka through this bridge: they need it
         whether the one that takes telemetry is there or not."""
+        self.ask_parts: Callable[[], str | None] = lambda: None
+        """Returns why a part of the bridge is not ready; None where all are."""
         self.count_instances: Callable[[], int] = lambda: 0
         """Returns how many client instances are remembered."""
         self.http_port: int | None = None
@@ -139,6 +141,8 @@ class BridgeWatch:
         """Return why clients had better go elsewhere; None when they need not."""
         if self.is_stopping:
             return "the bridge is stopping"
+        if (reason := self.ask_parts()) is not None:
+            return reason
         publisher = self._publisher
         signs = KafkaSigns(
             answered_s=self._answered_s,

@@ -14,7 +14,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from confluent_kafka import (
     Consumer,
@@ -28,10 +28,9 @@ from confluent_kafka import (
 from pipelines.bridge.core.feed_records import FeedRecord, LeadRefused, LostLead
 
 from .topics import unusable_settings
+from .waiting import call_in_thread
 
 logger = logging.getLogger(__name__)
-
-Done = TypeVar("Done")
 
 SESSION_TIMEOUT_MS = 6_000
 """Who is killed leads for so long; the shortest that stock brokers allow."""
@@ -95,7 +94,7 @@ class FeedTopic:
             await self._wait_for_membership()
             self._is_lost.clear()
             try:
-                self._producer = await _in_thread(self._make_producer)
+                self._producer = await call_in_thread(self._make_producer)
             except KafkaException as error:
                 self._check_refusal(error.args[0])
                 logger.debug("the lead waits: Kafka says %s", error.args[0].name())
@@ -109,7 +108,7 @@ class FeedTopic:
     ) -> list[FeedRecord]:
         """Return the end of the topic; see LedTopic."""
         try:
-            return await _in_thread(partial(self._read_back, is_enough))
+            return await call_in_thread(partial(self._read_back, is_enough))
         except KafkaException as error:
             raise LostLead(f"reading back: {error.args[0].name()}") from None
 
@@ -120,7 +119,7 @@ class FeedTopic:
         if not self._is_member.is_set():
             raise LostLead("another bridge feeds")
         try:
-            await _in_thread(partial(self._write, records))
+            await call_in_thread(partial(self._write, records))
         except KafkaException as error:
             self._check_refusal(error.args[0])
             raise LostLead(f"Kafka says {error.args[0].name()}") from None
@@ -168,7 +167,7 @@ class FeedTopic:
         if member is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LEAVE_S):
-                    await _in_thread(member.close)
+                    await call_in_thread(member.close)
         self._is_member.clear()
 
     async def _keep_membership(self, member: Consumer) -> None:
@@ -298,33 +297,6 @@ class FeedTopic:
         if reached < end:
             raise LostLead(f"topic {self._topic} ends at {end}, read up to {reached}")
         return records
-
-
-async def _in_thread(call: Callable[[], Done]) -> Done:
-    """Call in a thread that nobody waits for at the end of the process."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Done] = loop.create_future()
-
-    def settle(result: Done | None, error: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type] # None is its result then
-
-    def run() -> None:
-        result, error = None, None
-        try:
-            result = call()
-        except Exception as raised:  # noqa: BLE001 - raised again where it is awaited
-            error = raised
-        # The loop may have ended meanwhile.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await done
 
 
 def _take(message: Message, records: list[FeedRecord], reached: int) -> int:

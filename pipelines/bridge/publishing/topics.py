@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
@@ -26,6 +26,7 @@ _SILENCE = frozenset(
     }
 )
 _DEFAULT_REPLICATION = -1
+_FOR_EVER_MS = 2**63 - 1
 _FEED_RECORD_BYTES = 1_048_588
 """The default of brokers; a registration with its static configs takes some 20,000."""
 
@@ -51,7 +52,10 @@ async def ensure_topics(
         try:
             if await _count_partitions(admin, name, timeout_s) is not None:
                 continue
-            await _create_topic(admin, name, topics, max_record_bytes, timeout_s)
+            # The largest push must fit with its headers.
+            config = {"max.message.bytes": str(max_record_bytes)}
+            config.update(_retention(topics))
+            await _create_topic(admin, name, topics, config, timeout_s)
         except KafkaException as error:
             admin.poll(0)  # Hands over what the connection has said meanwhile.
             raise _missing_service(
@@ -72,16 +76,64 @@ async def ensure_feed_topic(
 ) -> None:
     """Make the topic of the cluster's feed where it is not there.
 
+    Raises: as _ensure_single_topic.
+    """
+    place = _SingleTopic("topics.cluster", name, _retention(topics))
+    await _ensure_single_topic(connection, place, topics, bridge_id, timeout_s)
+
+
+async def ensure_store_topic(
+    connection: Mapping[str, str],
+    name: str,
+    topics: TopicSettings,
+    *,
+    bridge_id: str,
+    timeout_s: float = ANSWER_TIMEOUT_S,
+) -> None:
+    """Make the topic of dynamic client configs where it is not there.
+
+    It is compacted, and compaction leaves records alone for topics.retention_ms, so
+    that jobs see every value.
+
+    Raises: as _ensure_single_topic.
+    """
+    lag_ms = _FOR_EVER_MS if topics.retention_ms < 0 else topics.retention_ms
+    config = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(lag_ms)}
+    place = _SingleTopic("topics.client_configs", name, config)
+    await _ensure_single_topic(connection, place, topics, bridge_id, timeout_s)
+
+
+class _SingleTopic(NamedTuple):
+    """A topic whose order counts."""
+
+    setting: str
+    """That names it."""
+    name: str
+    config: Mapping[str, str]
+    """Of a topic that is made."""
+
+
+async def _ensure_single_topic(
+    connection: Mapping[str, str],
+    place: _SingleTopic,
+    topics: TopicSettings,
+    bridge_id: str,
+    timeout_s: float,
+) -> None:
+    """Make a topic of one partition where it is not there.
+
     Raises: MissingService when Kafka does not answer or does not allow it;
         InvalidSetting when it is there with more than one partition.
     """
     seen_errors: list[KafkaError] = []
     admin = _connect(connection, bridge_id, seen_errors)
+    name = place.name
     try:
         partitions = await _count_partitions(admin, name, timeout_s)
         if partitions is None:
+            config = {**place.config, "max.message.bytes": str(_FEED_RECORD_BYTES)}
             single = replace(topics, partitions=1)
-            await _create_topic(admin, name, single, _FEED_RECORD_BYTES, timeout_s)
+            await _create_topic(admin, name, single, config, timeout_s)
             logger.info("created topic %s", name)
             # Another bridge may have been first.
             partitions = await _count_partitions(admin, name, timeout_s) or 1
@@ -92,9 +144,13 @@ async def ensure_feed_topic(
         ) from None
     if partitions > 1:
         raise InvalidSetting(
-            f"topics.cluster: topic {name} has {partitions} partitions, and only the "
+            f"{place.setting}: topic {name} has {partitions} partitions, and only the "
             f"order of one makes it true: name another topic, or remove this one"
         )
+
+
+def _retention(topics: TopicSettings) -> dict[str, str]:
+    return {"retention.ms": str(topics.retention_ms)}
 
 
 def _connect(
@@ -154,18 +210,14 @@ async def _create_topic(
     admin: AdminClient,
     name: str,
     topics: TopicSettings,
-    max_record_bytes: int,
+    config: Mapping[str, str],
     timeout_s: float,
 ) -> None:
     new_topic = NewTopic(
         name,
         num_partitions=topics.partitions,
         replication_factor=topics.replication_factor or _DEFAULT_REPLICATION,
-        config={
-            "retention.ms": str(topics.retention_ms),
-            # The largest push must fit with its headers.
-            "max.message.bytes": str(max_record_bytes),
-        },
+        config=dict(config),
     )
     created = admin.create_topics([new_topic], request_timeout=timeout_s)
     try:

@@ -6,6 +6,7 @@ from prometheus_client.metrics_core import Metric
 
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.instance_metrics import TopInstances
+from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
 from pipelines.bridge.operations.metrics import (
     OWN_PREFIX,
     BridgeCollector,
@@ -20,7 +21,8 @@ _HEAD = (
     "`/metrics` of a bridge, at `bridge.http_host` and `bridge.http_port`. KIP-714's "
     "metrics of a broker have the names that Prometheus' JMX exporter gives them. "
     "Those of the group `client-config` are KIP-1324's, with some of our own, and are "
-    "there with `client_config.enabled`."
+    "there with `client_config.enabled`, the bridge's own `dynamic_config…` with "
+    "`dynamic_configs.enabled`."
 )
 _WINDOWS = (
     "Rates are per second, times in milliseconds; rates, averages and maxima cover "
@@ -57,6 +59,7 @@ def _collect() -> Iterator[Metric]:
         info={"version": ""},
         max_unacknowledged_bytes=0,
         groups={_CLIENT_CONFIG: counters.snapshot},
+        dynamic_configs=DynamicConfigCounters(is_enabled=True),
     )
     top = TopInstances(1, now_s)
     return BridgeCollector(BridgeCounters(), top, lambda: state, now_s).collect()

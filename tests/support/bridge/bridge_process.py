@@ -16,6 +16,15 @@ ROOT = Path(__file__).resolve().parents[3]
 PATIENCE_S = 180
 
 
+def list_children(pid):
+    """Return the ids of the processes that another one has started."""
+    done = subprocess.run(
+        ["/bin/ps", "-Ao", "pid=,ppid="], capture_output=True, check=True, text=True
+    )
+    pairs = (line.split() for line in done.stdout.splitlines())
+    return sorted(int(child) for child, parent in pairs if int(parent) == pid)
+
+
 class BridgeProcess:
     """`./spark-submit.sh bridge` without its set-up; always on the same ports."""
 

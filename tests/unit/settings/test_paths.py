@@ -99,6 +99,7 @@ def test_keys_that_are_paths_are_known_by_their_names():
         "controller_ssl_ca_location",
         "controller_ssl_certificate_location",
         "controller_ssl_key_location",
+        "keys_location",
         "credentials_location",
         "oauth_jwks_ca_location",
         "oauth_jwks_location",

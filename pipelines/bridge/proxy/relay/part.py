@@ -223,13 +223,14 @@ class ProxyPart:
     ) -> ProxyRules:
         settings, loop = self._settings, asyncio.get_running_loop()
         answer_s = settings.proxy.telemetry_answer_ms / _MS
-        config = settings.client_config
-
+        config, dynamic = settings.client_config, settings.dynamic_configs
+        dynamic_keys = {dynamic.describe_api_key, dynamic.alter_api_key}
         return ProxyRules(
             handlers=handlers,
             own_keys=choose_own_keys(
                 handlers,
                 push_config_key=config.api_key if config.enabled else None,
+                client_configs_keys=frozenset(dynamic_keys if dynamic.enabled else ()),
                 serves_telemetry=settings.proxy.telemetry == _SERVE,
             ),
             gate=TelemetryGate(partial(_read_signs, publisher), answer_s=answer_s),

@@ -19,6 +19,7 @@ from pipelines.bridge.protocol.api_keys import (
     API_VERSIONS,
     GET_TELEMETRY_SUBSCRIPTIONS,
 )
+from pipelines.bridge.protocol.client_configs import AlterRequest
 from pipelines.bridge.protocol.cluster_requests import encode_request
 from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
@@ -30,6 +31,7 @@ from pipelines.bridge.protocol.requests import (
 from pipelines.bridge.protocol.software import ClientSoftware
 from pipelines.bridge.proxy.frames.api_versions import ASKED_VERSION, limit_api_versions
 from pipelines.bridge.proxy.frames.line import Awaited, Line, OwnReply, Write
+from pipelines.kafka_client.client_configs import DescribeRequest
 
 from .keep_alive import make_question
 from .sasl_watch import UNKNOWN_PRINCIPAL, Acceptance, SaslWatch, Stage
@@ -150,8 +152,11 @@ class ClientRequests:
         """
         rules = self._rules
         request = parse_request(frame, rules.own_apis)
-        self._asked_s = rules.now_s()
-        is_push = request.api_key != GET_TELEMETRY_SUBSCRIPTIONS
+        # Whoever asks of dynamic configs does so with data: no push is due for that.
+        is_of_configs = isinstance(request.body, AlterRequest | DescribeRequest)
+        if not is_of_configs:
+            self._asked_s = rules.now_s()
+        is_push = not (is_of_configs or request.api_key == GET_TELEMETRY_SUBSCRIPTIONS)
         is_shut = is_push and not rules.gate.is_open(rules.now_s())
         held = self._held or ()
         if is_shut or self._sasl.is_unread or len(held) >= MAX_HELD_REQUESTS:
@@ -161,7 +166,8 @@ class ClientRequests:
             self._handle(request, place)
         else:
             self._held.append((request, place))
-        if place.frame is None:
+        # An alteration has a time of its own, and an admin waits for nothing else.
+        if place.frame is None and not isinstance(request.body, AlterRequest):
             rules.answer_later(partial(self._refuse_late, request, place))
 
     def _handle(self, request: Request, place: OwnReply) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kio.schema.errors import ErrorCode
 
 from pipelines.bridge.core.handlers import RequestHandlers
+from pipelines.bridge.dynamic_configs.refusals import LOADING, refuse_request
 from pipelines.bridge.protocol.api_keys import (
     API_VERSIONS,
     GET_TELEMETRY_SUBSCRIPTIONS,
@@ -13,6 +14,7 @@ from pipelines.bridge.protocol.api_keys import (
     ServedApis,
     index_apis,
 )
+from pipelines.bridge.protocol.client_configs import AlterRequest
 from pipelines.bridge.protocol.push_config import write_push_config_response
 from pipelines.bridge.protocol.replies import (
     encode_body,
@@ -26,6 +28,7 @@ from pipelines.bridge.proxy.frames.line import Care
 from pipelines.bridge.proxy.frames.versions import FETCH, KNOWN_VERSIONS, PRODUCE
 from pipelines.bridge.proxy.wire.traffic import ClientTraffic
 from pipelines.bridge.telemetry.instances import refuse_get
+from pipelines.kafka_client.client_configs import DescribeRequest
 
 from .telemetry_gate import TelemetryGate
 from .token_owners import Tell
@@ -99,23 +102,30 @@ class ProxyRules:
 
 
 def choose_own_keys(
-    handlers: RequestHandlers, *, push_config_key: int | None, serves_telemetry: bool
+    handlers: RequestHandlers,
+    *,
+    push_config_key: int | None,
+    client_configs_keys: frozenset[int] = frozenset(),
+    serves_telemetry: bool,
 ) -> frozenset[int]:
     """Return the API keys that the bridge answers instead of the brokers.
 
     Args:
         handlers: What the bridge serves.
         push_config_key: API key of PushConfig; None where it is not served.
+        client_configs_keys: Those of the two APIs of dynamic client configs.
         serves_telemetry: Whether telemetry goes to the bridge and not to the brokers.
     """
     wanted = _TELEMETRY if serves_telemetry else frozenset()
     if push_config_key is not None:
         wanted |= {push_config_key}
-    return wanted & frozenset(handlers.apis)
+    return (wanted | client_configs_keys) & frozenset(handlers.apis)
 
 
 def refuse(request: Request) -> bytes:
     """Return the reply that a client understands as: later."""
+    if isinstance(request.body, AlterRequest | DescribeRequest):
+        return refuse_request(request, LOADING)
     error = ErrorCode.throttling_quota_exceeded
     if request.api_key == PUSH_TELEMETRY:
         return encode_push_reply(request.correlation_id, error)

@@ -11,6 +11,10 @@ from pipelines.bridge.core.handlers import (
     ServedRequest,
     make_identity,
 )
+from pipelines.bridge.protocol.client_configs import (
+    alter_client_configs_api,
+    describe_client_configs_api,
+)
 from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import PUSH_TELEMETRY_API
 from pipelines.bridge.protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API
@@ -19,6 +23,17 @@ from pipelines.bridge.proxy.frames.line import Line, OwnReply
 from pipelines.bridge.proxy.rules.client_requests import ClientRequests
 from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
 from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
+from pipelines.kafka_client.client_configs import (
+    ALTER_CLIENT_CONFIGS,
+    DESCRIBE_CLIENT_CONFIGS,
+    Alteration,
+    DescribeRequest,
+    alter_client_configs,
+    describe_client_configs,
+    read_altered,
+    read_described,
+)
+from pipelines.kafka_client.messages import write_frame
 
 GET, PUSH = 71, 72
 GET_FRAME = struct.pack(">hhih", GET, 0, 7, -1) + b"\0" + bytes(16) + b"\0"
@@ -35,10 +50,17 @@ HEALTHY = PublisherSigns(
 
 
 class Client:
-    def __init__(self, handle, *, has_sasl=False, signs=HEALTHY, api_versions=None):
+    def __init__(
+        self, handle, *, has_sasl=False, signs=HEALTHY, api_versions=None, own=()
+    ):
         served = [
             ServedRequest(api=api, handle=handle, is_counted=True)
-            for api in (GET_TELEMETRY_SUBSCRIPTIONS_API, PUSH_TELEMETRY_API)
+            for api in (
+                GET_TELEMETRY_SUBSCRIPTIONS_API,
+                PUSH_TELEMETRY_API,
+                describe_client_configs_api(DESCRIBE_CLIENT_CONFIGS),
+                alter_client_configs_api(ALTER_CLIENT_CONFIGS),
+            )
         ]
         handlers = RequestHandlers(served, api_versions=api_versions_api(api_versions))
         self.owner_asks = []
@@ -49,7 +71,10 @@ class Client:
         self.rules = ProxyRules(
             handlers=handlers,
             own_keys=choose_own_keys(
-                handlers, push_config_key=None, serves_telemetry=True
+                handlers,
+                push_config_key=None,
+                client_configs_keys=frozenset(own),
+                serves_telemetry=True,
             ),
             gate=gate,
             has_sasl=has_sasl,
@@ -128,6 +153,41 @@ def test_a_push_is_throttled_at_once_while_kafka_is_silent():
     client = Client(answer_at_once, signs=SILENT)
     assert error_of(PUSH, client.ask(PUSH, PUSH_FRAME).frame) == THROTTLED
     assert client.ask(GET, GET_FRAME).frame == b"answer"
+
+
+DESCRIBE_FRAME = write_frame(
+    describe_client_configs(DescribeRequest((), resolve_entity=True)), 7, "app"
+)[4:]
+CONFIG_KEYS = (DESCRIBE_CLIENT_CONFIGS, ALTER_CLIENT_CONFIGS)
+ALICE = (("user", "alice"),)
+ALTER_FRAME = write_frame(
+    alter_client_configs([Alteration(ALICE, ())], validate_only=False), 7, "app"
+)[4:]
+
+
+def test_client_configs_are_answered_by_the_bridge_whatever_kafka_says():
+    client = Client(answer_at_once, signs=SILENT, own=CONFIG_KEYS)
+    assert client.ask(DESCRIBE_CLIENT_CONFIGS, DESCRIBE_FRAME).frame == b"answer"
+    assert client.ask(ALTER_CLIENT_CONFIGS, ALTER_FRAME).frame == b"answer"
+    versions = client.rules.own_versions()
+    assert [key for key, _ in versions] == [GET, PUSH, *CONFIG_KEYS]
+
+
+def test_an_alteration_takes_its_time_and_no_push_is_expected_for_it():
+    client = Client(never_answer, own=CONFIG_KEYS)
+    client.ask(ALTER_CLIENT_CONFIGS, ALTER_FRAME)
+    assert client.timers == []
+    assert not client.requests.is_expected(client.now_s, 0)
+
+
+def test_client_configs_that_nobody_can_answer_now_are_asked_for_again():
+    client = Client(fail, own=CONFIG_KEYS)
+    described = client.ask(DESCRIBE_CLIENT_CONFIGS, DESCRIBE_FRAME).frame
+    assert read_described(described[8:]).error_code == 14
+    altered = client.ask(ALTER_CLIENT_CONFIGS, ALTER_FRAME).frame
+    ((code, _, entity),) = read_altered(altered[8:])[1]
+    assert (code, entity) == (14, ALICE)
+    assert [type(error) for error in client.failures] == [RuntimeError] * 2
 
 
 @pytest.mark.parametrize(("key", "frame"), [(GET, GET_FRAME), (PUSH, PUSH_FRAME)])

@@ -1,0 +1,267 @@
+"""Alterations and registrations on their way to the store's topic and back.
+
+Strategy: one at a time. An alteration is judged when its turn comes, over all that was
+written before it here and has been read back; it is one transaction, and answered when
+its records have come back from the topic, so that whoever asks next sees them.
+Registrations wait behind alterations, and go together: each is for itself.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from kio.schema.errors import ErrorCode
+
+from pipelines.bridge.protocol.client_configs import AlterRequest
+from pipelines.kafka_client.client_configs import Altered, Entity
+from udfs.dynamic_configs import (
+    ConfigRecord,
+    SupportedRecord,
+    record_key,
+    record_value,
+)
+from udfs.dynamic_configs.records import CLIENT_ID, USER
+
+from .dynamic_counters import DynamicConfigCounters
+from .refusals import Refusal, invalid, refuse_all
+from .rules import AlterationRules
+from .state import DynamicState, StoredRecord
+
+logger = logging.getLogger(__name__)
+
+MAX_WAITING_ALTERATIONS = 5_000
+MAX_WAITING_REGISTRATIONS = 10_000
+_MOST_REGISTRATIONS = 500
+"""Of one transaction; an alteration that comes meanwhile waits for it."""
+_NOT_TAKEN = "Kafka has not taken the alteration ({}); it may stand there all the same."
+_LATE = "it has not come back in time"
+_TOO_MANY = Refusal(
+    ErrorCode.request_timed_out, "Too many alterations wait; nothing was altered."
+)
+_STOPPING = Refusal(
+    ErrorCode.request_timed_out,
+    "The bridge stops; the alteration may stand there all the same.",
+)
+
+Finish = Callable[[Sequence[Altered]], None]
+"""Takes what came of an alteration, once."""
+
+
+class KeptRecord(NamedTuple):
+    """One record for the topic."""
+
+    key: bytes
+    value: bytes | None
+    """None forgets what the key names."""
+
+
+class StoreFault(Exception):
+    """Raised when records were not written, or nobody knows; says what Kafka says."""
+
+
+class StoreTopic(Protocol):
+    """Where records are written; times are those of the event loop."""
+
+    async def publish(self, records: Sequence[KeptRecord], deadline_s: float) -> int:
+        """Write all of them or none; return the offset of the last.
+
+        Raises: StoreFault; then they may stand there all the same.
+        """
+
+
+class AlterJob(NamedTuple):
+    """One request that alters."""
+
+    request: AlterRequest
+    principal: str
+    finish: Finish
+
+
+class _Judged(NamedTuple):
+    altered: list[Altered]
+    """In the order of the request."""
+    records: list[KeptRecord]
+
+
+class StoreWriter:
+    """Writes what one bridge is asked to; lives in one event loop."""
+
+    def __init__(
+        self,
+        rules: AlterationRules,
+        state: DynamicState,
+        topic: StoreTopic,
+        *,
+        alter_timeout_ms: int,
+        max_registrations_per_user: int,
+        now_ms: Callable[[], int],
+        counters: DynamicConfigCounters,
+    ) -> None:
+        self._rules, self._state, self._topic = rules, state, topic
+        self._timeout_s = alter_timeout_ms / 1_000
+        self._max_registrations = max_registrations_per_user
+        self._now_ms = now_ms
+        self._counters = counters
+        self.keys = frozenset(rules.keys)
+        """Names of the keys that may be set."""
+        self._jobs: deque[tuple[AlterJob, float]] = deque()
+        self._registrations: dict[bytes, SupportedRecord] = {}
+        self._has_work = asyncio.Event()
+        self._has_read = asyncio.Event()
+        self._read_to = 0
+
+    def alter(self, job: AlterJob) -> None:
+        """Take an alteration; its finish is called once, now or later."""
+        alterations = job.request.alterations
+        if job.request.validate_only:
+            job.finish(self._judge(job).altered)
+        elif len(self._jobs) >= MAX_WAITING_ALTERATIONS:
+            job.finish(refuse_all(alterations, _TOO_MANY))
+        else:
+            deadline_s = asyncio.get_running_loop().time() + self._timeout_s
+            self._jobs.append((job, deadline_s))
+            self._has_work.set()
+
+    def register(self, record: SupportedRecord) -> None:
+        """Write a registration some time, where it says something new."""
+        key = record_key(record)
+        held = self._registrations.get(key) or self._state.registrations_of(
+            record.user_name
+        ).get(key)
+        if held is not None and held.config_keys == record.config_keys:
+            return
+        if len(self._registrations) >= MAX_WAITING_REGISTRATIONS:
+            self._counters.lost_registrations += 1
+            return
+        self._registrations[key] = record
+        self._has_work.set()
+
+    def note_read(self, records: Sequence[StoredRecord]) -> None:
+        """Note how far the topic has been read and applied."""
+        if records:
+            self._read_to = records[-1].offset + 1
+            self._has_read.set()
+
+    async def run(self) -> None:
+        """Write for ever; whoever waits at the end is told that the bridge stops."""
+        job = None
+        try:
+            while True:
+                await self._has_work.wait()
+                self._has_work.clear()
+                while self._jobs or self._registrations:
+                    if self._jobs:
+                        job, deadline_s = self._jobs.popleft()
+                        altered = await self._alter(job, deadline_s)
+                        done, job = job, None
+                        done.finish(altered)
+                    else:
+                        await self._write_registrations()
+        finally:
+            left = [job] if job is not None else []
+            for one in [*left, *(waiting for waiting, _ in self._jobs)]:
+                one.finish(refuse_all(one.request.alterations, _STOPPING))
+            self._jobs.clear()
+
+    async def _alter(self, job: AlterJob, deadline_s: float) -> list[Altered]:
+        altered, records = self._judge(job)
+        if not records:
+            return altered
+        try:
+            await self._write(records, deadline_s)
+        except (StoreFault, TimeoutError) as error:
+            self._counters.failed_alterations += 1
+            text = _NOT_TAKEN.format(str(error) or _LATE)
+            logger.warning(text)
+            code = ErrorCode.request_timed_out
+            return [
+                one if one.error_code else Altered(code, text, one.entity)
+                for one in altered
+            ]
+        self._counters.altered_keys += len(records)
+        for one in altered:
+            logger.info(
+                "%s alters dynamic configs of %r: %s",
+                *(job.principal, dict(one.entity).get(USER)),
+                ErrorCode(one.error_code).name,
+            )
+        return altered
+
+    async def _write(self, records: Sequence[KeptRecord], deadline_s: float) -> None:
+        """Write, and wait until that has come back.
+
+        Raises: StoreFault, TimeoutError.
+        """
+        last = await self._topic.publish(records, deadline_s)
+        async with asyncio.timeout_at(deadline_s):
+            while self._read_to <= last:
+                self._has_read.clear()
+                await self._has_read.wait()
+
+    def _judge(self, job: AlterJob) -> _Judged:
+        altered, records = [], []
+        seen = set[Entity]()
+        for one in job.request.alterations:
+            entity = tuple(sorted(one.entity, key=lambda part: part[0] != USER))
+            judged = self._rules.judge(one, self._state.find(entity))
+            refusal = judged.refusal
+            if refusal is None and entity in seen:
+                refusal = invalid("Ignoring duplicate entity in one request.")
+            seen.add(entity)
+            if refusal is not None:
+                altered.append(Altered(refusal.error_code, refusal.message, one.entity))
+                continue
+            altered.append(Altered(0, None, one.entity))
+            records += self._make_records(entity, judged.changes.items(), job)
+        return _Judged(altered, records)
+
+    def _make_records(
+        self,
+        entity: Entity,
+        changes: Iterable[tuple[str, str | None]],
+        job: AlterJob,
+    ) -> list[KeptRecord]:
+        names, now_ms = dict(entity), self._now_ms()
+        client_id = names.get(CLIENT_ID)
+        records = [
+            ConfigRecord(
+                user_name=names[USER] or "",
+                client_id=client_id,
+                is_default_client_id=CLIENT_ID in names and client_id is None,
+                config_key=key,
+                config_value=value,
+                altered_by=job.principal,
+                altered_at_ms=now_ms,
+            )
+            for key, value in changes
+        ]
+        return [KeptRecord(record_key(one), record_value(one)) for one in records]
+
+    async def _write_registrations(self) -> None:
+        taken = list(self._registrations.items())[:_MOST_REGISTRATIONS]
+        records = [KeptRecord(key, record_value(one)) for key, one in taken]
+        records += [KeptRecord(key, None) for key in self._find_oldest(dict(taken))]
+        deadline_s = asyncio.get_running_loop().time() + self._timeout_s
+        try:
+            await self._write(records, deadline_s)
+        except (StoreFault, TimeoutError) as error:
+            self._counters.lost_registrations += len(taken)
+            logger.warning("supported configs are not registered: %s", error)
+        for key, record in taken:
+            if self._registrations.get(key) is record:
+                del self._registrations[key]
+
+    def _find_oldest(self, coming: dict[bytes, SupportedRecord]) -> list[bytes]:
+        """Return the keys of registrations that make room for others of their users."""
+        oldest: list[bytes] = []
+        for user_name in {one.user_name for one in coming.values()}:
+            held = self._state.registrations_of(user_name)
+            new = [k for k, one in coming.items() if one.user_name == user_name]
+            excess = len({*held, *new}) - self._max_registrations
+            if excess > 0:
+                others = [key for key in held if key not in coming]
+                others.sort(key=lambda key: held[key].registered_at_ms)
+                oldest += others[:excess]
+        return oldest

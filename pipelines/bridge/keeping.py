@@ -1,0 +1,226 @@
+"""Wiring of dynamic client configs: their keys, their store, and its topic."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+from pipelines.bridge.cluster.admin_rules import check_principals
+from pipelines.bridge.core.handlers import ServedRequest
+from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
+from pipelines.bridge.dynamic_configs.handlers import DynamicConfigHandlers
+from pipelines.bridge.dynamic_configs.rules import AlterationRules
+from pipelines.bridge.dynamic_configs.state import DynamicState, StoredRecord
+from pipelines.bridge.dynamic_configs.writing import (
+    KeptRecord,
+    StoreFault,
+    StoreWriter,
+)
+from pipelines.bridge.operations.logs import describe_exception
+from pipelines.bridge.publishing.store_topic import (
+    ReadBatch,
+    StoreTopicLink,
+    TopicFault,
+)
+from pipelines.bridge.publishing.topics import ensure_store_topic
+from pipelines.errors import InvalidSetting, MissingService
+from pipelines.settings.dynamic_config_keys import load_dynamic_config_keys
+from pipelines.settings.records import Settings
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
+
+logger = logging.getLogger(__name__)
+
+_RETRY_S = 5.0
+_OPEN_S = 30.0
+"""Longest wait for a transaction of an earlier life to end."""
+_NOT_READ = "the dynamic client configs have not been read to their end"
+
+
+class DynamicConfigPart:
+    """What one bridge process has of dynamic client configs; nothing where disabled."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        kafka: Mapping[str, str],
+        rules: SensitiveKeyRules,
+        now_ms: Callable[[], int],
+    ) -> None:
+        """Read the file of keys; nothing is asked yet.
+
+        Args:
+            kafka: librdkafka's properties of [kafka]; the values hold secrets.
+            rules: What may not be written.
+            now_ms: Milliseconds since 1970-01-01T00:00:00Z.
+        Raises: InvalidSetting.
+        """
+        config = settings.dynamic_configs
+        self.is_enabled = config.enabled
+        self.counters = DynamicConfigCounters(is_enabled=config.enabled)
+        self._settings, self._kafka = settings, kafka
+        self._fault = ""
+        self._has_topic = False
+        self.handlers: DynamicConfigHandlers | None = None
+        """Who answers both requests; None where they are not served."""
+        if not config.enabled:
+            return
+        _check_api_keys(settings)
+        names = [name for one in settings.sensitive_keys.software for name in one.names]
+        keys = load_dynamic_config_keys(config.keys_location, rules, names)
+        judge = AlterationRules(keys, rules)
+        bridge = settings.bridge
+        self._link = StoreTopicLink(
+            kafka, topic=settings.topics.client_configs, bridge_id=bridge.bridge_id
+        )
+        self._state = DynamicState(judge, self.counters)
+        self._writer = StoreWriter(
+            judge,
+            self._state,
+            _WrittenTopic(self._link),
+            alter_timeout_ms=config.alter_timeout_ms,
+            max_registrations_per_user=config.max_registrations_per_user,
+            now_ms=now_ms,
+            counters=self.counters,
+        )
+        self.handlers = DynamicConfigHandlers(
+            settings=config,
+            admin_principals=check_principals(bridge.admin_principals),
+            rules=rules,
+            state=self._state,
+            writer=self._writer,
+            now_ms=now_ms,
+        )
+
+    def served(self) -> list[ServedRequest]:
+        """Return the APIs answered here."""
+        return [] if self.handlers is None else self.handlers.served()
+
+    def why_not_ready(self) -> str | None:
+        """Return why clients had better go elsewhere; None when they need not."""
+        if not self.is_enabled or self._state.is_loaded:
+            return None
+        return f"{_NOT_READ}{self._fault and f' ({self._fault})'}"
+
+    async def prepare(self) -> None:
+        """Find or make the topic; without it clients are told to ask again.
+
+        Raises: InvalidSetting where the topic cannot be used.
+        """
+        if not self.is_enabled or self._has_topic:
+            return
+        settings = self._settings
+        try:
+            await ensure_store_topic(
+                self._kafka,
+                settings.topics.client_configs,
+                settings.topics,
+                bridge_id=settings.bridge.bridge_id,
+            )
+        except MissingService as error:
+            self._note_fault(str(error))
+        else:
+            self._has_topic = True
+
+    async def run(self) -> None:
+        """Read and write, for ever; ends at once where nothing is served."""
+        if not self.is_enabled:
+            return
+        while not self._has_topic:
+            await asyncio.sleep(_RETRY_S)
+            try:
+                await self.prepare()
+            except InvalidSetting as error:
+                self._note_fault(str(error))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow())
+            group.create_task(self._write())
+
+    def close(self) -> None:
+        """Wait for nothing any more."""
+        if self.is_enabled:
+            self._link.close()
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                await self._link.follow(self._take)
+            except Exception as error:  # noqa: BLE001 - clients must not suffer from it
+                self._note_fault(describe_exception(error))
+            await asyncio.sleep(_RETRY_S)
+            # It is read from the beginning, where what is gone does not stand.
+            self._state.clear()
+
+    async def _write(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                await self._link.open(loop.time() + _OPEN_S)
+                await self._writer.run()
+            except TopicFault as error:
+                self._note_fault(str(error))
+            except Exception as error:  # noqa: BLE001 - clients must not suffer from it
+                self._note_fault(describe_exception(error))
+            await asyncio.sleep(_RETRY_S)
+
+    def _take(self, batch: ReadBatch) -> None:
+        if batch.fault:
+            self._note_fault(batch.fault)
+        if batch.is_anew:
+            logger.warning("the topic of dynamic client configs begins anew")
+            self._state.clear()
+        records = [StoredRecord(*one) for one in batch.records]
+        for offset, reason in self._state.apply(records):
+            logger.warning(
+                "record %d of topic %s cannot be read (%s) and is passed over",
+                *(offset, self._settings.topics.client_configs, reason),
+            )
+        self._writer.note_read(records)
+        if batch.is_at_end and not self._state.is_loaded:
+            self._state.note_end()
+            self._fault = ""
+            self._say_loaded()
+
+    def _say_loaded(self) -> None:
+        counters = self.counters
+        logger.info(
+            "dynamic client configs are there: %d entities, %d registrations",
+            *(counters.entities, counters.registrations),
+        )
+        if counters.unknown_values:
+            logger.warning(
+                "not given to clients, as this bridge's file of keys does not take "
+                "them: %s",
+                ", ".join(sorted(counters.unknown_values)),
+            )
+
+    def _note_fault(self, fault: str) -> None:
+        self.counters.faults += 1
+        if fault != self._fault:
+            self._fault = fault
+            logger.warning("dynamic client configs: %s", fault)
+
+
+class _WrittenTopic:
+    """The link as the writer knows it."""
+
+    def __init__(self, link: StoreTopicLink) -> None:
+        self._link = link
+
+    async def publish(self, records: Sequence[KeptRecord], deadline_s: float) -> int:
+        try:
+            return await self._link.publish(records, deadline_s)
+        except TopicFault as error:
+            raise StoreFault(str(error)) from None
+
+
+def _check_api_keys(settings: Settings) -> None:
+    """Refuse numbers that two APIs would share. Raises: InvalidSetting."""
+    config = settings.dynamic_configs
+    taken = {"dynamic_configs.describe_api_key": config.describe_api_key}
+    if settings.client_config.enabled:
+        taken["client_config.api_key"] = settings.client_config.api_key
+    taken["dynamic_configs.alter_api_key"] = config.alter_api_key
+    names: dict[int, str] = {}
+    for name, number in taken.items():
+        if number in names:
+            raise InvalidSetting(f"{name}: is {number}, as {names[number]} is")
+        names[number] = name

@@ -1,0 +1,268 @@
+"""The topic of dynamic client configs: read to its end and on, written by transactions.
+
+Strategy: each bridge process reads the whole topic as committed, in a thread, and
+writes with a transactional id of its own: whoever comes back after a kill ends what the
+one before it had left open, which would hold back all readers. A transaction that fails
+is tried again with a new producer until its time is over, for a record that stands
+there twice says the same twice.
+Calls of librdkafka that wait end soon, so that a bridge can stop.
+"""
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+
+from .topics import unusable_settings
+from .waiting import call_in_thread
+
+logger = logging.getLogger(__name__)
+
+TRANSACTION_TIMEOUT_MS = 10_000
+"""Readers wait so long for a transaction that nobody ends."""
+_SLICE_S = 1.0
+"""Longest call that waits in a thread."""
+_RETRY_S = 0.2
+_MOST_RECORDS = 1_000
+"""Handed over at once; the loop has other things to do."""
+_PARTITION = 0
+_REFUSALS = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
+"""What no further attempt would change."""
+
+Taken = tuple[int, bytes | None, bytes | None, int]
+"""Offset, key, value and time in ms of a record."""
+Kept = tuple[bytes, bytes | None]
+"""Key and value of a record."""
+
+
+class TopicFault(Exception):
+    """Raised when records may not stand in the topic; says what Kafka says."""
+
+
+class ReadBatch(NamedTuple):
+    """What has been read since the last one."""
+
+    records: list[Taken]
+    """In the order of the topic."""
+    is_at_end: bool = False
+    """Whether nothing is committed behind them, now."""
+    is_anew: bool = False
+    """Whether the topic begins anew with them."""
+    fault: str = ""
+    """Kafka's name of what stands in the way; empty for nothing."""
+
+
+class StoreTopicLink:
+    """Reads and writes one topic; lives in one event loop."""
+
+    def __init__(
+        self, connection: Mapping[str, str], *, topic: str, bridge_id: str
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            connection: librdkafka's properties of [kafka]; the values hold secrets.
+            bridge_id: Of this process alone.
+        """
+        self._topic = topic
+        self._name = f"{topic}-{bridge_id}"
+        self._common: dict[str, Any] = {
+            **connection,
+            "client.id": bridge_id,
+            "enable.metrics.push": False,
+        }
+        self._producer: Producer | None = None
+        self._is_closing = threading.Event()
+        self._now_s: Callable[[], float] = lambda: 0.0
+
+    async def follow(self, take: Callable[[ReadBatch], None]) -> None:
+        """Read from the beginning, for ever; take is called in the event loop."""
+        loop = asyncio.get_running_loop()
+        has_stopped = threading.Event()
+
+        def hand_over(batch: ReadBatch) -> None:
+            # The loop may have ended meanwhile.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(take, batch)
+
+        try:
+            await call_in_thread(partial(self._follow, hand_over, has_stopped))
+        finally:
+            has_stopped.set()
+
+    async def open(self, deadline_s: float) -> None:
+        """End what this one has left open in an earlier life. Raises: TopicFault."""
+        await self._call(self._open, deadline_s)
+
+    async def publish(self, records: Sequence[Kept], deadline_s: float) -> int:
+        """Write all in one transaction; return the offset of the last.
+
+        Args:
+            deadline_s: By the clock of the event loop.
+        Raises: TopicFault; then they may stand there all the same.
+        """
+        offset: int = await self._call(partial(self._publish, records), deadline_s)
+        return offset
+
+    def close(self) -> None:
+        """Wait for nothing any more."""
+        self._is_closing.set()
+        self._producer = None
+
+    async def _call(self, call: Callable[[float], Any], deadline_s: float) -> Any:  # noqa: ANN401 - what is called says it
+        self._now_s = asyncio.get_running_loop().time
+        try:
+            return await call_in_thread(partial(call, deadline_s))
+        except KafkaException as error:
+            raise TopicFault(f"Kafka says {error.args[0].name()}") from None
+
+    def _open(self, deadline_s: float) -> Producer:
+        """Return the producer, a new one where there is none; runs in a thread."""
+        if self._producer is None:
+            config = {
+                **self._common,
+                "transactional.id": self._name,
+                "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
+                "linger.ms": 0,
+            }
+            producer = _make(Producer, config)
+            self._repeat(producer.init_transactions, deadline_s)
+            self._producer = producer
+        return self._producer
+
+    def _publish(self, records: Sequence[Kept], deadline_s: float) -> int:
+        """Write until it stands or the time is over; runs in a thread."""
+        while True:
+            try:
+                return self._write(self._open(deadline_s), records, deadline_s)
+            except KafkaException as error:
+                # A new one ends what this one may have left open.
+                self._producer = None
+                cause = error.args[0]
+                is_late = self._now_s() + _RETRY_S >= deadline_s
+                if cause.code() in _REFUSALS or is_late or self._is_closing.is_set():
+                    raise
+                logger.warning(
+                    "a transaction of %s fails (%s) and is tried again%s",
+                    *(self._name, cause.name()),
+                    _say_fenced(cause),
+                )
+                self._is_closing.wait(_RETRY_S)
+
+    def _write(
+        self, producer: Producer, records: Sequence[Kept], deadline_s: float
+    ) -> int:
+        offsets: list[int] = []
+
+        def note(_error: KafkaError | None, message: Message) -> None:
+            offset = message.offset()
+            if offset is not None:
+                offsets.append(offset)
+
+        producer.begin_transaction()
+        for key, value in records:
+            producer.produce(
+                self._topic, value, key, partition=_PARTITION, on_delivery=note
+            )
+        self._repeat(producer.commit_transaction, deadline_s)
+        return max(offsets)
+
+    def _repeat(self, call: Callable[[float], object], deadline_s: float) -> None:
+        """Call until it does not say that it may be called again."""
+        while True:
+            try:
+                call(min(_SLICE_S, max(deadline_s - self._now_s(), _RETRY_S)))
+            except KafkaException as error:
+                is_over = self._is_closing.is_set() or self._now_s() >= deadline_s
+                if is_over or not error.args[0].retriable():
+                    raise
+            else:
+                return
+
+    def _follow(
+        self, hand_over: Callable[[ReadBatch], None], has_stopped: threading.Event
+    ) -> None:
+        """Read until it is told to stop; runs in a thread."""
+        config = {
+            **self._common,
+            "group.id": self._name,
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+        }
+        reader = _make(Consumer, config)
+        try:
+            reader.assign([TopicPartition(self._topic, _PARTITION, OFFSET_BEGINNING)])
+            reached = 0
+            while not (has_stopped.is_set() or self._is_closing.is_set()):
+                message = reader.poll(_SLICE_S)
+                if message is not None:
+                    reached = _read_batch(reader, message, reached, hand_over)
+        finally:
+            reader.close()
+
+
+def _make(kind: type[Any], config: dict[str, Any]) -> Any:  # noqa: ANN401 - one of librdkafka's
+    try:
+        return kind(config, logger=logger)
+    except KafkaException as error:
+        raise unusable_settings(error) from None
+
+
+def _read_batch(
+    reader: Consumer,
+    first: Message,
+    reached: int,
+    hand_over: Callable[[ReadBatch], None],
+) -> int:
+    """Hand over what is there already; return the offset behind it."""
+    records: list[Taken] = []
+    is_anew = False
+    message: Message | None = first
+    while message is not None:
+        error, offset = message.error(), message.offset() or 0
+        if error is not None:
+            is_at_end = error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001 - its public name
+            fault = "" if is_at_end else error.name()
+            hand_over(ReadBatch(records, is_at_end, is_anew, fault))
+            return reached
+        if offset < reached:
+            # Made anew, or cut: what was read before is not there any more.
+            hand_over(ReadBatch(records, is_anew=is_anew))
+            records, is_anew = [], True
+        kind, timestamp_ms = message.timestamp()
+        time_ms = 0 if kind == TIMESTAMP_NOT_AVAILABLE else max(timestamp_ms, 0)
+        records.append((offset, message.key(), message.value(), time_ms))
+        reached = offset + 1
+        message = reader.poll(0) if len(records) < _MOST_RECORDS else None
+    hand_over(ReadBatch(records, is_anew=is_anew))
+    return reached
+
+
+def _say_fenced(error: KafkaError) -> str:
+    is_fenced = error.code() in {
+        KafkaError._FENCED,  # noqa: SLF001 - its public name
+        KafkaError.INVALID_PRODUCER_EPOCH,
+    }
+    return ": has another bridge the same bridge.bridge_id?" if is_fenced else ""

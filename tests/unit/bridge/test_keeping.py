@@ -1,0 +1,89 @@
+"""Wiring of dynamic client configs: what ends the start, what is said before all is read."""
+
+import pytest
+
+from pipelines.bridge.keeping import DynamicConfigPart
+from pipelines.bridge.publishing.store_topic import ReadBatch
+from pipelines.bridge.server import BridgeServer
+from pipelines.errors import InvalidSetting
+from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings.rules import make_sensitive_key_rules
+from pipelines.settings.secret_references import SecretReader
+from udfs.dynamic_configs import ConfigRecord, record_key, record_value
+
+ENABLED = "dynamic_configs.enabled=true"
+ACKS = ConfigRecord("alice", None, False, "acks", "all", "User:admin", 1)
+
+
+def make_part(*changes):
+    settings = load_settings("base", changes)
+    rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
+    return DynamicConfigPart(settings, {}, rules, lambda: 0)
+
+
+def take(part, *records, **others):
+    made = [
+        (offset, record_key(one), record_value(one), 5)
+        for offset, one in enumerate(records)
+    ]
+    part._take(ReadBatch(made, **others))
+
+
+def test_nothing_is_served_where_it_is_not_enabled():
+    part = make_part()
+    assert part.served() == []
+    assert part.why_not_ready() is None
+
+
+def test_both_apis_are_served_where_it_is():
+    part = make_part(ENABLED, "dynamic_configs.alter_api_key=1234")
+    assert [one.api.api_key for one in part.served()] == [10_050, 1_234]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        (["dynamic_configs.alter_api_key=10050"], "dynamic_configs.alter_api_key: is 10050, as dynamic_configs.describe_api_key is"),
+        (["client_config.enabled=true", "client_config.api_key=10051"], "dynamic_configs.alter_api_key: is 10051, as client_config.api_key is"),
+        (["dynamic_configs.keys_location=/nowhere/keys.toml"], "/nowhere/keys.toml: cannot be read"),
+        (['bridge.admin_principals=["admin"]'], "bridge.admin_principals"),
+    ],
+)  # fmt: skip
+def test_settings_that_cannot_be_end_the_start(changes, fault):
+    with pytest.raises(InvalidSetting, match=fault):
+        BridgeServer(
+            load_settings("base", [ENABLED, *changes]), SecretReader(environ={})
+        )
+
+
+def test_a_bridge_is_ready_when_it_has_read_to_the_end(caplog):
+    part = make_part(ENABLED)
+    assert part.why_not_ready() == (
+        "the dynamic client configs have not been read to their end"
+    )
+    take(part, fault="_TRANSPORT")
+    assert part.why_not_ready().endswith("to their end (_TRANSPORT)")
+    take(part, ACKS, ACKS._replace(config_key="linger.ms"))
+    assert part.why_not_ready() is not None
+    take(part, is_at_end=True)
+    assert part.why_not_ready() is None
+    assert part.counters.is_loaded
+    assert "does not take them: linger.ms" in caplog.text
+    assert part.counters.faults == 1
+
+
+def test_a_topic_that_begins_anew_is_read_to_its_end_anew(caplog):
+    part = make_part(ENABLED)
+    take(part, ACKS, is_at_end=True)
+    take(part, is_anew=True)
+    assert part.counters.entities == 0
+    assert part.why_not_ready() is not None
+    assert "begins anew" in caplog.text
+
+
+def test_a_record_that_cannot_be_read_is_logged_by_its_offset(caplog):
+    part = make_part(ENABLED)
+    part._take(ReadBatch([(17, b"secret/key", b"secret", 0)]))
+    assert "record 17 of topic clientele.client_configs cannot be read" in caplog.text
+    assert "secret" not in caplog.text
+    assert part.counters.unreadable_records == {"unknown_type": 1}
