@@ -69,6 +69,7 @@ starts_jvm() {
   case "${1:-}" in
     demo | kafka | client_telemetry_to_delta | client_configs_to_delta) ;;
     client_wire_configs_to_delta | client_traffic_to_delta | cluster_metadata_to_delta | replay_pushes | compact_tables | purge_secrets) ;;
+    dynamic_configs_to_delta) ;;
     purge-secrets) ;; # as it was called
     refresh_quotas) ;;
     sql | configs | clients | brokers | quotas | shell | notebook) ;;

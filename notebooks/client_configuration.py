@@ -1,7 +1,8 @@
 # Databricks notebook source
 # MAGIC %md
 # MAGIC # How are the clients of this cluster configured, and what changed?
-# MAGIC Reads `client_configs`, `client_config_entries` and `client_config_timeline`.
+# MAGIC Reads `client_configs`, `client_config_entries` and `client_config_timeline`,
+# MAGIC and `effective_client_configs` if it is there.
 # MAGIC Writes nothing. Logic lives in `pipelines/` and `udfs/`.
 
 # COMMAND ----------
@@ -105,3 +106,17 @@ display(config_diffs.select_disagreeing_instances(entries, clients))
 # COMMAND ----------
 
 display(config_overview.select_changes(timeline, since))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## What is set for clients, and what became of it
+# MAGIC Dynamic client configs (KIP-649): `applied`, `pending` until the client takes
+# MAGIC it, `ignored`, or `unsupported`; `is_obeyed` also of clients that obey by their
+# MAGIC own configuration.
+
+# COMMAND ----------
+
+if "effective_client_configs" in registered:
+    effective = spark.table("effective_client_configs")
+    display(config_overview.select_dynamic_configs(effective))

@@ -34,6 +34,7 @@ from udfs.configs.histories import (
 from udfs.configs.logical_clients import CLIENT_TYPE, hash_texts, name_logical_clients
 from udfs.configs.purges import PURGE_TYPE, judge_stored_entries
 from udfs.configs.value_columns import type_values
+from udfs.dynamic_configs.topic_records import TOPIC_RECORD_SCHEMA
 from udfs.envelopes.readers import (
     RECORD_SCHEMA,
     read_config_envelopes,
@@ -45,6 +46,11 @@ from udfs.files.config_push_files import (
     write_config_pushes,
 )
 from udfs.files.daily_files import WrittenPart
+from udfs.files.dynamic_config_files import (
+    DYNAMIC_RECORD_SCHEMA,
+    DynamicTables,
+    write_dynamic_configs,
+)
 from udfs.files.wire_config_files import (
     WIRE_ENTRY_SCHEMA,
     WireTables,
@@ -61,9 +67,11 @@ __all__ = [
     "DEFAULT_SCHEMA",
     "REDACTED_ID",
     "ConfigTables",
+    "DynamicTables",
     "KnownDefaults",
     "WireTables",
     "encode_config_files",
+    "encode_dynamic_config_files",
     "encode_wire_config_files",
     "filter_valid_values",
     "make_client_type_keys",
@@ -123,6 +131,30 @@ def encode_wire_config_files(
         return write_wire_configs(batches, tables)
 
     return encode_files(records, write, known, entry_columns)
+
+
+def encode_dynamic_config_files(records: DataFrame, tables: DynamicTables) -> DataFrame:
+    """Decode records of dynamic client configs; use with transform.
+
+    Args:
+        records: Columns of Spark's Kafka source.
+        tables: What to write.
+    Returns: ENCODED_TYPE, and push struct of TOPIC_RECORD_SCHEMA.
+    Shape: As encode_push_files, and a row for each record that was read.
+    Errors: As in `dynamic_config_files.write_dynamic_configs`; never raises for data.
+    """
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
+        return write_dynamic_configs(batches, tables)
+
+    names = TOPIC_RECORD_SCHEMA.names
+    return encode_files(
+        records,
+        write,
+        TOPIC_RECORD_SCHEMA,
+        names,
+        record_columns=DYNAMIC_RECORD_SCHEMA.names,
+    )
 
 
 def with_statuses(

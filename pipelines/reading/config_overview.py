@@ -32,6 +32,28 @@ def select_who_runs_what(client_configs: DataFrame) -> DataFrame:
     )
 
 
+def select_dynamic_configs(effective_client_configs: DataFrame) -> DataFrame:
+    """Return what is set dynamically for each client, and what became of it.
+
+    Returns: client_id, principal, client_type, config_key, dynamic_value,
+        dynamic_source, state, config_value (in force, as far as it is known), source,
+        wire_value, is_obeyed, dynamic_since, client_instance_id; what is not applied
+        first.
+    """
+    return (
+        effective_client_configs.where(F.col("state").isNotNull())
+        .select(
+            *("client_id", "principal", "client_type", "config_key", "dynamic_value"),
+            *("dynamic_source", "state", "config_value", "source", "wire_value"),
+            *("is_obeyed", "dynamic_since", "client_instance_id"),
+        )
+        .orderBy(
+            *(F.col("state") == "applied", "config_key", "state"),
+            *("principal", "client_id", "client_instance_id"),
+        )
+    )
+
+
 def select_overridden_keys(client_config_entries: DataFrame) -> DataFrame:
     """Return the keys that clients set themselves, the most usual first.
 

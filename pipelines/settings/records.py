@@ -25,6 +25,7 @@ from .quota_settings import EffectiveQuotaSettings
 from .secret_references import SecretReference
 from .stream_job_settings import (
     ClusterJobSettings,
+    DynamicConfigJobSettings,
     TelemetryJobSettings,
     TrafficJobSettings,
 )
@@ -336,6 +337,7 @@ class Settings:
     client_wire_configs_to_delta: WireConfigJobSettings
     client_traffic_to_delta: TrafficJobSettings
     cluster_metadata_to_delta: ClusterJobSettings
+    dynamic_configs_to_delta: DynamicConfigJobSettings
     effective_quotas: EffectiveQuotaSettings
     replay_pushes: ReplaySettings
     compact_tables: CompactionSettings

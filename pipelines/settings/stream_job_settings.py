@@ -71,6 +71,22 @@ class TrafficJobSettings(StreamJobSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DynamicConfigJobSettings(StreamJobSettings):
+    """The job dynamic_configs_to_delta."""
+
+    checkpoint_location: str = checkpoint_key(
+        "dynamic_configs_to_delta", newest="dynamic_client_config_changes"
+    )
+    max_record_bytes: int = key(
+        "Largest value of a record; a larger one goes to quarantine.",
+        unit="bytes",
+        low=1024,
+        high=2**30,
+        default=1_048_576,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterJobSettings(StreamJobSettings):
     """The job cluster_metadata_to_delta."""
 

@@ -36,6 +36,13 @@ QUARANTINE_REASONS: Mapping[str, str] = {
     "do not fit, texts that are no UTF-8, bytes behind its end.",
     "malformed_full_set": "should close a full set of the cluster, and is not the "
     "JSON of one.",
+    "malformed_client_config": "is no record of a dynamic client config: not the JSON "
+    "that the bridge writes, or of another entity or key than its key says; `detail` "
+    "says which.",
+    "unknown_client_config": "is of a type or version of records of dynamic client "
+    "configs that the job does not know: upgrade jobs before bridges.",
+    "sensitive_client_config": "sets a dynamic client config whose key or value the "
+    "rules for secrets hide.",
     "data_loss": "is one of several, up to `offset`, that were gone before they were "
     "read.",
     "topic_made_anew": "is one of a topic that was deleted; coordinates up to `offset` "

@@ -22,6 +22,7 @@ from udfs.envelopes import readers
 from udfs.files import (
     client_traffic_files,
     cluster_record_files,
+    dynamic_config_files,
     push_files,
     wire_config_files,
 )
@@ -67,6 +68,8 @@ def test_every_reason_in_quarantine_is_explained():
         *(wire_config_files.MALFORMED_WIRE_CONFIGS, *topic_losses.REASONS),
         client_traffic_files.MALFORMED_CLIENT_TRAFFIC,
         *cluster_record_files.REASONS.values(),
+        *dynamic_config_files.REASONS.values(),
+        dynamic_config_files.SENSITIVE_CLIENT_CONFIG,
     }
     assert QUARANTINE_REASONS.keys() == reasons
 

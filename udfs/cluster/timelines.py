@@ -7,8 +7,8 @@ that several records make up is put together at its moment instead: those that c
 its own time complete the row that is there.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from .cluster_records import ClusterRecord
 
@@ -16,6 +16,14 @@ Row = dict[str, Any]
 """By the columns of its table, times in microseconds since 1970; a row that was read
 may have more, which stays with it."""
 Key = tuple[Any, ...]
+
+
+class Dated(Protocol):
+    """What begins values: a record."""
+
+    @property
+    def at(self) -> int:
+        """Return when it was so: microseconds since 1970."""
 
 
 def origin_of(record: ClusterRecord) -> Row:
@@ -33,13 +41,20 @@ def origin_of(record: ClusterRecord) -> Row:
 class Timeline:
     """Rows of one table: of each thing the newest one, and those that have changed."""
 
-    def __init__(self, key: Sequence[str], rows: Iterable[Row]) -> None:
+    def __init__(
+        self,
+        key: Sequence[str],
+        rows: Iterable[Row],
+        origin: Callable[[Any], Row] = origin_of,
+    ) -> None:
         """Take what the table has.
 
         Args:
             key: Columns that name a thing; with valid_from they name a row.
             rows: All that are current, and those that ended after what is to come.
+            origin: Of a record, the columns that say where a row comes from.
         """
+        self._origin = origin
         self._names = tuple(key)
         self._newest: dict[Key, Row] = {}
         self._changed: dict[Key, Row] = {}
@@ -69,7 +84,7 @@ class Timeline:
         self,
         key: Key,
         values: Mapping[str, Any],
-        record: ClusterRecord,
+        record: Dated,
         *,
         beside: Mapping[str, Any] | None = None,
         is_part: bool = False,
@@ -87,7 +102,7 @@ class Timeline:
             if all(newest[name] == value for name, value in values.items()):
                 return False
             if is_part and start <= newest["valid_from"]:
-                newest |= origin_of(record) | dict(values) | dict(beside or {})
+                newest |= self._origin(record) | dict(values) | dict(beside or {})
                 self._note(key, newest)
                 return True
             start = max(start, newest["valid_from"] + 1)
@@ -95,7 +110,7 @@ class Timeline:
         elif newest is not None:
             start = max(start, newest["valid_to"])
         row = dict(zip(self._names, key, strict=True)) | dict(values)
-        row |= origin_of(record) | dict(beside or {})
+        row |= self._origin(record) | dict(beside or {})
         row |= {"valid_from": start, "valid_to": None, "is_current": True}
         self._newest[key] = row
         self._note(key, row)

@@ -22,6 +22,7 @@ from pipelines.reading.config_diffs import (
 )
 from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
+from pipelines.reading.views.effective_configs_view import EFFECTIVE, SET_VALUES
 from pipelines.settings.records import Settings
 
 from . import lines
@@ -33,6 +34,12 @@ Say = Callable[[str], None]
 _NEAR = 5
 # A default that is hidden, or does not fit its type, is no less a default.
 _IS_SET = "NOT coalesce(is_default, false)"
+_IS_DYNAMIC = "dynamic_value IS NOT NULL"
+_IS_INSTANCE = "client_instance_id IS NOT NULL"
+_IDENTITY = (
+    *("client_instance_id", "client_id", "principal", "client_software_name"),
+    *("client_software_version", "client_type", "logical_client"),
+)
 
 
 class UnknownClient(PipelineError):
@@ -79,10 +86,13 @@ class ConfigCommand:
         if asked.at is not None:
             self._describe_at(asked, asked.at)
             return
-        states = self._read_states(asked)
-        entries = self._narrow(self._select(ENTRIES, asked), asked)
+        has_dynamic = EFFECTIVE in self._registered
+        states = self._read_states(asked, is_for_dynamic=has_dynamic)
+        view = EFFECTIVE if has_dynamic else ENTRIES
+        entries = self._narrow(self._select(view, asked), asked)
         if not asked.is_all:
-            entries = entries.where(_IS_SET)
+            wanted = f"{_IS_SET} OR {_IS_DYNAMIC}" if has_dynamic else _IS_SET
+            entries = entries.where(wanted)
         shown = entries.where(F.col("client_instance_id").isin(*states))
         found = shown.orderBy("client_instance_id", "config_key").collect()
         if asked.is_json:
@@ -173,13 +183,23 @@ class ConfigCommand:
         for line in lines.describe_moment(lines.show_time(at), rows, asked.is_all):
             self._say(line)
 
-    def _read_states(self, asked: ConfigQuestion) -> dict[str, Row]:
+    def _read_states(
+        self, asked: ConfigQuestion, *, is_for_dynamic: bool = False
+    ) -> dict[str, Row]:
         """Return the instances that are shown: all that live, or all where none does.
 
+        Args:
+            is_for_dynamic: Whether those count that did not push, and have a dynamic
+                config.
         Shape: client_instance_id to its row of client_configs, with state; the newest
         push first.
         """
-        configs = self._find("client_configs", asked).drop("configs")
+        configs = self._select("client_configs", asked).drop("configs")
+        if is_for_dynamic:
+            others = self._select(SET_VALUES, asked).where(_IS_INSTANCE)
+            others = others.select(*_IDENTITY).distinct()
+            others = others.join(configs, "client_instance_id", "left_anti")
+            configs = configs.unionByName(others, allowMissingColumns=True)
         if views.CLIENTS in self._registered:
             states = self._spark.table(views.CLIENTS).select(
                 "client_instance_id", "state"
@@ -188,6 +208,8 @@ class ConfigCommand:
         else:
             configs = configs.withColumn("state", F.lit(None).cast("string"))
         rows = configs.orderBy(F.desc("received_at"), "client_instance_id").collect()
+        if not rows:
+            self._refuse(asked)
         live = [row for row in rows if lines.is_live(row)]
         return {row["client_instance_id"]: row for row in live or rows}
 

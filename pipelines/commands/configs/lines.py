@@ -11,7 +11,9 @@ from pipelines.reading.text_tables import format_table, make_printable
 HIDDEN = "null"
 """As Kafka shows a sensitive value."""
 _NO_CLIENT_ID = "without a client-id"
-_REDACTED, _LIVE = "redacted", "live"
+_REDACTED, _LIVE, _UNKNOWN = "redacted", "live", "unknown"
+_DYNAMIC = "dynamic_"
+"""Sources of dynamic client configs begin with it."""
 _SHOWN_NAMES = 3
 """Most instances of one value that a line names."""
 _MAX_WIDTH = 60
@@ -27,7 +29,8 @@ def describe_instance(
 
     Args:
         instance: Of client_configs, with state.
-        entries: Of client_config_entries, of this instance.
+        entries: Of client_config_entries or effective_client_configs, of this
+            instance.
         is_all: Whether defaults are among them.
     """
     which = "All configs" if is_all else "Configs that are not defaults"
@@ -35,19 +38,22 @@ def describe_instance(
         f"{instance['client_software_name']} {instance['client_software_version']}"
     )
     state = f", {instance['state']}" if instance["state"] else ""
+    at = instance["received_at"]
+    pushed = "not pushed" if at is None else f"pushed {show_time(at)}"
     yield make_printable(
         f"{which} for client-instance-id {instance['client_instance_id']} "
-        f"({show_client(instance)}, {software}, pushed "
-        f"{show_time(instance['received_at'])}{state}) are:"
+        f"({show_client(instance)}, {software}, {pushed}{state}) are:"
     )
+    has_dynamic = any(map(_is_dynamic, entries))
     yield from _align(
         [
             (
                 f"{row['config_key']}={_show_value(row)}",
                 f"sensitive={_flag(row['status'] == _REDACTED)}",
                 f"type={row['config_type'] or 'UNKNOWN'}",
-                f"status={row['status']}",
+                f"status={row['status'] or _UNKNOWN}",
                 f"source={_show_source(row)}",
+                *(_show_dynamic(row) if has_dynamic else ()),
             )
             for row in entries
         ]
@@ -237,8 +243,27 @@ def _show_value(row: Row) -> str:
 
 
 def _show_source(row: Row) -> str:
-    version = row["catalog_version"]
-    return f"{row['source']}:{version}" if version else str(row["source"])
+    version, source = row["catalog_version"], row["source"] or _UNKNOWN
+    # A dynamic config is of no release.
+    is_catalogued = version and not source.startswith(_DYNAMIC)
+    return f"{source}:{version}" if is_catalogued else str(source)
+
+
+def _is_dynamic(row: Row) -> bool:
+    return row.asDict().get("dynamic_value") is not None
+
+
+def _show_dynamic(row: Row) -> tuple[str, ...]:
+    """Return what is set for the client, whose it is, and what became of it."""
+    if not _is_dynamic(row):
+        return ("", "", "", "")
+    obeyed = row["is_obeyed"]
+    return (
+        f"dynamic={row['dynamic_value']}",
+        f"of={row['dynamic_source']}",
+        f"state={row['state']}",
+        f"obeyed={_UNKNOWN if obeyed is None else _flag(obeyed)}",
+    )
 
 
 def _flag(value: object) -> str:

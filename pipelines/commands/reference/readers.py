@@ -11,6 +11,7 @@ from pipelines.reading.views.view_names import (
 from pipelines.tables.cluster import CLUSTER_CONTRACTS, EFFECTIVE_QUOTAS
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.contract import TableContract
+from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
 from pipelines.tables.telemetry import QUARANTINE, TELEMETRY_CONTRACTS
 from pipelines.tables.traffic import CLIENT_TRAFFIC
@@ -25,6 +26,7 @@ ALL_CONTRACTS = (
     CLIENT_TRAFFIC,
     *CLUSTER_CONTRACTS,
     EFFECTIVE_QUOTAS,
+    *DYNAMIC_CONFIG_CONTRACTS,
 )
 _WHERE = (
     "Tables are folders below `tables.root_path`, or names of `tables.catalog_schema`. "

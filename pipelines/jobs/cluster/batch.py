@@ -2,7 +2,7 @@
 
 It writes quarantine, the tables of states and, last, the ledger cluster_changes. All
 rows are made at once, from the states before the first record, so that no table's rows
-depend on how far another one is; see `states`.
+depend on how far another one is; see `noted_tables`.
 """
 
 import logging
@@ -25,6 +25,7 @@ from pipelines.delta_tables.batch_files import (
 )
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.noted_offsets import Note
+from pipelines.delta_tables.noted_tables import NotedTables
 from pipelines.delta_tables.writers import TableWriter
 from pipelines.tables.cluster import CLUSTER_CHANGES, CLUSTER_STATES
 from pipelines.tables.telemetry import QUARANTINE
@@ -35,7 +36,7 @@ from udfs.spark import ENCODED_TYPE, file_row
 from udfs.spark_cluster import REASONS, ClusterTables, encode_cluster_files
 from udfs.spark_types import arrow_schema
 
-from .states import NEEDED, Extent, StateTables
+from .states import NEEDED, Extent, read_states
 
 OnChange = Callable[[SparkSession, frozenset[str]], None]
 """Told which tables have changed, when all of a micro-batch is written."""
@@ -47,7 +48,7 @@ class ClusterBatchWriter:
     """Writes micro-batches; what it needs beside them stays the same for a query."""
 
     tables: TableWriter
-    states: StateTables
+    states: NotedTables
     layouts: ClusterTables
     config_types: Mapping[str, str]
     """Name of a broker's config to the name of its type."""
@@ -114,7 +115,7 @@ class ClusterBatchWriter:
             *(NEEDED.get(one.record_type or "", frozenset()) for one in records)
         )
         known = {
-            contract.name: self.states.read(session, contract, extent)
+            contract.name: read_states(self.states, session, contract, extent)
             for contract in CLUSTER_STATES
             if contract.name in needed
         }

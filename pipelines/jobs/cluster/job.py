@@ -1,7 +1,7 @@
 """What a cluster's feed tells, from its Kafka topic to Delta tables.
 
 `batch` says what becomes of a micro-batch. It may run again from any point: see
-`states`, `transactions` and `starts`.
+`noted_tables`, `transactions` and `starts`.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.delta_tables.layouts import layout_of
+from pipelines.delta_tables.noted_tables import NotedTables
 from pipelines.errors import UnsafeStart
 from pipelines.settings.records import Settings
 from pipelines.streaming.run_stream import (
@@ -26,7 +27,6 @@ from pipelines.tables.telemetry import QUARANTINE
 from udfs.spark_cluster import ClusterTables
 
 from .batch import ClusterBatchWriter, OnChange
-from .states import StateTables
 
 JOB_NAME = "cluster_metadata_to_delta"
 LEDGER = Ledger(
@@ -63,7 +63,7 @@ def run(
         _check_partitions(opened)
         writer = ClusterBatchWriter(
             tables=opened.tables,
-            states=StateTables(opened.tables),
+            states=NotedTables(opened.tables),
             layouts=make_cluster_tables(
                 max_bytes, opened.start.floors[QUARANTINE.name]
             ),

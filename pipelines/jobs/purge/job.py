@@ -57,6 +57,7 @@ out of reach:
   records of topic {topic}, until its retention deletes them
   client ids in client_pushes, client_metrics, client_instances and quarantine, and
   labels inside pushed metrics
+  dynamic client configs, in their topic and their tables
   copies and clones of the tables, backups, checkpoints of jobs of your own
   files that no commit names and that are younger than an hour: run this again then
   Delta's log, until its retention deletes old entries: it names keys and client ids,

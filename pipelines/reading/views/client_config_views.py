@@ -30,6 +30,7 @@ from .config_catalog_view import (
 )
 from .config_timeline_view import timeline_query
 from .config_value_sql import PARSED, TRIMMED
+from .effective_configs_view import register_effective_configs
 from .wire_config_views import found_entries_sql
 
 ENTRIES = "client_config_entries"
@@ -158,6 +159,7 @@ def register_client_configs(
         made.append(_make_view(spark, ENTRIES, _ENTRIES_SQL.format(found=found)))
         telling = clients if clients in registered else None
         made.append(register_disagreements(spark, ENTRIES, telling))
+        made += register_effective_configs(spark, [*registered, *made], entries=ENTRIES)
     if {CLIENT_CONFIGS.name, CLIENT_CONFIG_HISTORY.name} <= set(registered):
         query = timeline_query(registered, clients=clients, silent_after=silent_after)
         made.append(_make_view(spark, TIMELINE, query))

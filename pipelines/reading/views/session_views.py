@@ -22,6 +22,7 @@ from pipelines.tables.cluster import (
 from pipelines.tables.columns import Column
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.contract import TableContract
+from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -128,6 +129,7 @@ def register(
         CLIENT_TRAFFIC,
         *CLUSTER_CONTRACTS,
         EFFECTIVE_QUOTAS,
+        *DYNAMIC_CONFIG_CONTRACTS,
     ):
         if names is not None and contract.name not in names:
             continue

@@ -19,6 +19,7 @@ from pipelines.tables.cluster import (
     EFFECTIVE_QUOTAS,
 )
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS, CLIENT_CONFIGS
+from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -38,6 +39,7 @@ from .client_config_functions import (
 )
 from .client_config_views import ENTRIES, TIMELINE
 from .config_catalog_view import CONFIG_CATALOG, NAMES, RELEASES
+from .effective_configs_view import EFFECTIVE, SET_VALUES
 from .quota_functions import QUOTA_OF
 
 CLIENTS = "clients"
@@ -50,6 +52,7 @@ _WIRE_CONFIGS_JOB = "client_wire_configs_to_delta"
 _TRAFFIC_JOB = "client_traffic_to_delta"
 _CLUSTER_JOB = "cluster_metadata_to_delta"
 _QUOTAS_JOB = "refresh_quotas"
+_DYNAMIC_CONFIGS_JOB = "dynamic_configs_to_delta"
 _OF_TELEMETRY = (CLIENTS, NEWEST_VALUES, LABELLED, COVERAGE)
 """Views that are made of what was pushed as telemetry."""
 _OF_CONFIGS = (
@@ -72,6 +75,15 @@ VIEWS = {
     "`client_state` tells clients whose last three pushes were `empty` from those that "
     "are `silent`. A client whose type is not known has a row for each metric.",
     ENTRIES: "A client instance and key: value, typed values, status and `source`.",
+    EFFECTIVE: "The same with the dynamic client config (KIP-649) that is set for the "
+    "client: `dynamic_value`, whose it is (`dynamic_source`), since when, and its "
+    "`state`: `applied` (the client was last seen with it, and `config_value` and "
+    "`source` say so), `pending` (the client can take it, and was not seen since), "
+    "`ignored` (it was seen since, with another value) or `unsupported` (it has not "
+    "registered the key). `is_obeyed`: whether the client was last seen with that "
+    "value, also by its own configuration; `wire_value`: what the proxy has seen. Of "
+    "what is set a client also has rows for keys that nothing else is known of. "
+    "Clients that only the proxy knows have no `client_instance_id`.",
     TIMELINE: "A value of a key of a logical client and its time, closed where "
     "telemetry says that all of its instances have ended, those excepted that pushed "
     "something else before.",
@@ -97,7 +109,7 @@ VALUES = {
     "quota key now; null: unlimited.",
 }
 """Functions of SQL that return a value, to what it is."""
-_INTERNAL = frozenset({RELEASES, NAMES})
+_INTERNAL = frozenset({RELEASES, NAMES, SET_VALUES})
 _MAKERS = (
     {contract.name: _TELEMETRY_JOB for contract in TELEMETRY_CONTRACTS}
     | {contract.name: _CONFIGS_JOB for contract in CLIENT_CONFIG_CONTRACTS}
@@ -110,6 +122,8 @@ _CLUSTER_MAKERS = {
     **dict.fromkeys((*BROKER_VIEWS, QUOTA_OF), _CLUSTER_JOB),
     EFFECTIVE_QUOTAS.name: _QUOTAS_JOB,
     CLIENT_TRAFFIC.name: _TRAFFIC_JOB,
+    **{one.name: _DYNAMIC_CONFIGS_JOB for one in DYNAMIC_CONFIG_CONTRACTS},
+    EFFECTIVE: _DYNAMIC_CONFIGS_JOB,
 }
 _ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS
 """What readers may name to the job that makes it."""
@@ -128,6 +142,10 @@ _PARTS: dict[str, AbstractSet[str]] = {
         for name in BROKER_VIEWS
     },
     QUOTA_OF: {CLIENT_QUOTAS.name},
+    EFFECTIVE: {
+        *_PARTS_OF_CONFIGS,
+        *(contract.name for contract in DYNAMIC_CONFIG_CONTRACTS),
+    },
     LABELLED: {CLIENT_METRICS.name, CLIENT_PUSHES.name},
     COVERAGE: {
         *(CLIENT_INSTANCES.name, CLIENT_PUSHES.name, CLIENT_METRICS.name),

@@ -17,7 +17,7 @@ SEEN = "seen"
 """Status of a value that was seen: whether it is a default, the wire does not show."""
 
 _WHO = "principal, client_id, client_source_address, client_type"
-_WIRE_SQL = f"""
+_SHOWN_SQL = f"""
 holders AS (
   SELECT {_WHO}, max_by(client_instance_id, since) AS client_instance_id
   FROM ({{known}}) GROUP BY {_WHO}
@@ -31,7 +31,10 @@ shown AS (
   WHERE w.is_exact
     -- Rows of former versions say so of batches that were not compressed.
     AND NOT (w.config_key = 'compression.type' AND w.config_value <=> 'none')
-),
+)
+"""  # noqa: S608 - names of our own contracts
+_WIRE_SQL = f"""
+{{shown}},
 wire AS (
   SELECT shown.* FROM shown LEFT JOIN {CLIENT_CONFIGS.name} AS c
     ON shown.client_instance_id = c.client_instance_id
@@ -74,7 +77,18 @@ def found_entries_sql(registered: Collection[str], identity: str) -> str:
     """
     if CLIENT_WIRE_CONFIGS.name not in registered:
         return "found AS (SELECT * FROM completed)"
+    return _WIRE_SQL.format(shown=shown_values_sql(registered), identity=identity)
+
+
+def shown_values_sql(registered: Collection[str]) -> str:
+    """Return the common table expression `shown`, and the one that it needs.
+
+    Args:
+        registered: Names of tables and views that there are.
+    Returns: SQL of what the wire has shown, with the client instance that it is of;
+        null where that is not known.
+    """
     known = [_PUSHED_SQL]
     if CLIENT_INSTANCES.name in registered:
         known.append(_TELEMETRY_SQL)
-    return _WIRE_SQL.format(known=" UNION ALL ".join(known), identity=identity)
+    return _SHOWN_SQL.format(known=" UNION ALL ".join(known))

@@ -6,10 +6,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.locations import identify_table
+from pipelines.delta_tables.noted_tables import NotedTables
 from pipelines.delta_tables.writers import open_writer
 from pipelines.jobs.cluster.batch import ClusterBatchWriter
 from pipelines.jobs.cluster.job import CONTRACTS, LEDGER, make_cluster_tables
-from pipelines.jobs.cluster.states import StateTables
 from pipelines.settings import load_settings
 from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.starts import decide_start
@@ -41,7 +41,7 @@ class ClusterJob:
         tables = open_writer(self.spark, self.settings.tables, CONTRACTS, self._observe)
         return ClusterBatchWriter(
             tables=tables,
-            states=StateTables(tables),
+            states=NotedTables(tables),
             layouts=make_cluster_tables(MAX_BYTES, floors),
             config_types=TYPES,
             topic_id="id",

@@ -2,7 +2,7 @@
 
 from pyspark.sql import Row
 
-from pipelines.commands.configs.lines import describe_disagreements
+from pipelines.commands.configs.lines import describe_disagreements, describe_instance
 
 
 def instance(client, state):
@@ -49,3 +49,37 @@ def test_each_client_is_told_whether_its_live_instances_disagree():
         "    0 instances=1 f",
         "    1 instances=1 g",
     ]
+
+
+def entry(key, value, **fields):
+    known = {"config_key": key, "config_value": value, "config_type": "STRING"}
+    known |= {"status": "overridden", "source": "pushed", "catalog_version": None}
+    return Row(**known | {"dynamic_value": None} | fields)
+
+
+def test_what_is_set_dynamically_stands_behind_the_entry():
+    who = {"principal": "User:a", "client_id": "app", "client_type": "producer"}
+    client = Row(
+        client_instance_id="one",
+        client_software_name="kafka",
+        client_software_version="1",
+        received_at=None,
+        state="live",
+        **who,
+    )
+    dynamic = {"dynamic_source": "dynamic_user", "state": "ignored"}
+    entries = [
+        entry("acks", "1", dynamic_value="all", is_obeyed=False, **dynamic),
+        entry("x", "y"),
+        entry("z", None, dynamic_value="2", is_obeyed=None, **dynamic),
+    ]
+    head, *rows = describe_instance(client, entries, is_all=True)
+    assert head.endswith("producer of User:a, kafka 1, not pushed, live) are:")
+    usual = "sensitive=false type=STRING status=overridden source=pushed"
+    assert [" ".join(row.split()) for row in rows] == [
+        f"acks=1 {usual} dynamic=all of=dynamic_user state=ignored obeyed=false",
+        f"x=y {usual}",
+        f"z=null {usual} dynamic=2 of=dynamic_user state=ignored obeyed=unknown",
+    ]
+    plain = list(describe_instance(client, entries[1:2], is_all=True))
+    assert plain[1] == f"  x=y {usual}"

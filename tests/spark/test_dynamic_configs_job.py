@@ -1,0 +1,76 @@
+"""Tables of dynamic client configs are functions of their topic, however it is read."""
+
+import pytest
+
+from pipelines.tables.dynamic_configs import (
+    CLIENT_SUPPORTED_CONFIGS,
+    DYNAMIC_CLIENT_CONFIGS,
+    DYNAMIC_CONFIG_CHANGES,
+)
+from pipelines.tables.telemetry import QUARANTINE
+from tests.support.dynamic_records import altered, place, random_records, registered
+from tests.support.spark.dynamic_job import DynamicJob, Stop
+from tests.unit.udfs.dynamic_configs.read_records import read
+from udfs.dynamic_configs.histories import fold_records
+
+BAD = [(None, None), (b"x", b"x")]
+RECORDS = [*random_records(seed=7, count=40), *BAD, altered("1", 30), altered(None, 31)]
+ROWS = place(RECORDS)
+
+
+def expected():
+    """Return what the histories make of all records at once, as DynamicJob.rows."""
+    made = fold_records([], [], read(RECORDS))
+    return [sorted(rows, key=repr) for rows in map(_in_order, _tables(made))]
+
+
+def _tables(made):
+    return (
+        (DYNAMIC_CLIENT_CONFIGS, made.configs),
+        (CLIENT_SUPPORTED_CONFIGS, made.supported),
+        (DYNAMIC_CONFIG_CHANGES, made.ledger),
+    )
+
+
+def _in_order(table):
+    contract, rows = table
+    return [{name: row[name] for name in contract.column_names} for row in rows]
+
+
+def found(job):
+    contracts = (DYNAMIC_CLIENT_CONFIGS, CLIENT_SUPPORTED_CONFIGS)
+    return [job.rows(one) for one in (*contracts, DYNAMIC_CONFIG_CHANGES)]
+
+
+FIRST = 20
+"""Records of the first micro-batch."""
+
+
+# That both write is shown by the tests of both; that both are cut off, by long ones.
+@pytest.mark.parametrize(
+    "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
+)
+def test_each_record_is_once_in_the_tables_whatever_ends_a_batch(
+    spark, tmp_path, writer
+):
+    job = DynamicJob(spark, tmp_path, f"tables.writer={writer}")
+    job.stop_at = "before dynamic_client_config_changes"
+    with pytest.raises(Stop):
+        job.try_write(ROWS[:FIRST])
+    job.stop_at = None
+    # The same query in another process has the same micro-batch once more.
+    job.restart()
+    job.write(ROWS[:FIRST])
+    job.stop_at = "before client_supported_configs"
+    with pytest.raises(Stop):
+        job.try_write([*ROWS[FIRST:], *place([registered("acks")], len(ROWS))])
+    job.stop_at = None
+    # Another query begins behind the ledger, and takes back what is ahead of it.
+    assert job.begin_anew() == FIRST
+    job.write(ROWS[FIRST:])
+    assert found(job) == expected()
+    quarantined = job.rows(QUARANTINE, "offset", "reason", "detail", "source_job")
+    assert [tuple(row.values()) for row in quarantined] == [
+        (40, "null_value", None, "dynamic_configs_to_delta"),
+        (41, "unknown_client_config", "unknown_type", "dynamic_configs_to_delta"),
+    ]
