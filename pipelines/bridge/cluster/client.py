@@ -32,6 +32,7 @@ SOFTWARE_NAME = "kafka-clientele"
 REQUEST_TIMEOUT_S = 10.0
 
 Answer = TypeVar("Answer", bound=Payload)
+Held = TypeVar("Held")
 Finish = Callable[[Payload | ClusterFault], None]
 """Takes the answer to a request in its newest version, or why there is none."""
 
@@ -66,6 +67,27 @@ class ClusterClient:
             raise TypeError(f"{type(answer).__name__} is no {expected.__name__}")
         return answer
 
+    async def hold(
+        self, start: Callable[[Served], Conversation[Held]], *, timeout_s: float
+    ) -> Held:
+        """Return what a conversation comes to, of messages that kio does not have.
+
+        Args:
+            start: Begins it with what the broker serves; more than once where a
+                connection breaks.
+            timeout_s: Seconds until it is given up.
+        Raises: ClusterFault; what the conversation raises, MalformedAnswer apart.
+        """
+        place = self._link.access.place
+        try:
+            return await self._link.hold(start, timeout_s=timeout_s)
+        except Refused as error:
+            text = f"Kafka at {place} and the bridge do not agree: {error}"
+            raise ClusterRefusal(text) from None
+        except NoAnswer as error:
+            text = f"Kafka at {place} does not answer ({error})"
+            raise ClusterFault(text) from None
+
     def forward(self, request: Payload, finish: Finish) -> None:
         """Ask without waiting; finish is called once, later."""
         task = asyncio.get_running_loop().create_task(self._forward(request, finish))
@@ -87,17 +109,7 @@ class ClusterClient:
         finish(answer)
 
     async def _ask(self, request: Payload, timeout_s: float) -> Payload:
-        place = self._link.access.place
-        try:
-            return await self._link.hold(
-                partial(_converse, request), timeout_s=timeout_s
-            )
-        except Refused as error:
-            text = f"Kafka at {place} and the bridge do not agree: {error}"
-            raise ClusterRefusal(text) from None
-        except NoAnswer as error:
-            text = f"Kafka at {place} does not answer ({error})"
-            raise ClusterFault(text) from None
+        return await self.hold(partial(_converse, request), timeout_s=timeout_s)
 
 
 def _converse(request: Payload, served: Served) -> Conversation[Payload]:

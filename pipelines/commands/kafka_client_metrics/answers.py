@@ -8,29 +8,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kio.schema.describe_configs.v4.request import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-)
-from kio.schema.describe_configs.v4.response import DescribeConfigsResponse
-from kio.schema.errors import ErrorCode
-from kio.schema.incremental_alter_configs.v1.request import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
-from kio.schema.incremental_alter_configs.v1.response import (
-    IncrementalAlterConfigsResponse,
-)
-from kio.schema.list_config_resources.v1.request import ListConfigResourcesRequest
-from kio.schema.list_config_resources.v1.response import ListConfigResourcesResponse
-from kio.static.primitive import i8
-
 from pipelines import __version__
 from pipelines.bridge.cluster.access import read_access
 from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.bridge.core.client_identity import uuid_text
-from pipelines.bridge.protocol.cluster_requests import CLIENT_METRICS
 from pipelines.bridge.telemetry.subscription_ids import order_as_hash_set
 from pipelines.bridge.telemetry.subscriptions import InvalidRule, parse_subscription
 from pipelines.bridge.telemetry.unmatchable_selectors import find_unmatchable
@@ -40,16 +21,10 @@ from pipelines.commands.options import CommandFault
 from pipelines.errors import PipelineError
 
 from .options import ClientMetricsCall, Given, Misuse, check
+from .requests import change, read_configs, read_names
 
-TIMEOUT_S = 30.0
 CLIENT_ID = "kafka-client-metrics"
 FAILED = 1
-_SET, _DELETE = i8(0), i8(1)
-_KIND = i8(CLIENT_METRICS)
-_TEXTS = {
-    ErrorCode.cluster_authorization_failed: "Cluster authorization failed.",
-    ErrorCode.unsupported_version: "The version of API is not supported.",
-}
 
 Say = Callable[[str], None]
 
@@ -79,17 +54,15 @@ def run(given: Given, *, say: Say, complain: Callable[[str, bool], None]) -> int
         asyncio.run(_run(call, connection, say))
     except (CommandFault, PipelineError) as error:
         return _fail(say, error)
-    for warning in _list_warnings(call):
+    for warning in list_warnings(call.values.get("match", "")):
         complain(f"Warning: {call.name or 'the resource'}: {warning}", False)
     return 0
 
 
-def _list_warnings(call: ClientMetricsCall) -> list[str]:
+def list_warnings(match: str) -> list[str]:
     """Return what is wrong with selectors that the cluster has taken."""
     try:
-        subscription = parse_subscription(
-            "name", {"match": call.values.get("match", "")}
-        )
+        subscription = parse_subscription("name", {"match": match})
     except InvalidRule:
         # Nothing that this bridge could judge: Kafka takes more patterns.
         return []
@@ -124,19 +97,19 @@ async def _run(
 
 async def _alter(client: ClusterClient, call: ClientMetricsCall, say: Say) -> None:
     name = _generate_name() if call.name is None else call.name
-    await _change(client, name, call.values)
+    await change(client, name, _as_changes(call.values))
     say(f"Altered client metrics config for {name}.")
 
 
 async def _delete(client: ClusterClient, call: ClientMetricsCall, say: Say) -> None:
     name = call.name or ""
-    configs = await _read_configs(client, name)
-    await _change(client, name, dict.fromkeys(configs, ""))
+    configs = await read_configs(client, name)
+    await change(client, name, dict.fromkeys(configs))
     say(f"Deleted client metrics config for {name}.")
 
 
 async def _describe(client: ClusterClient, call: ClientMetricsCall, say: Say) -> None:
-    names = await _read_names(client)
+    names = await read_names(client)
     if call.name is not None and call.name not in names:
         say(
             f"The client metric resource {call.name} doesn't exist and doesn't have "
@@ -145,16 +118,21 @@ async def _describe(client: ClusterClient, call: ClientMetricsCall, say: Say) ->
         return
     for name in names if call.name is None else [call.name]:
         say(f"Client metrics configs for {name} are:")
-        configs = await _read_configs(client, name)
+        configs = await read_configs(client, name)
         for key in order_as_hash_set([list(configs)]):
-            say(f"  {key}={configs[key]}")
+            say(f"  {key}={configs[key].value}")
 
 
 async def _list(client: ClusterClient, _call: ClientMetricsCall, say: Say) -> None:
-    say("\n".join(await _read_names(client)))
+    say("\n".join(await read_names(client)))
 
 
 _ACTIONS = {"alter": _alter, "delete": _delete, "describe": _describe, "list": _list}
+
+
+def _as_changes(values: Mapping[str, str]) -> dict[str, str | None]:
+    """Return values to set, and None for keys to delete."""
+    return {key: value or None for key, value in values.items()}
 
 
 def _generate_name() -> str:
@@ -163,53 +141,3 @@ def _generate_name() -> str:
         # It would be taken for an option.
         if not name.startswith("-"):
             return name
-
-
-async def _read_names(client: ClusterClient) -> list[str]:
-    listed = await client.ask(
-        ListConfigResourcesRequest(resource_types=(_KIND,)),
-        ListConfigResourcesResponse,
-        timeout_s=TIMEOUT_S,
-    )
-    _expect_success(listed.error_code, None)
-    return [one.resource_name for one in listed.config_resources]
-
-
-async def _read_configs(client: ClusterClient, name: str) -> dict[str, str | None]:
-    resource = DescribeConfigsResource(
-        resource_type=_KIND, resource_name=name, configuration_keys=None
-    )
-    described = await client.ask(
-        DescribeConfigsRequest(resources=(resource,)),
-        DescribeConfigsResponse,
-        timeout_s=TIMEOUT_S,
-    )
-    for one in described.results:
-        _expect_success(one.error_code, one.error_message)
-    return {
-        entry.name: entry.value for one in described.results for entry in one.configs
-    }
-
-
-async def _change(client: ClusterClient, name: str, values: Mapping[str, str]) -> None:
-    changes = tuple(
-        AlterableConfig(
-            name=key, config_operation=_SET if value else _DELETE, value=value
-        )
-        for key, value in values.items()
-    )
-    resource = AlterConfigsResource(
-        resource_type=_KIND, resource_name=name, configs=changes
-    )
-    altered = await client.ask(
-        IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False),
-        IncrementalAlterConfigsResponse,
-        timeout_s=TIMEOUT_S,
-    )
-    for one in altered.responses:
-        _expect_success(one.error_code, one.error_message)
-
-
-def _expect_success(error_code: ErrorCode, message: str | None) -> None:
-    if error_code is not ErrorCode.none:
-        raise CommandFault(message or _TEXTS.get(error_code, error_code.name))
