@@ -26,6 +26,7 @@ from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.protocol.push_telemetry import COMPRESSION_TYPES
 from pipelines.bridge.proxy.relay.part import ProxyPart
 from pipelines.bridge.proxy.wire.shown_by_clients import WireOutlet
+from pipelines.bridge.publishing.limits import check_limits
 from pipelines.bridge.publishing.publisher import Publisher, producer_config
 from pipelines.bridge.publishing.telemetry_kafka import TelemetryKafka
 from pipelines.bridge.publishing.topics import ensure_topics
@@ -35,34 +36,11 @@ from pipelines.bridge.security.sasl_handlers import serve_sasl
 from pipelines.bridge.security.security_files import SecurityFiles
 from pipelines.bridge.telemetry.handlers import TelemetryHandlers
 from pipelines.bridge.telemetry.instances import ClientInstances, TelemetryLimits
-from pipelines.errors import InvalidSetting
 from pipelines.settings.kafka import publisher_config
 from pipelines.settings.loading import load_config_catalogs
-from pipelines.settings.records import BridgeSettings, Settings
+from pipelines.settings.records import Settings
 from pipelines.settings.rules import make_sensitive_key_rules
 from pipelines.settings.secret_references import SecretReader
-
-REQUEST_ROOM_BYTES = 1_024
-"""Header of a request, client id included, and fields beside `metrics`."""
-
-
-def check_limits(bridge: BridgeSettings) -> None:
-    """Refuse limits that would let a push be offered and never taken.
-
-    Raises: InvalidSetting.
-    """
-    request_bytes = bridge.telemetry_max_bytes + REQUEST_ROOM_BYTES
-    record_bytes = max_record_bytes(bridge.telemetry_max_bytes)
-    for name, limit, needed in (
-        ("max_request_bytes", bridge.max_request_bytes, request_bytes),
-        ("max_unacknowledged_bytes", bridge.max_unacknowledged_bytes, record_bytes),
-    ):
-        if limit < needed:
-            raise InvalidSetting(
-                f"bridge.{name}: is {limit}, and a push of bridge.telemetry_max_bytes "
-                f"may take {needed}"
-            )
-
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +114,10 @@ class BridgeServer:
             publisher_config(clients_kafka, secrets, key_prefix=f"{section}.")
             if clients_cluster.is_apart
             else self._kafka,
+            self.counters,
+            time.monotonic_ns,
         )
+        self.watch.follow_quotas(self.cluster.quotas)
         given = (settings, secrets, self._kafka, self.cluster)
         self.feed = FeedPart(*given, accepted_cluster_id)
         self.watch.state.feed = self.feed.counters
@@ -285,7 +266,11 @@ class BridgeServer:
     def make_clients(self) -> Clients:
         """Return what keeps the connections of this bridge; there are none yet."""
         return Clients(
-            self._settings, self._security, self.counters, raise_open_files()
+            self._settings,
+            self._security,
+            self.counters,
+            raise_open_files(),
+            self.cluster.quotas,
         )
 
     def _say_endpoints(
@@ -392,4 +377,5 @@ class BridgeServer:
             now_ms=now_ms,
             answers=self.counters.answers,
             cluster=self.cluster.known,
+            meter=self.cluster.quotas.meter,
         )

@@ -251,6 +251,40 @@ class BridgeSettings:
         'without a login are "User:ANONYMOUS".',
         default=[],
     )
+    quotas_enforced: bool = key(
+        "Whether quotas of the clients' cluster hold at the bridge, too: "
+        "request_percentage and push_quota of users and client ids, and "
+        "connection_creation_rate of addresses.",
+        default=True,
+    )
+    quotas_poll_ms: int = key(
+        "Time between two looks at the quotas of the clients' cluster.",
+        unit="ms",
+        low=100,
+        high=60_000,
+        default=2000,
+    )
+    push_quota: str = key(
+        "Quota that bytes of pushes and of pushed configurations count against; "
+        "empty: none, as with Kafka's own brokers.",
+        choices=("", "producer_byte_rate", "consumer_byte_rate"),
+        default="producer_byte_rate",
+    )
+    quota_window_num: int = key(
+        "Samples that a rate is over, as Kafka's quota.window.num; all but one of "
+        "them may be used up at once.",
+        low=2,
+        high=1_000,
+        default=11,
+    )
+    quota_window_size_ms: int = key(
+        "Time of a sample, as Kafka's quota.window.size.seconds; nobody waits longer "
+        "for request_percentage.",
+        unit="ms",
+        low=100,
+        high=3_600_000,
+        default=1000,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

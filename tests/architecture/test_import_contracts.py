@@ -54,6 +54,7 @@ BREAKS = [
     ("a bridge needs no JVM", f"{B}.server", "udfs.spark"),
     ("the protocol is bytes", f"{B}.protocol.metadata", "socket"),
     ("what all parts of the bridge", f"{B}.core.handlers", "logging"),
+    ("what clients are allowed", f"{B}.quotas.rates", "time"),
     ("pushes are judged without", f"{B}.telemetry.rules", "time"),
     ("pushed configurations are judged", f"{B}.push_config.rules", "importlib"),
     ("pushed configurations are judged", f"{B}.push_config.part", "time"),

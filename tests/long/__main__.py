@@ -58,6 +58,8 @@ PROOFS = (
     Proof(name="feed-kills", words=("long/feed_kills.py",)),
     Proof(name="dynamic-configs", words=("long/dynamic_config_kills.py",)),
     Proof(name="cluster-canaries", words=("long/cluster_canaries.py",)),
+    Proof(name="quota-throttle-times", words=("long/quota_throttle_times.py",)),
+    Proof(name="quota-rates", words=("long/quota_rates.py",)),
     Proof(name="config-canaries", words=("long/config_canaries.py",)),
 )
 """In the order in which they run."""

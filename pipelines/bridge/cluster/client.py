@@ -47,6 +47,11 @@ class ClusterClient:
         )
         self._tasks: set[asyncio.Task[None]] = set()
 
+    @property
+    def link(self) -> AsyncLink:
+        """Where it asks; what takes an answer's bytes as they are asks there itself."""
+        return self._link
+
     async def ask(
         self,
         request: Payload,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from pipelines.bridge.core.client_identity import KnownCluster
+from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import ServedRequest
 from pipelines.bridge.telemetry.selections import SubscriptionRegistry
 from pipelines.bridge.telemetry.subscriptions import load_subscriptions
@@ -22,6 +23,7 @@ from .faults import ClusterFault
 from .followed_subscriptions import FollowedSubscriptions
 from .following import SubscriptionFollower
 from .quota_handlers import QuotaHandlers
+from .quota_part import NowNs, QuotaPart
 
 logger = logging.getLogger(__name__)
 
@@ -37,12 +39,20 @@ _MS = 1_000
 class ClusterPart:
     """One bridge's dealings with its clients' cluster, publishing apart."""
 
-    def __init__(self, settings: Settings, connection: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        connection: Mapping[str, str],
+        counters: BridgeCounters | None = None,
+        now_ns: NowNs = lambda: 0,
+    ) -> None:
         """Read the settings; nothing is asked yet.
 
         Args:
             connection: librdkafka's properties of the clients' cluster; the values
                 hold secrets.
+            counters: Where it is counted whom quotas have held back.
+            now_ns: A clock that never steps back, in nanoseconds.
         Raises: InvalidSetting.
         """
         bridge, cluster = settings.bridge, find_clients_cluster(settings)
@@ -71,6 +81,13 @@ class ClusterPart:
             self._client,
             followed,
             poll_ms=bridge.subscriptions_poll_ms,
+            section=cluster.section,
+        )
+        self.quotas = QuotaPart(
+            settings,
+            self._client,
+            counters or BridgeCounters(),
+            now_ns,
             section=cluster.section,
         )
         admins = check_principals(bridge.admin_principals)
@@ -107,11 +124,13 @@ class ClusterPart:
         elif self._source != CONF_ONLY:
             await self._follower.try_read()
         await self._learn_id(_FIRST_LOOK_S)
+        await self.quotas.start(_FIRST_LOOK_S)
 
     async def follow(self) -> None:
         """Look at the cluster again and again, for its subscriptions if they count."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._follow_id())
+            group.create_task(self.quotas.follow())
             if self._source != CONF_ONLY:
                 group.create_task(self._follower.follow())
 

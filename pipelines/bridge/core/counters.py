@@ -99,6 +99,14 @@ class BridgeCounters:
     """Of brokers behind the proxy; the end of that client's connection."""
     failed_upstream_connections: int = 0
     """Clients of the proxy whose broker could not be reached."""
+    quota_throttled_answers: int = 0
+    """That told a client to wait, since its quota-id was beyond a limit."""
+    quota_refused_pushes: int = 0
+    """Behind the proxy, where data cannot wait: the quota-id was beyond a limit."""
+    delayed_connections: int = 0
+    """Beyond connection_creation_rate of their address."""
+    failed_quota_looks: int = 0
+    """At the quotas of the clients' cluster; those before stay in force."""
     keep_alive_requests: int = 0
     """The proxy's own, to brokers that would hear nothing of clients that push."""
     late_telemetry_answers: int = 0

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from kio.schema.metadata.v13.request import MetadataRequest
 
@@ -41,6 +41,13 @@ Body = TypeVar("Body")
 ANONYMOUS = "User:ANONYMOUS"
 
 
+class Holder(Protocol):
+    """What can be left unread for a while."""
+
+    def hold_back(self, wait_ms: int) -> None:
+        """Take no more requests for so many milliseconds."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Connection:
     """What is known of one connection."""
@@ -65,13 +72,17 @@ class Connection:
     """How often its requests were throttled or its pushes not stored."""
     has_asked_for_topics: bool = False
     """Whether it has wanted data, which is not had from the bridge."""
+    quotas: Any = None
+    """What quotas/ keeps of it; None when its identity is another."""
+    holder: Holder | None = None
+    """Where its requests come from; None where they must not be held."""
     reauthenticate: "Callable[[Request, WriteReply], bool] | None" = None
     """Takes SaslHandshake of an authenticated client, or says that it must not."""
 
     def change_identity(self, identity: ClientIdentity) -> None:
         """Take an identity that is better known."""
         self.identity = identity
-        self.headers = self.push_reader = None
+        self.headers = self.push_reader = self.quotas = None
 
 
 Handler = Callable[[Request, Connection, WriteReply], None]
@@ -122,6 +133,7 @@ class RequestHandlers:
         api_versions: ServedApi = API_VERSIONS_API,
         forget: Callable[[Connection], None] = lambda _connection: None,
         answers: AnswerCounts | None = None,
+        meter: "Callable[[ServedRequest], ServedRequest]" = lambda served: served,
     ) -> None:
         """Take what the parts of the bridge serve.
 
@@ -129,11 +141,12 @@ class RequestHandlers:
             served: One per API key; what is here is advertised.
             forget: Called with each connection that has closed.
             answers: Where answers are counted by API key and error code.
+            meter: Puts around each of them what records its costs.
         """
         own = ServedRequest(
             api=api_versions, handle=self._answer_api_versions, error_code_at=0
         )
-        everything = [own, *served]
+        everything = [meter(one) for one in (own, *served)]
         self.apis: ServedApis = index_apis(*(one.api for one in everything))
         self.forget = forget
         takers = (one.take_push for one in everything)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import RequestHandlers
@@ -20,6 +21,8 @@ from pipelines.settings.listener_records import ListenerSettings
 from pipelines.settings.records import Settings
 
 from .admission import SWEEP_INTERVAL_S, Connections
+from .connection_rates import ConnectionRates
+from .delays import Delays
 from .listening import BACKLOG, LISTENER_KEYS, not_available
 from .secure_transport import SecureConnection, Security
 from .transport import BridgeConnection, Endpoint
@@ -42,6 +45,26 @@ def raise_open_files() -> int:
     return hard
 
 
+class LimitsOfAddresses(Protocol):
+    """What is needed of quotas."""
+
+    def are_addresses_limited(self) -> bool:
+        """Say whether connect may say anything but 0."""
+
+    def connect(self, address: str) -> int:
+        """Record a connection, or return for how many milliseconds it must wait."""
+
+
+class _NoLimits:
+    """Where no quotas are kept."""
+
+    def are_addresses_limited(self) -> bool:
+        return False
+
+    def connect(self, _address: str) -> int:
+        return 0
+
+
 class Clients:
     """All connections of all listeners; lives in one event loop."""
 
@@ -51,6 +74,7 @@ class Clients:
         security: SecurityFiles,
         counters: BridgeCounters,
         open_files: int,
+        limits_of_addresses: LimitsOfAddresses | None = None,
     ) -> None:
         """Start with nobody.
 
@@ -58,6 +82,7 @@ class Clients:
             security: What clients are checked against.
             counters: Where it is counted who came and why they left.
             open_files: How many files this process may open.
+            limits_of_addresses: How many connections they may make; None: any.
         """
         limits = settings.limits
         # Behind the proxy, each has a connection to its broker.
@@ -77,9 +102,19 @@ class Clients:
         self.connections = Connections(
             limits, counters, time.monotonic, on_empty=self._is_empty.set
         )
-        call_soon = asyncio.get_running_loop().call_soon
-        self._handshakes = TurnQueue(call_soon, time.monotonic)
-        self._turns = TurnQueue(call_soon, time.monotonic)
+        loop = asyncio.get_running_loop()
+        self._handshakes = TurnQueue(loop.call_soon, time.monotonic)
+        self._turns = TurnQueue(loop.call_soon, time.monotonic)
+        self.delays = Delays(loop.call_at, loop.time, self._turns.push)
+        quotas = limits_of_addresses or _NoLimits()
+        self.rates = ConnectionRates(
+            are_limited=quotas.are_addresses_limited,
+            connect=quotas.connect,
+            connections=self.connections,
+            delays=self.delays,
+            counters=counters,
+        )
+        """Put it around what makes the protocol of a connection."""
         self._executor = ThreadPoolExecutor(_CHECKING_THREADS, "passwords")
         self.connection_ids = itertools.count(1)
         """Ids of connections to come; each is given once."""
@@ -102,6 +137,7 @@ class Clients:
             counters=self._counters,
             handshakes=self._handshakes,
             turns=self._turns,
+            delays=self.delays,
             max_request_bytes=self._settings.bridge.max_request_bytes,
         )
         if listener.security_protocol == "PLAINTEXT":
@@ -117,7 +153,9 @@ class Clients:
         loop = asyncio.get_running_loop()
         try:
             self._servers.append(
-                await loop.create_server(connect, sock=bound, backlog=BACKLOG)
+                await loop.create_server(
+                    self.rates.guard(connect), sock=bound, backlog=BACKLOG
+                )
             )
         except OSError as error:
             # It was bound before either of them listened.

@@ -27,6 +27,7 @@ from pipelines.bridge.protocol.request_stream import FRAME_SIZE_BYTES, RequestSt
 from pipelines.bridge.protocol.requests import parse_request
 
 from .admission import Connections
+from .delays import Delay, Delays
 from .states import READING, SERVING, TRANSITIONS, Event, State
 from .turn_queue import TurnQueue
 
@@ -40,6 +41,7 @@ MAX_BYTES_A_TURN = 16_384
 """Of those requests; one that is larger has a turn of its own."""
 MAX_UNREAD_BYTES = 4_096
 """Replies kept for a peer beyond what its socket takes; with more it is not served."""
+_MS = 1_000
 _OPEN = State.OPEN
 """Looked at for every push: a member of an Enum is found through its class."""
 
@@ -55,6 +57,8 @@ class Endpoint:
     handshakes: TurnQueue
     turns: TurnQueue
     """Of clients that send more than one turn takes; all listeners share both."""
+    delays: Delays
+    """Of clients beyond a limit; all listeners share them, too."""
     max_request_bytes: int
 
 
@@ -65,6 +69,7 @@ class BridgeConnection(asyncio.Protocol):
     __slots__ = (
         "_connection",
         "_connection_id",
+        "_delay",
         "_endpoint",
         "_is_peer_reading",
         "_is_reading",
@@ -75,6 +80,7 @@ class BridgeConnection(asyncio.Protocol):
         "_state",
         "_stream",
         "_transport",
+        "_waits_until_s",
         "address",
         "heard_s",
         "held_bytes",
@@ -91,6 +97,9 @@ class BridgeConnection(asyncio.Protocol):
         self._is_reading = True
         self._is_serving = False
         self._is_waiting = False
+        # While it is beyond a limit; it may be told so by several answers.
+        self._delay: Delay | None = None
+        self._waits_until_s = 0.0
         self._transport: asyncio.Transport
         # Where replies go; a method that calls another would cost each of them.
         self._send: Callable[[bytes], None]
@@ -102,8 +111,8 @@ class BridgeConnection(asyncio.Protocol):
 
     @property
     def is_owed(self) -> bool:
-        """Whether requests wait for their replies."""
-        return len(self._replies) > 0
+        """Whether requests wait for their replies, or the client for its time."""
+        return len(self._replies) > 0 or self._delay is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note who has connected."""
@@ -121,6 +130,7 @@ class BridgeConnection(asyncio.Protocol):
         self._connection = Connection(
             connection_id=self._connection_id,
             identity=make_identity(endpoint.listener, self.address, port),
+            holder=self,
         )
         endpoint.counters.connections += 1
         endpoint.counters.open_connections += 1
@@ -161,6 +171,11 @@ class BridgeConnection(asyncio.Protocol):
             logger.debug("connection %d: %s", self._connection_id, type(exc).__name__)
         self._endpoint.counters.open_connections -= 1
         self._endpoint.handlers.forget(self._connection)
+        # They know each other, and would stay until Python looks for such.
+        self._connection.holder = None
+        if self._delay is not None:
+            self._endpoint.delays.give_up(self._delay)
+            self._delay = None
         self._endpoint.connections.forget(self)
 
     def drain(self) -> None:
@@ -171,6 +186,28 @@ class BridgeConnection(asyncio.Protocol):
     def abort(self) -> None:
         """Close without waiting for the peer to read."""
         self._transport.abort()
+
+    def hold_back(self, wait_ms: int) -> None:
+        """Take no more requests for so long; longer is what counts."""
+        until_s = self._endpoint.delays.now_s() + wait_ms / _MS
+        self._waits_until_s = max(self._waits_until_s, until_s)
+        if self._delay is None and not self._transport.is_closing():
+            self._delay = self._endpoint.delays.push(until_s, self._end_delay)
+            self._balance()
+
+    def _end_delay(self) -> None:
+        """Go on where the time is over."""
+        if self._transport.is_closing():
+            self._delay = None
+            return
+        delays, until_s = self._endpoint.delays, self._waits_until_s
+        if until_s > delays.now_s():
+            self._delay = delays.push(until_s, self._end_delay)
+            return
+        self._delay = None
+        # What it has said meanwhile has not been heard.
+        self.heard_s = self._endpoint.connections.now_s
+        self._serve()
 
     def _make_send(self) -> Callable[[bytes], None]:
         """Return what takes the bytes of replies."""
@@ -261,6 +298,7 @@ class BridgeConnection(asyncio.Protocol):
     def _is_able_to_serve(self) -> bool:
         return (
             self._state in SERVING
+            and self._delay is None
             and not self._is_waiting
             and self._is_peer_reading
             and len(self._replies) < MAX_OPEN_REQUESTS

@@ -32,8 +32,10 @@ from pipelines.bridge.protocol.api_keys import (
     GET_TELEMETRY_SUBSCRIPTIONS,
     PUSH_TELEMETRY,
 )
+from pipelines.bridge.quotas.shares import ShareUse
 
 from .dynamic_config_metrics import dynamic_config_metrics
+from .quota_metrics import quota_metrics
 
 OWN_PREFIX = "kafka_clientele_bridge"
 _NONE, _THROTTLED = 0, 89
@@ -47,6 +49,7 @@ _REFUSALS = {
     "publish_timeouts": ("publish_timeout", 89),
     "publish_overflows": ("publish_overflow", 89),
     "publish_failures": ("publish_failure", 89),
+    "quota_refused_pushes": ("quota", 89),
 }
 """Count of refused pushes to the reason, and to the error code that was answered."""
 _COUNTERS = {
@@ -78,6 +81,8 @@ class BridgeState:
     dynamic_configs: DynamicConfigCounters = field(
         default_factory=DynamicConfigCounters
     )
+    quota_uses: Callable[[], Iterable[ShareUse]] = tuple
+    """Returns what is used of quotas, as much as is shown."""
 
 
 def own_metrics(counters: BridgeCounters, state: BridgeState) -> Iterator[Metric]:
@@ -263,6 +268,7 @@ class BridgeCollector(Collector):
         yield from self._broker_metrics(state)
         for group, snapshot in state.groups.items():
             yield from _group_metrics(group, snapshot())
+        yield from quota_metrics(state.quota_uses())
         yield from own_metrics(self._counters, state)
 
     def _broker_metrics(self, state: BridgeState) -> Iterable[Metric]:

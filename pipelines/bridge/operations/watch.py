@@ -18,6 +18,7 @@ import pipelines
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.instance_metrics import WINDOW_S, TopInstances
 from pipelines.bridge.front.listening import bind_listener
+from pipelines.bridge.quotas.shares import ShareUse
 from pipelines.settings.records import BridgeSettings
 
 from .health import PROOF_LASTS_S, KafkaSigns, why_not_ready
@@ -43,6 +44,16 @@ class Watched(Protocol):
 
     async def is_answered(self, timeout_s: float) -> bool:
         """Ask Kafka something; False without an answer in time."""
+
+
+class WatchedQuotas(Protocol):
+    """What is needed of quotas."""
+
+    def why_not_enforced(self) -> str | None:
+        """Return why none is enforced; None where they are, or are not wanted."""
+
+    def shown_uses(self) -> Iterable[ShareUse]:
+        """Return what is used of them, as much as is shown."""
 
 
 class BridgeWatch:
@@ -71,6 +82,7 @@ class BridgeWatch:
             },
             max_unacknowledged_bytes=bridge.max_unacknowledged_bytes,
         )
+        self._why_no_quotas: Callable[[], str | None] = lambda: None
         self._publisher: Watched | None = None
         self._answered_s: float | None = None
         self._lag_s = self._lag_before_s = 0.0
@@ -129,6 +141,11 @@ class BridgeWatch:
                 self.http_port,
             )
 
+    def follow_quotas(self, quotas: WatchedQuotas) -> None:
+        """Show what is used of quotas, and say where none is enforced."""
+        self._why_no_quotas = quotas.why_not_enforced
+        self.state.quota_uses = quotas.shown_uses
+
     async def follow(self, publisher: Watched) -> None:
         """Ask Kafka through a publisher, again and again."""
         self._publisher = publisher
@@ -168,7 +185,9 @@ class BridgeWatch:
     async def _make_ready_page(self) -> Page:
         reason = self.why_not_ready()
         if reason is None:
-            return Page(status=HTTPStatus.OK, body=b"ready\n")
+            why_not = self._why_no_quotas()
+            text = f"ready, no quota is enforced: {why_not}\n" if why_not else "ready\n"
+            return Page(status=HTTPStatus.OK, body=text.encode())
         if self.carries_data and not self.is_stopping:
             text = f"data passes, telemetry is refused: {reason}\n"
             return Page(status=HTTPStatus.OK, body=text.encode())

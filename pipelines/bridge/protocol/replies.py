@@ -95,6 +95,9 @@ _NO_TAGGED_FIELDS = b"\x00"
 _PUSH_REPLY = struct.Struct(">iiBihB")
 _PUSH_REPLY_SIZE = _PUSH_REPLY.size - 4
 
+# Behind size, correlation id and no tagged fields.
+_THROTTLE_AT, _THROTTLE_END = 9, 13
+
 NO_THROTTLE = i32Timedelta.parse(timedelta(0))
 
 
@@ -188,6 +191,20 @@ def encode_body(message: Entity) -> bytes:
 def encode_push_reply(correlation_id: int, error_code: ErrorCode) -> bytes:
     """Write the whole reply to a push: in one step, for many are sent."""
     return _PUSH_REPLY.pack(_PUSH_REPLY_SIZE, correlation_id, 0, 0, error_code, 0)
+
+
+def tell_throttle_time(reply: bytes, throttle_time_ms: int) -> bytes:
+    """Return the reply of an API whose answers begin with it, the longer time in it.
+
+    Args:
+        reply: Whole, of a flexible version.
+        throttle_time_ms: How long the client is to wait.
+    """
+    told_ms = int.from_bytes(reply[_THROTTLE_AT:_THROTTLE_END])
+    if told_ms >= throttle_time_ms:
+        return reply
+    told = throttle_time_ms.to_bytes(_THROTTLE_END - _THROTTLE_AT)
+    return reply[:_THROTTLE_AT] + told + reply[_THROTTLE_END:]
 
 
 def fill_response(api_key: int, api_version: int, **values: object) -> Entity:

@@ -75,6 +75,7 @@ class PushConfigPart:
         now_ms: Callable[[], int],
         answers: AnswerCounts,
         cluster: KnownCluster,
+        meter: Callable[[ServedRequest], ServedRequest] = lambda served: served,
     ) -> RequestHandlers:
         """Return the handlers of a bridge; a policy's threads start here.
 
@@ -87,9 +88,10 @@ class PushConfigPart:
             now_ms: Milliseconds since 1970-01-01T00:00:00Z.
             answers: Where answers are counted.
             cluster: The one that connections are for.
+            meter: Puts around each request what records its costs.
         """
         if not self.is_enabled:
-            return RequestHandlers(others, forget=forget, answers=answers)
+            return RequestHandlers(others, forget=forget, answers=answers, meter=meter)
         configs = PushConfigHandlers(
             bridge_id=self._settings.bridge.bridge_id,
             topic=self._settings.topics.configs,
@@ -114,6 +116,7 @@ class PushConfigPart:
             api_versions=api_versions_api(version),
             forget=forget_everywhere,
             answers=answers,
+            meter=meter,
         )
 
     async def close(self) -> None:

@@ -12,7 +12,10 @@ from pipelines.bridge.operations.metrics import (
     BridgeCollector,
     BridgeState,
 )
+from pipelines.bridge.operations.quota_metrics import NAMES
 from pipelines.bridge.push_config.config_counters import ClientConfigCounters
+from pipelines.bridge.quotas.limits import Tags
+from pipelines.bridge.quotas.shares import ShareUse
 
 from .markdown import code, format_page, format_table
 
@@ -22,11 +25,13 @@ _HEAD = (
     "metrics of a broker have the names that Prometheus' JMX exporter gives them. "
     "Those of the group `client-config` are KIP-1324's, with some of our own, and are "
     "there with `client_config.enabled`, the bridge's own `dynamic_config…` with "
-    "`dynamic_configs.enabled`."
+    "`dynamic_configs.enabled`. Those of quotas are KIP-55's, of quota-ids that have a "
+    "limit and a client here."
 )
 _WINDOWS = (
     "Rates are per second, times in milliseconds; rates, averages and maxima cover "
-    "Kafka's two windows of 30 s. Of single client instances only "
+    "Kafka's two windows of 30 s, those of quotas `bridge.quota_window_num` samples. "
+    "Of single client instances, and of quota-ids, only "
     "`bridge.metrics_top_instances` are shown."
 )
 
@@ -60,6 +65,7 @@ def _collect() -> Iterator[Metric]:
         max_unacknowledged_bytes=0,
         groups={_CLIENT_CONFIG: counters.snapshot},
         dynamic_configs=DynamicConfigCounters(is_enabled=True),
+        quota_uses=lambda: [ShareUse(key, Tags("", ""), 0, 0, 0) for key in NAMES],
     )
     top = TopInstances(1, now_s)
     return BridgeCollector(BridgeCounters(), top, lambda: state, now_s).collect()

@@ -65,7 +65,7 @@ class Question:
                 read each time.
         Raises: ClusterFault; ClusterRefusal and MissingApi among them.
         """
-        adapted, body = await hold(link, partial(_ask_raw, request), timeout_s)
+        adapted, body = await hold(link, partial(ask_raw, request), timeout_s)
         last, self._last = self._last, (request, body[_THROTTLE_BYTES:])
         if self._last == last:
             return None
@@ -105,7 +105,11 @@ async def hold(
         raise ClusterFault(f"Kafka at {place} does not answer ({error})") from None
 
 
-def _ask_raw(request: Payload, served: Served) -> Conversation[tuple[Payload, bytes]]:
+def ask_raw(request: Payload, served: Served) -> Conversation[tuple[Payload, bytes]]:
+    """Ask in the version that is shared; return the request so, and the answer's bytes.
+
+    Raises: MissingApi where there is no such version.
+    """
     api_key: int = request.__api_key__
     api_version = share_version(api_key, served)
     if api_version is None:

@@ -2,10 +2,12 @@
 
 import asyncio
 import ipaddress
+from collections.abc import Sequence
 
 from pipelines.bridge.core.client_identity import address_text
 from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.proxy.frames.proxy_header import read_proxy_header
+from pipelines.bridge.proxy.rules.plan import Network
 from pipelines.bridge.security.tls import BrokenTls, TlsStream
 
 from .endpoint import ProxyEndpoint
@@ -21,7 +23,8 @@ class Greeting:
     def __init__(self, endpoint: ProxyEndpoint, address: str, port: int) -> None:
         """Begin with the peer's own address."""
         self._endpoint = endpoint
-        self._head: bytes | None = b"" if _is_balancer(endpoint, address) else None
+        is_balancer = _is_balancer(endpoint.networks, address)
+        self._head: bytes | None = b"" if is_balancer else None
         self._received_bytes = 0
         self.address = address
         """The client's, once the header is read."""
@@ -72,11 +75,29 @@ class Greeting:
             raise MalformedRequest("a certificate that names no principal") from None
 
 
-def _is_balancer(endpoint: ProxyEndpoint, address: str) -> bool:
-    if not endpoint.networks:
+def find_source(networks: Sequence[Network], address: str, early: bytes) -> str | None:
+    """Return the address of a client, be it behind a load balancer.
+
+    Args:
+        networks: Of load balancers.
+        address: The peer's.
+        early: What it has sent.
+    Nulls: None where the header of a balancer is not whole yet.
+    Raises: MalformedRequest.
+    """
+    if not _is_balancer(networks, address):
+        return address
+    header = read_proxy_header(early)
+    if header is None:
+        return None
+    return address if header.source is None else address_text(header.source[0])
+
+
+def _is_balancer(networks: Sequence[Network], address: str) -> bool:
+    if not networks:
         return False
     try:
         one = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    return any(one in network for network in endpoint.networks)
+    return any(one in network for network in networks)

@@ -38,6 +38,7 @@ from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .broker_list import read_brokers
 from .endpoint import ProxyEndpoint
+from .greeting import find_source
 from .pairs import ProxiedConnection
 
 logger = logging.getLogger(__name__)
@@ -335,7 +336,9 @@ class ProxyPart:
 
         loop = asyncio.get_running_loop()
         self._servers[node_id] = await loop.create_server(
-            connect, sock=bound, backlog=BACKLOG
+            self._clients.rates.guard(connect, partial(find_source, endpoint.networks)),
+            sock=bound,
+            backlog=BACKLOG,
         )
         if node_id is not None:
             host, port = bound.getsockname()[:2]

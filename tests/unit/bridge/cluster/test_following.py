@@ -77,7 +77,12 @@ def resources(listing):
 def make_part(port, *changes):
     settings = load_settings(
         "local",
-        [f"subscriptions=[{OWN}]", "bridge.subscriptions_poll_ms=100", *changes],
+        [
+            f"subscriptions=[{OWN}]",
+            "bridge.subscriptions_poll_ms=100",
+            "bridge.quotas_enforced=false",
+            *changes,
+        ],
     )
     return ClusterPart(settings, connect_to(port))
 

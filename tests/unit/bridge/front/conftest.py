@@ -21,6 +21,7 @@ from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import RequestHandlers, serve_metadata
 from pipelines.bridge.core.records import PushIds
 from pipelines.bridge.front.admission import Connections
+from pipelines.bridge.front.delays import Delays
 from pipelines.bridge.front.listening import bind_listener
 from pipelines.bridge.front.transport import BridgeConnection, Endpoint
 from pipelines.bridge.front.turn_queue import TurnQueue
@@ -100,14 +101,17 @@ class Bridge:
         self.handlers = RequestHandlers(
             [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
         )
-        call_soon = asyncio.get_running_loop().call_soon
+        loop = asyncio.get_running_loop()
+        call_soon = loop.call_soon
+        turns = TurnQueue(call_soon, time.monotonic)
         self.endpoint = Endpoint(
             listener="PLAINTEXT",
             handlers=self.handlers,
             connections=Connections(LIMITS, self.counters, time.monotonic),
             counters=self.counters,
             handshakes=TurnQueue(call_soon, time.monotonic),
-            turns=TurnQueue(call_soon, time.monotonic),
+            turns=turns,
+            delays=Delays(loop.call_at, loop.time, turns.push),
             max_request_bytes=MAX_REQUEST_BYTES,
         )
 

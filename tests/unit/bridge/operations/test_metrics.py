@@ -117,7 +117,7 @@ def test_refusals_have_their_reasons_and_codes(page):
     assert reasons == {
         "throttled": 4, "unknown_subscription": 0, "unsupported_compression": 0,
         "too_large": 1, "invalid": 1, "publish_timeout": 5, "publish_overflow": 6,
-        "publish_failure": 7,
+        "publish_failure": 7, "quota": 0,
     }  # fmt: skip
 
 

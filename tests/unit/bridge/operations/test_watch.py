@@ -6,6 +6,8 @@ import socket
 
 import pytest
 
+from pipelines.bridge.quotas.limits import Tags
+from pipelines.bridge.quotas.shares import ShareUse
 from pipelines.bridge.server import BridgeServer, run_bridge
 from pipelines.errors import MissingService
 from pipelines.settings import load_settings
@@ -152,6 +154,38 @@ def test_bridge_is_ready_once_kafka_has_answered():
         following.cancel()
 
     asyncio.run(test())
+
+
+def test_a_bridge_whose_quotas_nobody_has_told_is_ready_and_says_so():
+    async def test():
+        settings = load_settings("local")
+        server, publisher = BridgeServer(settings, SECRETS), Answering()
+        watch = server.watch
+        following = asyncio.create_task(watch.follow(publisher))
+        await publisher.asked.wait()
+        await asyncio.sleep(0)
+        page = await watch._make_ready_page()
+        assert page.status == 200
+        assert page.body.decode() == (
+            "ready, no quota is enforced: the clients' cluster has not been asked yet\n"
+        )
+        watch.follow_quotas(FollowedQuotas())
+        assert (await watch._make_ready_page()).body == b"ready\n"
+        text = (await watch.make_metrics_page()).body.decode()
+        assert 'kafka_server_Produce_byte_rate{client_id="",user="alice"} 5.0' in text
+        following.cancel()
+
+    asyncio.run(test())
+
+
+class FollowedQuotas:
+    """Quotas that are enforced, and one client that uses them."""
+
+    def why_not_enforced(self):
+        return None
+
+    def shown_uses(self):
+        return [ShareUse("producer_byte_rate", Tags("alice", ""), 5.0, 0.0, 0)]
 
 
 def test_unexpected_error_is_counted_and_shows_no_arguments(caplog):

@@ -1,9 +1,12 @@
+import ipaddress
 import struct
 
 import pytest
 
+from pipelines.bridge.core.client_identity import address_text
 from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.proxy.frames.proxy_header import read_proxy_header
+from pipelines.bridge.proxy.relay.greeting import find_source
 
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 
@@ -23,16 +26,16 @@ LOCAL = header(0x20, 0x00, b"")
 UNIX = header(0x21, 0x31, bytes(216))
 
 
-@pytest.mark.parametrize(
-    ("data", "source"),
-    [
-        (IPV4, ("10.0.0.7", 5000)),
-        (IPV6, ("::1", 5000)),
-        (WITH_TLV, ("10.0.0.7", 5000)),
-        (LOCAL, None),
-        (UNIX, None),
-    ],
-)
+KNOWN = [
+    (IPV4, ("10.0.0.7", 5000)),
+    (IPV6, ("::1", 5000)),
+    (WITH_TLV, ("10.0.0.7", 5000)),
+    (LOCAL, None),
+    (UNIX, None),
+]
+
+
+@pytest.mark.parametrize(("data", "source"), KNOWN)
 def test_a_header_is_whole_wherever_it_is_cut(data, source):
     for cut in range(len(data)):
         assert read_proxy_header(data[:cut]) is None
@@ -54,3 +57,14 @@ def test_a_header_is_whole_wherever_it_is_cut(data, source):
 def test_who_sends_no_such_header_is_not_taken(data):
     with pytest.raises(MalformedRequest):
         read_proxy_header(data)
+
+
+@pytest.mark.parametrize(("data", "source"), KNOWN)
+def test_the_address_that_counts_is_that_of_the_header(data, source):
+    networks = [ipaddress.ip_network("10.1.0.0/16")]
+    for cut in range(len(data)):
+        assert find_source(networks, "10.1.2.3", data[:cut]) is None
+    counts = "10.1.2.3" if source is None else address_text(source[0])
+    assert find_source(networks, "10.1.2.3", data) == counts
+    assert find_source(networks, "10.2.2.3", b"") == "10.2.2.3"
+    assert find_source((), "10.1.2.3", data) == "10.1.2.3"

@@ -1,0 +1,108 @@
+"""Quotas of the cluster hold at a bridge; the long proof is tests/long/quota_rates.py."""
+
+import asyncio
+import time
+
+import pytest
+
+from tests.long import quota_rates
+from tests.support.bridge.bridge_support import make_settings, running_bridge
+from tests.support.kafka.topics import wait_for
+from tests.support.quotas.limited_pushers import (
+    SUBSCRIPTION,
+    LimitedPusher,
+    alter_quotas,
+)
+
+SHORT = {"quota": 20_000.0, "seconds": 9.0, "warm": 0.0}
+
+
+@pytest.fixture
+def quotas(kafka):
+    """Set quotas for a test, {path: {key: value}}; they are removed behind it."""
+    done = []
+
+    def put(by_path):
+        done.append(by_path)
+        asyncio.run(alter_quotas(kafka.bootstrap_servers, by_path))
+
+    yield put
+    for by_path in done:
+        put_none = {path: dict.fromkeys(keys) for path, keys in by_path.items()}
+        asyncio.run(alter_quotas(kafka.bootstrap_servers, put_none))
+
+
+def test_pushes_beyond_a_quota_wait_as_long_as_they_are_told(kafka, tmp_path):
+    rates = quota_rates.show_endpoint(kafka, tmp_path, **SHORT)
+    assert len(rates.delays) > 10
+    # In nine seconds what is allowed in them, and the ten that may be used at once.
+    assert min(rates.accepted.values()) > 0.8
+    assert max(rates.accepted.values()) < 2.4
+    said = [one for one in rates.faults(judges_p99=False) if "of its quota" not in one]
+    assert said == []
+
+
+def test_behind_the_proxy_pushes_are_refused_and_data_goes_on(kafka):
+    proxied = quota_rates.show_proxy(kafka, **SHORT)
+    said = [one for one in proxied.faults() if "of the quota" not in one]
+    assert said == []
+
+
+def test_an_altered_quota_holds_at_once_and_shows_in_metrics(kafka, quotas):
+    settings = make_settings(
+        kafka, SUBSCRIPTION, "bridge.http_port=0", "bridge.quotas_poll_ms=100"
+    )
+
+    async def push(place, count):
+        host, port = place.split(":")
+        pusher = LimitedPusher("altered", 2_000)
+        await pusher.connect(host, int(port))
+        told = [(await pusher.push()).throttle_ms for _ in range(count)]
+        await pusher.close()
+        return told
+
+    with running_bridge(settings) as (server, place):
+        assert set(asyncio.run(push(place, 10))) == {0}
+        quotas({"clients/altered": {"producer_byte_rate": 1_000}})
+        part = server.cluster.quotas
+        wait_for(lambda: part._follower._last_quotas, bool)
+        assert asyncio.run(push(place, 6))[-1] == pytest.approx(2_000, abs=300)
+        (use,) = part.shown_uses()
+        assert use.tags == ("", "altered")
+        assert use.throttles == 1
+        assert use.throttle_ms == pytest.approx(2_000, abs=300)
+
+
+@pytest.mark.parametrize("is_proxied", [False, True])
+def test_an_address_gets_no_more_connections_than_it_may(kafka, quotas, is_proxied):
+    """Of one a second, over three samples: two are taken at once, the third waits."""
+    # Not that of the bridge, whose connections the broker would count.
+    source = "127.0.0.2"
+    quotas({f"ips/{source}": {"connection_creation_rate": 1}})
+    more = ["proxy.enabled=true", "proxy.base_port=0"] if is_proxied else []
+    settings = make_settings(
+        kafka,
+        SUBSCRIPTION,
+        "bridge.http_port=-1",
+        "bridge.quota_window_num=3",
+        *more,
+    )
+
+    async def connect(place):
+        host, port = place.split(":")
+        pushers = [LimitedPusher("many", 10, instances=1) for _ in range(3)]
+        began_s = time.monotonic()
+        took_s = []
+        for pusher in pushers:
+            await pusher.connect(host, int(port), source=source)
+            took_s.append(time.monotonic() - began_s)
+            await pusher.close()
+        return took_s
+
+    with running_bridge(settings) as (server, place):
+        proxy = server.proxy
+        target = place if proxy is None else proxy.bootstrap_servers
+        took_s = asyncio.run(connect(target))
+        assert took_s[1] < 1
+        assert 1.5 < took_s[2] < 4
+        assert server.counters.delayed_connections == 1

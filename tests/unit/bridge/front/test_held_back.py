@@ -1,0 +1,75 @@
+"""A connection beyond a limit is not read until its time is over."""
+
+import asyncio
+import time
+
+from kio.schema.api_versions.v0.request import ApiVersionsRequest
+
+WAIT_MS = 300
+
+
+def test_the_next_request_waits_and_others_do_not(frame, run, serving):
+    async def test():
+        async with serving() as (bridge, client):
+            await client.ask(frame, ApiVersionsRequest())
+            (connection,) = bridge.connections
+            connection.hold_back(WAIT_MS)
+            connection.hold_back(WAIT_MS // 3)
+            began_s = time.monotonic()
+            assert not connection._transport.is_reading()
+            other = type(client)(*await asyncio.open_connection(*client.address))
+            await other.ask(frame, ApiVersionsRequest())
+            other.writer.close()
+            assert time.monotonic() - began_s < WAIT_MS / 1_000
+            await client.ask(frame, ApiVersionsRequest())
+            waited_ms = (time.monotonic() - began_s) * 1_000
+            assert WAIT_MS <= waited_ms < WAIT_MS + 200
+            assert len(bridge.endpoint.delays) == 0
+
+    run(test)
+
+
+def test_requests_that_are_here_already_wait_as_well(frame, run, serving):
+    async def test():
+        async with serving() as (bridge, client):
+            await client.ask(frame, ApiVersionsRequest())
+            (connection,) = bridge.connections
+            client.send(frame, *[ApiVersionsRequest()] * 40)
+            asyncio.get_running_loop().call_soon(connection.hold_back, WAIT_MS)
+            await client.writer.drain()
+            began_s = time.monotonic()
+            for _ in range(40):
+                await client.receive()
+            assert (time.monotonic() - began_s) * 1_000 >= WAIT_MS - 5
+
+    run(test)
+
+
+def test_who_leaves_meanwhile_leaves_nothing(frame, run, serving):
+    async def test():
+        async with serving() as (bridge, client):
+            await client.ask(frame, ApiVersionsRequest())
+            (connection,) = bridge.connections
+            connection.hold_back(60_000)
+            assert len(bridge.endpoint.delays) == 1
+            assert connection.is_owed
+            connection.abort()
+            await bridge.lost.get()
+            assert len(bridge.endpoint.delays) == 0
+            assert connection._connection.holder is None
+            connection.hold_back(60_000)
+            assert len(bridge.endpoint.delays) == 0
+
+    run(test)
+
+
+def test_a_drain_does_not_wait_for_it(frame, run, serving):
+    async def test():
+        async with serving() as (bridge, client):
+            await client.ask(frame, ApiVersionsRequest())
+            (connection,) = bridge.connections
+            connection.hold_back(60_000)
+            connection.drain()
+            assert await client.is_closed()
+
+    run(test)
