@@ -34,6 +34,11 @@ from udfs.configs.histories import (
 from udfs.configs.logical_clients import CLIENT_TYPE, hash_texts, name_logical_clients
 from udfs.configs.purges import PURGE_TYPE, judge_stored_entries
 from udfs.configs.value_columns import type_values
+from udfs.dynamic_configs.purges import (
+    show_stored_changes,
+    show_stored_keys,
+    show_stored_values,
+)
 from udfs.dynamic_configs.topic_records import TOPIC_RECORD_SCHEMA
 from udfs.envelopes.readers import (
     RECORD_SCHEMA,
@@ -81,12 +86,19 @@ __all__ = [
     "with_logical_clients",
     "with_possible_types",
     "with_purge_verdicts",
+    "with_shown_dynamic_configs",
     "with_statuses",
     "with_text_hash",
 ]
 # Spark 4.0 has none. The stubs lack the hint-only form; naming functionType would warn
 # at run time.
 _make_udf: Any = getattr(functions, "arrow_udf", None)
+_SHOWN_DYNAMIC_CONFIGS: dict[str, tuple[Callable[..., pa.Array], tuple[str, ...]]] = {
+    "config_value": (show_stored_values, ("config_key", "config_value")),
+    "config_keys": (show_stored_keys, ("config_keys",)),
+    "change": (show_stored_changes, ("record_type", "change")),
+}
+"""What a rule may hide of dynamic client configs: its kernel, and what that takes."""
 
 
 def encode_config_files(
@@ -293,6 +305,26 @@ def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:
     kind = StructType(spark_fields(PURGE_TYPE))
     given = ("client_software_name", "entries")
     return _with_column(rows, "purge", judge, kind, *given)
+
+
+def with_shown_dynamic_configs(
+    rows: DataFrame, column: str, rules: SensitiveKeyRules, software: Sequence[str]
+) -> DataFrame:
+    """Put `shown` beside rows of dynamic client configs; use with transform.
+
+    Args:
+        rows: Of one of the tables of dynamic client configs.
+        column: config_value, config_keys or change.
+        rules: Those in force.
+        software: Names of clients that have catalogs.
+    Returns: The rows with what the rules let be of that column, as purges has it.
+    """
+    show, given = _SHOWN_DYNAMIC_CONFIGS[column]
+
+    def make(*columns: pa.Array) -> pa.Array:
+        return show(*columns, rules, software)
+
+    return _with_column(rows, "shown", make, rows.schema[column].dataType, *given)
 
 
 def with_client_id_rules(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:

@@ -18,7 +18,7 @@ COMMAND = Command(
     name="purge_secrets",
     former_name="purge-secrets",
     help="job: take out of the tables of client configurations what the rules for "
-    "sensitive entries hide now; stop client_configs_to_delta before",
+    "sensitive entries hide now; stop the jobs that write them before",
     options=(
         flag("--dry-run", "say what is found, and change nothing"),
         ENV,

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _LABEL = "kafka_clientele"
@@ -34,6 +35,11 @@ class Note:
     offset: int
     """The last record that it knows."""
     query_id: str
+
+    def is_before(self, other: "Note") -> bool:
+        """Return whether another note of the same topic knows a later record."""
+        mine, theirs = (self.topic, self.topic_id), (other.topic, other.topic_id)
+        return mine == theirs and self.offset < other.offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +89,16 @@ def read_noted_state(
         newest=notes[0][1] if notes else None,
         version_before=ahead[-1][0] - 1 if ahead else None,
     )
+
+
+def read_newest_note(session: SparkSession, table: str) -> Note | None:
+    """Return the newest note of a table; null: it has none."""
+    history = session.sql(f"DESCRIBE HISTORY {table}")  # an identifier of ours
+    commits = history.select("version", "userMetadata").where(
+        F.col("userMetadata").contains(_LABEL)
+    )
+    notes = _collect(commits.orderBy("version", ascending=False))
+    return notes[0][1] if notes else None
 
 
 def take_back(session: SparkSession, table: str, version: int, note: Note) -> None:

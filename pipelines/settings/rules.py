@@ -22,6 +22,12 @@ def make_sensitive_key_rules(
     return _compile(_read_rules(settings), settings, catalogs)
 
 
+def list_software(settings: SensitiveKeySettings) -> tuple[str, ...]:
+    """Return the names of clients whose keys catalogs have."""
+    known = settings.software
+    return tuple(name for one in known if one.catalogs for name in one.names)
+
+
 def make_published_rules(
     settings: SensitiveKeySettings, catalogs: Catalogs, broker_catalog: BrokerCatalog
 ) -> PublishedRules:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipelines.jobs.purge.dynamic_configs import UnfinishedBatch
 from pipelines.tables.dynamic_configs import (
     CLIENT_SUPPORTED_CONFIGS,
     DYNAMIC_CLIENT_CONFIGS,
@@ -57,6 +58,8 @@ def test_each_record_is_once_in_the_tables_whatever_ends_a_batch(
     job.stop_at = "before dynamic_client_config_changes"
     with pytest.raises(Stop):
         job.try_write(ROWS[:FIRST])
+    with pytest.raises(UnfinishedBatch, match="start it, stop it"):
+        job.purge().check_finished()
     job.stop_at = None
     # The same query in another process has the same micro-batch once more.
     job.restart()
@@ -69,6 +72,7 @@ def test_each_record_is_once_in_the_tables_whatever_ends_a_batch(
     assert job.begin_anew() == FIRST
     job.write(ROWS[FIRST:])
     assert found(job) == expected()
+    job.purge().check_finished()
     quarantined = job.rows(QUARANTINE, "offset", "reason", "detail", "source_job")
     assert [tuple(row.values()) for row in quarantined] == [
         (40, "null_value", None, "dynamic_configs_to_delta"),

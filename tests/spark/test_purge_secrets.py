@@ -22,6 +22,13 @@ from pipelines.tables.configs import (
     CONFIG_DEFAULTS,
     CONFIG_VIOLATIONS,
 )
+from pipelines.tables.dynamic_configs import (
+    CLIENT_SUPPORTED_CONFIGS,
+    DYNAMIC_CLIENT_CONFIGS,
+    DYNAMIC_CONFIG_CHANGES,
+    DYNAMIC_CONFIG_CONTRACTS,
+)
+from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.spark.config_rows import (
     JAVA,
@@ -32,6 +39,7 @@ from tests.support.spark.config_rows import (
     instance,
     span,
 )
+from tests.support.spark.dynamic_rows import plant_dynamic_configs, plant_traffic
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.older_tables import make_older
 from udfs.configs.logical_clients import hash_texts
@@ -129,7 +137,10 @@ HIDDEN_CLIENT = hash_of("User:a", "(redacted)", "producer")
 
 def plant(spark, settings):
     """Write what a job with laxer rules would have written, in two versions each."""
-    make_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
+    contracts = (*CLIENT_CONFIG_CONTRACTS, *DYNAMIC_CONFIG_CONTRACTS, CLIENT_TRAFFIC)
+    make_tables(spark, settings.tables, contracts)
+    plant_traffic(spark, settings, (PIN, OTHER_PIN))
+    plant_dynamic_configs(spark, settings, (PIN, OTHER_PIN), (BY_VALUE, BY_KEY))
     push = JAVA | {"logical_client": "app", "decode_status": "ok"}
     entries = [entry(key, one[0], one[1]) for key, one in CONFIGS.items()]
     pushes = [
@@ -229,6 +240,8 @@ def test_no_client_id_that_is_hidden_is_left_but_in_the_log(purged, settings):
     for name, count in (
         ("client_config_pushes", 1), ("config_violations", 1), ("client_configs", 1),
         ("client_config_history", 2), ("client_wire_configs", 2),
+        ("client_traffic", 2), ("dynamic_client_configs", 2),
+        ("client_supported_configs", 2), ("dynamic_client_config_changes", 1),
     ):  # fmt: skip
         assert f"{name}: client ids of {count} rows would be taken out" in dry
         assert f"{name}: client ids of {count} rows are taken out" in printed
@@ -236,7 +249,7 @@ def test_no_client_id_that_is_hidden_is_left_but_in_the_log(purged, settings):
     folder = pathlib.Path(settings.tables.root_path)
     files = [path.read_bytes() for path in folder.rglob("*.parquet")]
     assert len(files) >= 6
-    assert not any(b"svc pin-" in content for content in files)
+    assert not any(b"svc pin-" in one or b"svc%20pin-" in one for one in files)
 
 
 def test_clients_whose_ids_are_hidden_are_one(purged, spark, settings):
@@ -338,6 +351,52 @@ def test_what_was_seen_on_the_wire_is_hidden_or_gone(purged, spark, settings):
     rows = [row[1:] for row in rows if row[0] == "app"]
     expected = [("acks", None), ("client.rack", None), ("linger.ms", "5")]
     assert sorted(map(tuple, rows)) == expected
+
+
+def test_traffic_of_clients_whose_ids_are_hidden_is_added_up(purged, spark, settings):
+    assert purged
+    columns = ("client_id", "produced_bytes", "throttle_ms_max", "push_ids")
+    rows = read(spark, settings, CLIENT_TRAFFIC, *columns)
+    assert sorted(map(tuple, rows)) == [
+        ("(redacted)", 127, 30, ["a", "b", "c"]), ("app", 5, 1, []),
+    ]  # fmt: skip
+
+
+def test_a_hidden_dynamic_config_has_no_row(purged, spark, settings):
+    printed = purged[1]
+    assert "dynamic_client_configs: 2 entries in 2 rows are taken out" in printed
+    assert "until their configs are altered" in printed[-1]
+    columns = ("client_id", "config_key", "config_value", "valid_from", "is_current")
+    rows = read(spark, settings, DYNAMIC_CLIENT_CONFIGS, *columns, "valid_to")
+    assert sorted((*row[:3], row[3].astimezone(UTC), row[4]) for row in rows) == [
+        ("", "acks", "1", hours(0), False),
+        ("(redacted)", "linger.ms", "5", hours(0), False),
+        ("(redacted)", "linger.ms", "9", hours(1), True),
+    ]
+    (cut,) = (row for row in rows if row["config_value"] == "5")
+    assert cut["valid_to"].astimezone(UTC) == hours(1)
+
+
+def test_a_hidden_key_is_none_of_those_that_clients_take(purged, spark, settings):
+    assert purged
+    columns = ("client_id", "config_keys", "offset")
+    rows = read(spark, settings, CLIENT_SUPPORTED_CONFIGS, *columns)
+    assert sorted(map(tuple, rows)) == [
+        ("(redacted)", ["linger.ms"], 2), ("app", ["acks"], 3),
+    ]  # fmt: skip
+
+
+def test_lines_of_changes_tell_nothing_that_is_hidden(purged, spark, settings):
+    assert purged
+    columns = ("offset", "entity", "change")
+    rows = read(spark, settings, DYNAMIC_CONFIG_CHANGES, *columns)
+    assert sorted(map(tuple, rows)) == [
+        (1, "users/alice", "acks (hidden) -> (hidden)"),
+        (2, "users/alice", "client.rack set to (hidden)"),
+        (3, "users/alice/clients/%28redacted%29", "linger.ms set to 5"),
+        (4, "users/alice/clients/app", "library 1 supports acks"),
+        (5, "users/alice/clients/<default>", None),
+    ]
 
 
 def test_a_hidden_default_is_unlearned(purged, spark, settings):

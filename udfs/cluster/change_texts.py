@@ -18,6 +18,11 @@ def show_value(value: str | None) -> str:
     return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 1]}…"
 
 
+def is_cut(text: str) -> bool:
+    """Return whether show_value has left out the end of a value."""
+    return len(text) == _MAX_LENGTH and text.endswith("…")
+
+
 def show_number(number: float) -> str:
     """Return a number as people write it: 1048576, 12.5."""
     return repr(number).removesuffix(".0")

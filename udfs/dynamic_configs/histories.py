@@ -16,6 +16,8 @@ from .topic_records import ALTERATION, TopicRecord
 
 CONFIG_KEY = ("user_name", "client_id", "is_default_client_id", "config_key")
 """What names a config of an entity."""
+SUPPORTS, NO_KEYS = " supports ", "-"
+"""What the line of a registration has before its keys, and in the place of none."""
 REGISTRATION_KEY = (
     *("user_name", "client_id"),
     *("client_software_name", "client_software_version"),
@@ -99,7 +101,9 @@ class _Registrations:
         if before is not None and list(before["config_keys"]) == keys:
             return None
         software = f"{record.client_software_name} {record.client_software_version}"
-        return f"{show_value(software)} supports {show_value(', '.join(keys) or '-')}"
+        return (
+            f"{show_value(software)}{SUPPORTS}{show_value(', '.join(keys) or NO_KEYS)}"
+        )
 
 
 def _origin_of(record: TopicRecord) -> Row:

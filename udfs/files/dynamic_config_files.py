@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from udfs.configs.pushes import NULL_VALUE, OK, TOO_LARGE
+from udfs.dynamic_configs.purges import is_hidden
 from udfs.dynamic_configs.records import (
     MALFORMED,
     MISNAMED,
@@ -30,8 +31,6 @@ from udfs.dynamic_configs.topic_records import (
 )
 from udfs.envelopes.headers import MICROS_PER_MS, TIME
 from udfs.sensitive.client_id_columns import find_client_id_rules, hide_client_ids
-from udfs.sensitive.config_key_names import KEYS_SOFTWARE
-from udfs.sensitive.sensitive_key_rules import ALLOW
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .daily_files import Columns, DailyFiles, Floors, WrittenPart
@@ -59,7 +58,6 @@ DYNAMIC_RECORD_SCHEMA = pa.schema(
     ]
 )
 """What is read of a record."""
-_UNKNOWN_CONFIG_TYPE = ""
 
 Row = dict[str, Any]
 
@@ -150,20 +148,9 @@ def _read(row: Row, tables: DynamicTables) -> Row | tuple[str, str | None]:
 
 
 def _is_hidden(said: ConfigRecord, tables: DynamicTables) -> bool:
-    """Return whether rules hide a config that is set; nothing is told by a removal.
-
-    As bridges do, of a key that clients of several kinds have, by each of them.
-    """
-    if said.config_value is None:
-        return False
-    key, rules = said.config_key, tables.rules
-    having = [
-        one for one in tables.software if rules.catalogued_types(key, one) is not None
-    ]
-    entry = (key, said.config_value, _UNKNOWN_CONFIG_TYPE)
-    return any(
-        rules.judge_entry(*entry, one).action != ALLOW
-        for one in having or (KEYS_SOFTWARE,)
+    """Return whether rules hide a config that is set; nothing is told by a removal."""
+    return said.config_value is not None and is_hidden(
+        said.config_key, said.config_value, tables.rules, tables.software
     )
 
 

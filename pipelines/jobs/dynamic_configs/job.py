@@ -14,7 +14,7 @@ from pipelines.delta_tables.noted_tables import NotedTables
 from pipelines.errors import UnsafeStart
 from pipelines.settings.config_catalogs import Catalogs
 from pipelines.settings.records import Settings
-from pipelines.settings.rules import make_sensitive_key_rules
+from pipelines.settings.rules import list_software, make_sensitive_key_rules
 from pipelines.streaming.run_stream import (
     BatchWriting,
     JobRecords,
@@ -74,7 +74,7 @@ def run(
                 max_bytes,
                 opened.start.floors[QUARANTINE.name],
                 rules,
-                list_software(settings),
+                list_software(settings.sensitive_keys),
             ),
             topic_id=opened.start.topic_id,
         )
@@ -114,12 +114,6 @@ def make_dynamic_tables(
         rules=rules,
         software=software,
     )
-
-
-def list_software(settings: Settings) -> tuple[str, ...]:
-    """Return the names of clients whose keys catalogs have."""
-    known = settings.sensitive_keys.software
-    return tuple(name for one in known if one.catalogs for name in one.names)
 
 
 def _check_partitions(opened: JobRecords) -> None:

@@ -1,10 +1,11 @@
-"""Takes client ids that the rules hide out of the tables of client configurations.
+"""Takes client ids that the rules hide out of the tables that purge_secrets reaches.
 
 A table is judged and rewritten by itself, the ledger last, as with entries; what was
 cut off is done by the next run.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -18,17 +19,32 @@ from pipelines.tables.configs import (
     CONFIG_VIOLATIONS,
 )
 from pipelines.tables.contract import TableContract
+from pipelines.tables.dynamic_configs import (
+    CLIENT_SUPPORTED_CONFIGS,
+    DYNAMIC_CLIENT_CONFIGS,
+    DYNAMIC_CONFIG_CHANGES,
+)
+from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+from udfs.cluster.record_keys import sanitize
 from udfs.sensitive.client_ids import CLIENT_ID_KEY, HIDDEN_CLIENT_ID
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 from udfs.spark_configs import with_client_id_rules, with_text_hash
 
 from .steps import client_ids as steps
 
-ADVICE = "stop client_configs_to_delta, and run the same command again"
+ADVICE = "stop the job that writes it, and run the same command again"
 """What to do where a running job changes the same files each time."""
 _LOGICAL_CLIENT = ("principal", "client_id", "client_type")
 _WIRE_CLIENT = (*_LOGICAL_CLIENT, "client_source_address")
+_REPLACED = (
+    (CLIENT_CONFIG_HISTORY, steps.select_renamed_history),
+    (CLIENT_WIRE_CONFIGS, steps.select_renamed_wire_configs),
+    (CLIENT_TRAFFIC, steps.select_renamed_traffic),
+    (DYNAMIC_CLIENT_CONFIGS, steps.select_renamed_dynamic_configs),
+    (CLIENT_SUPPORTED_CONFIGS, steps.select_renamed_registrations),
+)
+"""Tables of which rows may fall together, and what becomes of them."""
 
 
 class ClientIdPurge:
@@ -50,8 +66,11 @@ class ClientIdPurge:
         self._writers: tuple[tuple[TableContract, Callable[[], None]], ...] = (
             (CONFIG_VIOLATIONS, self._purge_violations),
             (CLIENT_CONFIGS, self._purge_configs),
-            (CLIENT_CONFIG_HISTORY, self._purge_history),
-            (CLIENT_WIRE_CONFIGS, self._purge_wire_configs),
+            *(
+                (contract, partial(self._replace, contract, select))
+                for contract, select in _REPLACED
+            ),
+            (DYNAMIC_CONFIG_CHANGES, self._purge_changes),
             (CLIENT_CONFIG_PUSHES, self._purge_pushes),
         )
 
@@ -77,6 +96,8 @@ class ClientIdPurge:
 
     def _find(self, contract: TableContract) -> DataFrame:
         rows = self._spark.table(self._tables[contract.name])
+        if contract is DYNAMIC_CONFIG_CHANGES:
+            rows = rows.transform(steps.with_entity_client)
         judged = rows.where("client_id IS NOT NULL").transform(
             with_client_id_rules, self._rules
         )
@@ -115,11 +136,15 @@ class ClientIdPurge:
         with transactions.persisted(rows) as made:
             merge_purged(made, self._tables[contract.name], key, updated)
 
-    def _purge_history(self) -> None:
-        self._replace(CLIENT_CONFIG_HISTORY, steps.select_renamed_history)
-
-    def _purge_wire_configs(self) -> None:
-        self._replace(CLIENT_WIRE_CONFIGS, steps.select_renamed_wire_configs)
+    def _purge_changes(self) -> None:
+        contract = DYNAMIC_CONFIG_CHANGES
+        stand_in = sanitize(HIDDEN_CLIENT_ID)
+        found = self._find(contract).transform(steps.rename_entities, stand_in)
+        with transactions.persisted(
+            found.select(*contract.merge_key, "entity")
+        ) as made:
+            table = self._tables[contract.name]
+            merge_purged(made, table, contract.merge_key, ("entity",))
 
     def _replace(
         self,

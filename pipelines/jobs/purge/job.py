@@ -1,12 +1,13 @@
 """Takes out of the tables what the rules for sensitive entries hide now.
 
-For use after a rule was tightened. Every table of client configurations is judged by
-itself and rewritten where it has to be, violations are told, and files of older
-versions are deleted. A purge that was cut off is run again: what is right already is
-not written, and the files that are left over are deleted then.
+For use after a rule was tightened. Every table of client configurations, and of what
+clients produce and fetch, is judged by itself and rewritten where it has to be,
+violations are told, and files of older versions are deleted. A purge that was cut off
+is run again: what is right already is not written, and the files that are left over
+are deleted then.
 
-client_configs_to_delta and client_wire_configs_to_delta keep the rules that they were
-started with, so they are stopped before. Nothing breaks where they were not: whoever
+The jobs that write these tables keep the rules that they were started with, so they
+are stopped before. Nothing breaks where they were not: whoever
 loses a conflict repeats its work, and the look at the end names what was written
 meanwhile.
 """
@@ -44,24 +45,32 @@ from pipelines.tables.configs import (
     CONFIG_VIOLATIONS,
 )
 from pipelines.tables.contract import TableContract
+from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
+from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.cluster.published_records import BROKER_SOFTWARE
 from udfs.sensitive.config_key_names import KEYS_SOFTWARE
 from udfs.spark_configs import REDACTED_ID, with_purge_verdicts
 
 from .client_ids import ADVICE, ClientIdPurge
+from .dynamic_configs import DynamicPurge
 from .steps import entries as steps
 
 UNREACHED = """\
 out of reach:
-  records of topic {topic}, until its retention deletes them
+  records of topic {topic}, until its retention deletes them{dynamic}
   client ids in client_pushes, client_metrics, client_instances and quarantine, and
   labels inside pushed metrics
-  dynamic client configs, in their topic and their tables
+  configs, quotas and client ids in the tables of the cluster
   copies and clones of the tables, backups, checkpoints of jobs of your own
   files that no commit names and that are younger than an hour: run this again then
   Delta's log, until its retention deletes old entries: it names keys and client ids,
   never a value"""
+
+UNREACHED_DYNAMIC = """
+  records of topic {topic}, until their configs are altered and it is compacted"""
+OPTIONAL = (CLIENT_WIRE_CONFIGS, CLIENT_TRAFFIC, *DYNAMIC_CONFIG_CONTRACTS)
+"""Tables that are not everywhere, since each has a job of its own."""
 
 _logger = logging.getLogger(__name__)
 
@@ -85,40 +94,25 @@ def run(
     is_dry_run: bool,
     say: Callable[[str], None],
 ) -> None:
-    """Purge all tables of client configurations.
+    """Purge all tables of client configurations, and what else is reached.
 
     Args:
         settings: Hold the rules that are in force.
         is_dry_run: Only say what is found.
         say: Prints a line.
-    Raises: MissingTable, IncompatibleTable, TooManyConflicts, SecretsRemain.
+    Raises: MissingTable, IncompatibleTable, TooManyConflicts, SecretsRemain,
+        UnfinishedBatch.
     """
-    tables = {
-        contract.name: identify_table(spark, settings.tables, contract)
-        for contract in CLIENT_CONFIG_CONTRACTS
-    }
-    for table in tables.values():
-        if not has_table(spark, table):
-            raise MissingTable(f"table {table}: there is none")
-    wire_configs = identify_table(spark, settings.tables, CLIENT_WIRE_CONFIGS)
-    if has_table(spark, wire_configs):
-        tables[CLIENT_WIRE_CONFIGS.name] = wire_configs
+    tables = _find_tables(spark, settings)
     purge = _Purge(spark, settings, tables)
     clients = ClientIdPurge(spark, tables, purge.rules)
     before, client_ids = purge.count(), clients.count()
-    for name, found in before.items():
-        done = "would be" if is_dry_run else "are"
-        say(
-            f"{name}: {found.entries} entries in {found.rows} rows {done} taken out"
-            if found.rows
-            else f"{name}: nothing to take out"
-        )
-        if client_ids.get(name):
-            say(f"{name}: client ids of {client_ids[name]} rows {done} taken out")
+    _say_found(before, client_ids, "would be" if is_dry_run else "are", say)
     if is_dry_run:
         return
+    purge.dynamic.check_finished()
     # What a version before this one made lacks columns that are written anew.
-    contracts = [*CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS]
+    contracts = (*CLIENT_CONFIG_CONTRACTS, *OPTIONAL)
     there = [one for one in contracts if one.name in tables]
     ensure_tables(spark, settings.tables, there)
     clients.rewrite({name for name, count in client_ids.items() if count})
@@ -133,10 +127,57 @@ def run(
             f"{', '.join(sorted(left))}: a job that was started with other rules wrote "
             f"what was taken out; stop it, and run the same command again"
         )
+    say(_tell_unreached(settings, tables))
+
+
+def _find_tables(spark: SparkSession, settings: Settings) -> dict[str, str]:
+    """Return SQL identifiers of the tables that there are, by names of contracts.
+
+    Raises: MissingTable.
+    """
+    tables = {
+        contract.name: identify_table(spark, settings.tables, contract)
+        for contract in CLIENT_CONFIG_CONTRACTS
+    }
+    for table in tables.values():
+        if not has_table(spark, table):
+            raise MissingTable(f"table {table}: there is none")
+    for contract in OPTIONAL:
+        table = identify_table(spark, settings.tables, contract)
+        if has_table(spark, table):
+            tables[contract.name] = table
+    return tables
+
+
+def _say_found(
+    found: Mapping[str, Found],
+    client_ids: Mapping[str, int],
+    done: str,
+    say: Callable[[str], None],
+) -> None:
+    """Say of each table what is taken out."""
+    for name in {**found, **client_ids}:
+        one, clients = found.get(name), client_ids.get(name)
+        if one and one.rows:
+            say(f"{name}: {one.entries} entries in {one.rows} rows {done} taken out")
+        elif one or not clients:
+            say(f"{name}: nothing to take out")
+        if clients:
+            say(f"{name}: client ids of {clients} rows {done} taken out")
+
+
+def _tell_unreached(settings: Settings, tables: Mapping[str, str]) -> str:
+    """Say what nothing was taken out of."""
     topics = [settings.topics.configs]
     if CLIENT_WIRE_CONFIGS.name in tables:
         topics.append(settings.topics.wire_configs)
-    say(UNREACHED.format(topic=" and ".join(topics)))
+    if CLIENT_TRAFFIC.name in tables:
+        topics.append(settings.topics.traffic)
+    is_dynamic = any(one.name in tables for one in DYNAMIC_CONFIG_CONTRACTS)
+    dynamic = UNREACHED_DYNAMIC.format(topic=settings.topics.client_configs)
+    return UNREACHED.format(
+        topic=" and ".join(topics), dynamic=dynamic if is_dynamic else ""
+    )
 
 
 class _Purge:
@@ -149,6 +190,7 @@ class _Purge:
         self.rules = make_sensitive_key_rules(
             settings.sensitive_keys, load_config_catalogs()
         )
+        self.dynamic = DynamicPurge(spark, settings, tables, self.rules)
         # No client is a broker, whose keys are others.
         self._software = sorted(
             {name for one in settings.sensitive_keys.software for name in one.names}
@@ -179,6 +221,7 @@ class _Purge:
                 ),
                 (CONFIG_DEFAULTS.name, self._find_in_defaults()),
                 *self._find_in_wire_configs(),
+                *self.dynamic.find().items(),
             )
         }
         keys = self._find_in_keys().count()
@@ -193,6 +236,7 @@ class _Purge:
             if name in names:
                 table = self._tables[name]
                 repeat_on_conflict(write, what=f"table {table}", advice=ADVICE)
+        self.dynamic.rewrite(names)
 
     def _read(self, contract: TableContract) -> DataFrame:
         return self._spark.table(self._tables[contract.name])

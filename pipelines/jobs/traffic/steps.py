@@ -3,9 +3,10 @@
 A record that comes twice counts once: rows know the push_ids of what they are made of.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from pipelines.reading.traffic_sums import add_up
 from pipelines.tables.traffic import CLIENT_TRAFFIC
 
 KEY = CLIENT_TRAFFIC.merge_key
@@ -14,16 +15,6 @@ RECORD_COLUMNS = (
     "push_id",
 )
 """What is wanted of each record and broker."""
-_GREATEST = ("window_ms", "throttle_ms_max")
-_SUMS = (
-    *("produced_bytes", "fetched_bytes", "produce_requests", "fetch_requests"),
-    *("throttle_ms_sum", "throttled_answers", "connections"),
-    "produce_throttle_ms_sum",
-)
-_NEWEST = (
-    *("client_software_name", "client_software_version", "received_at"),
-    *("topic", "partition", "offset"),
-)
 _POSITION = "position"
 _KNOWN = "known"
 
@@ -63,19 +54,6 @@ def sum_up(records: DataFrame, table: DataFrame, first_us: int) -> DataFrame:
     concerned = new.select(*KEY).distinct()
     columns = CLIENT_TRAFFIC.column_names
     former = there.select(*columns).join(concerned, [*KEY], "left_semi")
-    made = new.select(*columns).unionByName(former).groupBy(*KEY).agg(*_add_up())
+    made = new.select(*columns).unionByName(former).groupBy(*KEY).agg(*add_up())
     places = there.select(*KEY, _POSITION)
     return made.join(places, [*KEY], "left").select(*columns, _POSITION)
-
-
-def _add_up() -> list[Column]:
-    kinds = {field.name: field.sql_type for field in CLIENT_TRAFFIC.columns}
-    # Of one partition the greatest offset, and all records of a client are in one.
-    order = F.struct("received_at", "partition", "offset")
-    newest = F.max_by(F.struct(*_NEWEST), order)
-    return [
-        *(F.max(name).alias(name) for name in _GREATEST),
-        *(F.sum(name).cast(kinds[name]).alias(name) for name in _SUMS),
-        *(newest.getField(name).alias(name) for name in _NEWEST),
-        F.array_sort(F.flatten(F.collect_list("push_ids"))).alias("push_ids"),
-    ]

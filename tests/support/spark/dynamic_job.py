@@ -10,13 +10,14 @@ from pipelines.jobs.dynamic_configs.batch import DynamicBatchWriter
 from pipelines.jobs.dynamic_configs.job import (
     CONTRACTS,
     LEDGER,
-    list_software,
     make_dynamic_tables,
 )
+from pipelines.jobs.purge.dynamic_configs import DynamicPurge
 from pipelines.settings import load_config_catalogs, load_settings
-from pipelines.settings.rules import make_sensitive_key_rules
+from pipelines.settings.rules import list_software, make_sensitive_key_rules
 from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.starts import decide_start
+from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from tests.support.dynamic_records import RECORD_DDL, TOPIC
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.writer_option import writer_override
@@ -51,7 +52,10 @@ class DynamicJob:
             tables=tables,
             states=NotedTables(tables),
             layouts=make_dynamic_tables(
-                MAX_BYTES, floors, self._rules, list_software(self.settings)
+                MAX_BYTES,
+                floors,
+                self._rules,
+                list_software(self.settings.sensitive_keys),
             ),
             topic_id="id",
         )
@@ -75,6 +79,14 @@ class DynamicJob:
     def restart(self):
         """Go on as the same query in another process."""
         self._writer = self._make_writer({})
+
+    def purge(self):
+        """Return what takes hidden configs out of the tables."""
+        tables = {
+            one.name: identify_table(self.spark, self.settings.tables, one)
+            for one in DYNAMIC_CONFIG_CONTRACTS
+        }
+        return DynamicPurge(self.spark, self.settings, tables, self._rules)
 
     def begin_anew(self):
         """Go on as a query with a new checkpoint location; return the next offset."""

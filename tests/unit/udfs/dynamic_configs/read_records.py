@@ -3,9 +3,9 @@
 import pyarrow as pa
 
 from pipelines.delta_tables.layouts import layout_of
-from pipelines.jobs.dynamic_configs.job import NOT_HERE, list_software
+from pipelines.jobs.dynamic_configs.job import NOT_HERE
 from pipelines.settings import load_config_catalogs, load_settings
-from pipelines.settings.rules import make_sensitive_key_rules
+from pipelines.settings.rules import list_software, make_sensitive_key_rules
 from pipelines.tables.telemetry import QUARANTINE
 from tests.support.dynamic_records import place
 from udfs.dynamic_configs.topic_records import iter_records
@@ -23,7 +23,7 @@ TABLES = DynamicTables(
     source_job="job",
     max_record_bytes=MAX_BYTES,
     rules=make_sensitive_key_rules(SETTINGS.sensitive_keys, load_config_catalogs()),
-    software=list_software(SETTINGS),
+    software=list_software(SETTINGS.sensitive_keys),
 )
 
 

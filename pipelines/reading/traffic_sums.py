@@ -1,0 +1,31 @@
+"""Several rows of client_traffic that are about one client, broker and time, as one."""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.tables.traffic import CLIENT_TRAFFIC
+
+_GREATEST = ("window_ms", "throttle_ms_max")
+_SUMS = (
+    *("produced_bytes", "fetched_bytes", "produce_requests", "fetch_requests"),
+    *("throttle_ms_sum", "throttled_answers", "connections"),
+    "produce_throttle_ms_sum",
+)
+_NEWEST = (
+    *("client_software_name", "client_software_version", "received_at"),
+    *("topic", "partition", "offset"),
+)
+
+
+def add_up() -> list[Column]:
+    """Return what becomes of several rows of one key: all columns beside it."""
+    kinds = {field.name: field.sql_type for field in CLIENT_TRAFFIC.columns}
+    # Of one partition the greatest offset, and all records of a client are in one.
+    order = F.struct("received_at", "partition", "offset")
+    newest = F.max_by(F.struct(*_NEWEST), order)
+    return [
+        *(F.max(name).alias(name) for name in _GREATEST),
+        *(F.sum(name).cast(kinds[name]).alias(name) for name in _SUMS),
+        *(newest.getField(name).alias(name) for name in _NEWEST),
+        F.array_sort(F.flatten(F.collect_list("push_ids"))).alias("push_ids"),
+    ]
