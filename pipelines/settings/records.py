@@ -246,9 +246,10 @@ class BridgeSettings:
     )
     admin_principals: tuple[str, ...] = key(
         'Principals, as "User:admin", that may show and change the client-metrics '
-        "subscriptions and the quotas of the clients' cluster through the bridge, with "
-        "the bridge's own rights, and dynamic client configs; by default none. Clients "
-        'without a login are "User:ANONYMOUS".',
+        "subscriptions and the quotas of the clients' cluster through the bridge, and "
+        "show who has SCRAM credentials there, with the bridge's own rights, and "
+        "dynamic client configs; by default none. Clients without a login are "
+        '"User:ANONYMOUS".',
         default=[],
     )
     quotas_enforced: bool = key(

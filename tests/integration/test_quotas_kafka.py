@@ -1,17 +1,12 @@
 """What a real cluster refuses, describes, and applies, beside what the kernel says."""
 
-import base64
-import subprocess
-
-from tests.support.clients.java_programs import program_command, tools_class_path
+from tests.support.quotas.asked_quotas import ask, component, entity_words, try_line
 from tests.support.quotas.quota_rows import entity_batch
 from tests.unit.udfs.quotas.test_alterations import REFUSED, TAKEN
-from udfs.quotas import parse_entity_path, write_entity_paths
+from udfs.quotas import write_entity_paths
 
-PATIENCE_S = 300
 PRODUCE = "producer_byte_rate"
 LIMIT = 40_961  # no other test's, since the broker is all tests'
-ANSWER = "answer "
 DESCRIBED = (
     "users/u1/clients/c1",
     "users/u2/clients/c1",
@@ -43,48 +38,10 @@ COUNTS = (
 )
 
 
-def entity_words(path):
-    return " ".join(
-        f"{kind}*" if name is None else f"{kind}={encode(name)}"
-        for kind, name in parse_entity_path(path).parts
-    )
-
-
-def encode(text):
-    return base64.b64encode(text.encode()).decode()
-
-
-def component(word):
-    kind, sign, name = word.partition("=")
-    return f"{kind}={encode(name)}" if sign else word
-
-
-def ask(java, kafka, lines):
-    command = program_command(java, tools_class_path(), "AlterQuotas")
-    done = subprocess.run(
-        [*command, kafka.bootstrap_servers],
-        input="\n".join(lines),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    found = [one for one in done.stdout.splitlines() if one.startswith(ANSWER)]
-    texts = [one.removeprefix(ANSWER) for one in found]
-    return [
-        base64.b64decode(one[1:]).decode() if one.startswith("=") else one
-        for one in texts
-    ]
-
-
 def test_changes_are_refused_and_taken_as_the_kernel_says(java, kafka):
     cases = [*REFUSED, *((*one, "taken") for one in TAKEN)]
-    lines = [
-        f"try {key} {'-' if value is None else repr(value)} {entity_words(path)}"
-        for path, key, value, _ in cases
-    ]
-    assert ask(java, kafka, lines) == [text for *_, text in cases]
+    lines = [try_line(path, key, value) for path, key, value, _ in cases]
+    assert ask(java, kafka.bootstrap_servers, lines) == [text for *_, text in cases]
 
 
 def test_entities_are_described_by_the_counts_that_kafka_tests(java, kafka):
@@ -99,9 +56,11 @@ def test_entities_are_described_by_the_counts_that_kafka_tests(java, kafka):
         for kind, *words in (text.split() for text, _ in COUNTS)
     ]
     try:
-        said = ask(java, kafka, [*(f"set {one}" for one in changes), *asked])
+        said = ask(
+            java, kafka.bootstrap_servers, [*(f"set {one}" for one in changes), *asked]
+        )
     finally:
-        ask(java, kafka, removals)
+        ask(java, kafka.bootstrap_servers, removals)
     assert said[: len(changes)] == ["taken"] * len(changes)
     assert [int(one) for one in said[len(changes) :]] == [count for _, count in COUNTS]
     rows = entity_batch((path, {key: LIMIT}) for path, key in keys.items())

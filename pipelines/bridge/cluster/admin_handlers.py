@@ -109,6 +109,17 @@ _ALTER = _Form(
 class OfAdmins:
     """What handlers of admin principals share: who that is, and whom to ask."""
 
+    def __init__(self, *, admin_principals: Iterable[str], forward: Forward) -> None:
+        self._admin_principals = frozenset(admin_principals)
+        self._forward = forward
+
+    def _is_admin(self, connection: Connection) -> bool:
+        return connection.identity.principal in self._admin_principals
+
+
+class ChangesOfAdmins(OfAdmins):
+    """What handlers of admin principals that change something share, too."""
+
     def __init__(
         self,
         *,
@@ -116,15 +127,11 @@ class OfAdmins:
         forward: Forward,
         note_change: NoteChange,
     ) -> None:
-        self._admin_principals = frozenset(admin_principals)
-        self._forward = forward
+        super().__init__(admin_principals=admin_principals, forward=forward)
         self._note_change = note_change
 
-    def _is_admin(self, connection: Connection) -> bool:
-        return connection.identity.principal in self._admin_principals
 
-
-class AdminHandlers(OfAdmins):
+class AdminHandlers(ChangesOfAdmins):
     """Answers the config requests of all connections."""
 
     def served(self) -> list[ServedRequest]:

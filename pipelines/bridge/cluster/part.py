@@ -24,6 +24,7 @@ from .followed_subscriptions import FollowedSubscriptions
 from .following import SubscriptionFollower
 from .quota_handlers import QuotaHandlers
 from .quota_part import NowNs, QuotaPart
+from .scram_handlers import ScramHandlers
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +104,7 @@ class ClusterPart:
                 forward=forward,
                 note_change=partial(_note_change, "quotas of"),
             ),
+            ScramHandlers(admin_principals=admins, forward=forward),
         )
 
     def served(self) -> list[ServedRequest]:

@@ -23,12 +23,12 @@ from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.protocol.requests import Request
 from udfs.cluster.record_keys import quota_entity_path
 
-from .admin_handlers import OfAdmins, write_answer
+from .admin_handlers import ChangesOfAdmins, write_answer
 from .admin_rules import NOT_AN_ADMIN, Refusal
 from .faults import ClusterFault
 
 
-class QuotaHandlers(OfAdmins):
+class QuotaHandlers(ChangesOfAdmins):
     """Answers the quota requests of all connections.
 
     Changes are noted by KIP-55's path of an entity.

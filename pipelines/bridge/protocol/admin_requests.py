@@ -1,4 +1,4 @@
-"""Requests about configs and quotas that clients may send.
+"""Requests about configs, quotas and SCRAM credentials that clients may send.
 
 Bodies come out in the newest version known, whatever version was sent. Their items
 are few, so that a stranger's request costs little before anyone knows who it is.
@@ -15,6 +15,7 @@ from .cluster_requests import (
     ALTER_CLIENT_QUOTAS,
     DESCRIBE_CLIENT_QUOTAS,
     DESCRIBE_CONFIGS,
+    DESCRIBE_USER_SCRAM_CREDENTIALS,
     INCREMENTAL_ALTER_CONFIGS,
     KNOWN_VERSIONS,
     LIST_CONFIG_RESOURCES,
@@ -55,6 +56,9 @@ INCREMENTAL_ALTER_CONFIGS_API = _serve(
 LIST_CONFIG_RESOURCES_API = _serve(LIST_CONFIG_RESOURCES, first_flexible_version=0)
 DESCRIBE_CLIENT_QUOTAS_API = _serve(DESCRIBE_CLIENT_QUOTAS, first_flexible_version=1)
 ALTER_CLIENT_QUOTAS_API = _serve(ALTER_CLIENT_QUOTAS, first_flexible_version=1)
+DESCRIBE_USER_SCRAM_CREDENTIALS_API = _serve(
+    DESCRIBE_USER_SCRAM_CREDENTIALS, first_flexible_version=0
+)
 
 
 def encode_answer(request: Request, response: Payload) -> bytes:

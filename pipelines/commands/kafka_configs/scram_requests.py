@@ -28,7 +28,7 @@ async def describe(
 
     Args:
         users: Empty for all. Who has no credentials is left out.
-    Returns: Nothing where this is not served, as by a bridge.
+    Returns: Nothing where this is not served, as by brokers before 2.7.
     Raises: CommandFault in the cluster's words; ClusterFault.
     """
     request = DescribeUserScramCredentialsRequest(

@@ -21,7 +21,7 @@ BOUND_BYTES = 100_000
 
 @pytest.fixture(scope="module")
 def fuzzed():
-    core = FuzzedCore(7)
+    core = FuzzedCore(2)
     core.run(FRAMES)
     return core
 

@@ -31,7 +31,7 @@ def answers(run, serving, test, *overrides):
 
 ALWAYS = {
     3: (0, 13), 17: (0, 1), 32: (1, 4), 36: (0, 2), 44: (0, 1), 48: (0, 1),
-    49: (0, 1), 71: (0, 0), 72: (0, 0), 74: (0, 1),
+    49: (0, 1), 50: (0, 0), 71: (0, 0), 72: (0, 0), 74: (0, 1),
 }  # fmt: skip
 """What every bridge serves beside ApiVersions."""
 
