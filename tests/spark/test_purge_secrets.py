@@ -4,7 +4,6 @@ import dataclasses
 import pathlib
 from datetime import UTC
 
-import pyarrow as pa
 import pytest
 
 from pipelines.delta_tables.locations import identify_table
@@ -39,10 +38,15 @@ from tests.support.spark.config_rows import (
     instance,
     span,
 )
-from tests.support.spark.dynamic_rows import plant_dynamic_configs, plant_traffic
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.older_tables import make_older
-from udfs.configs.logical_clients import hash_texts
+from tests.support.spark.purge_rows import (
+    HIDDEN_CLIENT,
+    hash_of,
+    plant_client_ids,
+    plant_dynamic_configs,
+    plant_traffic,
+)
 
 CANARY = "canary7f3a"
 BY_VALUE, BY_KEY, DROPPED = (f"{CANARY}-{n}" for n in ("value", "key", "dropped"))
@@ -61,8 +65,6 @@ TIGHTER = (
     rule("c", "redact", value_patterns=("canary7f3a-value",)),
     rule("d", "redact", value_patterns=("^svc pin-",)),
 )
-PIN, OTHER_PIN = "svc pin-51a8", "svc pin-62b9"
-"""Client ids."""
 CONFIGS = {
     "acks": held(BY_VALUE),
     "client.rack": held(BY_KEY),
@@ -94,53 +96,12 @@ def find_canary(settings):
     ]
 
 
-def hash_of(*texts):
-    return hash_texts(*(pa.array([text], pa.string()) for text in texts))[0].as_py()
-
-
-def plant_client_ids(spark, settings, push):
-    """Write rows of clients whose ids an older set of rules let through."""
-    named = {"client_id": PIN, "logical_client": "pin", "principal": "User:a"}
-    linger = [entry("linger.ms", "5", "LONG")]
-    pushed = push | named | {"offset": 4, "configs": linger, "client_type": "producer"}
-    append(spark, settings, CLIENT_CONFIG_PUSHES, pushed)
-    said = {"offset": 5, "entry_index": 0, "client_id": PIN, "rule": "r"}
-    append(spark, settings, CONFIG_VIOLATIONS, said | {"config_key": "linger.ms"})
-    five = {"linger.ms": held("5", "LONG")}
-    append(spark, settings, CLIENT_CONFIGS, instance("three", five, **named))
-    other = named | {"client_id": OTHER_PIN, "logical_client": "other"}
-    known = named | {"client_id": "(redacted)", "logical_client": HIDDEN_CLIENT}
-    append(
-        spark,
-        settings,
-        CLIENT_CONFIG_HISTORY,
-        span("linger.ms", "5", 0, 2, client_instance_ids=["three"], **named),
-        span("linger.ms", "5", 1, 3, client_instance_ids=["four"], **other),
-        span("linger.ms", "5", 3, client_instance_ids=["five"], **known),
-        span("linger.ms", "7", 0, 1, client_instance_ids=["five"], **known),
-    )
-    append(
-        spark,
-        settings,
-        CLIENT_WIRE_CONFIGS,
-        *(
-            one
-            | {"wire_client": one["client_id"], "config_key": "acks"}
-            | {"config_value": value, "received_at": hours(at)}
-            for one, value, at in ((named, "old", 1), (other, "new", 2))
-        ),
-    )
-
-
-HIDDEN_CLIENT = hash_of("User:a", "(redacted)", "producer")
-
-
 def plant(spark, settings):
     """Write what a job with laxer rules would have written, in two versions each."""
     contracts = (*CLIENT_CONFIG_CONTRACTS, *DYNAMIC_CONFIG_CONTRACTS, CLIENT_TRAFFIC)
     make_tables(spark, settings.tables, contracts)
-    plant_traffic(spark, settings, (PIN, OTHER_PIN))
-    plant_dynamic_configs(spark, settings, (PIN, OTHER_PIN), (BY_VALUE, BY_KEY))
+    plant_traffic(spark, settings)
+    plant_dynamic_configs(spark, settings, (BY_VALUE, BY_KEY))
     push = JAVA | {"logical_client": "app", "decode_status": "ok"}
     entries = [entry(key, one[0], one[1]) for key, one in CONFIGS.items()]
     pushes = [
