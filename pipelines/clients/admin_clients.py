@@ -14,5 +14,5 @@ class AdminClient(PushesConfig, admin.AdminClient):
 
     def __init__(self, conf: dict[str, Any], **kwargs: Any) -> None:  # noqa: ANN401 - as upstream
         prepared = prepare(ADMIN, conf, **kwargs)
-        self._client_instance_id = prepared.client_instance_id
+        self._begin(prepared)
         super().__init__(prepared.conf)

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 from confluent_kafka import aio
 
 from .key_lists import CONSUMER, PRODUCER
-from .pushing import PushesConfig
+from .pushing import FollowingAIOConsumer, FollowingAIOProducer
 from .starting import Prepared, prepare, prepare_with_serdes
 from .trial_handles import DESERIALIZERS, SERIALIZERS
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-class AIOProducer(PushesConfig, aio.AIOProducer):
+class AIOProducer(FollowingAIOProducer, aio.AIOProducer):
     """An asyncio producer that pushes its configuration before it is made."""
 
     def __init__(
@@ -37,7 +37,7 @@ class AIOProducer(PushesConfig, aio.AIOProducer):
         **kwargs: Any,  # noqa: ANN401 - as upstream
     ) -> None:
         prepared = _prepare_once(PRODUCER, producer_conf)
-        self._client_instance_id = prepared.client_instance_id
+        self._begin(prepared)
         super().__init__(prepared.conf, *args, **kwargs)
 
     @classmethod
@@ -47,7 +47,7 @@ class AIOProducer(PushesConfig, aio.AIOProducer):
         return cls(prepared, **kwargs)
 
 
-class AIOConsumer(PushesConfig, aio.AIOConsumer):
+class AIOConsumer(FollowingAIOConsumer, aio.AIOConsumer):
     """An asyncio consumer that pushes its configuration before it is made."""
 
     def __init__(
@@ -57,7 +57,7 @@ class AIOConsumer(PushesConfig, aio.AIOConsumer):
         **kwargs: Any,  # noqa: ANN401 - as upstream
     ) -> None:
         prepared = _prepare_once(CONSUMER, consumer_conf)
-        self._client_instance_id = prepared.client_instance_id
+        self._begin(prepared)
         super().__init__(prepared.conf, *args, **kwargs)
 
     @classmethod
@@ -67,25 +67,29 @@ class AIOConsumer(PushesConfig, aio.AIOConsumer):
         return cls(prepared, **kwargs)
 
 
-class AsyncSerializingProducer(PushesConfig, aio.AsyncSerializingProducer[K, V]):
+class AsyncSerializingProducer(
+    FollowingAIOProducer, aio.AsyncSerializingProducer[K, V]
+):
     """An asyncio serializing producer; `await` it, as upstream."""
 
     async def __init__(self, conf: dict[str, Any], *args: Any, **kwargs: Any) -> None:  # type: ignore[misc] # noqa: ANN401 - as upstream
         prepared = await asyncio.to_thread(
             prepare_with_serdes, PRODUCER, conf, SERIALIZERS
         )
-        self._client_instance_id = prepared.client_instance_id
+        self._begin(prepared)
         await super().__init__(prepared.conf, *args, **kwargs)
 
 
-class AsyncDeserializingConsumer(PushesConfig, aio.AsyncDeserializingConsumer[K, V]):
+class AsyncDeserializingConsumer(
+    FollowingAIOConsumer, aio.AsyncDeserializingConsumer[K, V]
+):
     """An asyncio deserializing consumer; `await` it, as upstream."""
 
     async def __init__(self, conf: dict[str, Any], *args: Any, **kwargs: Any) -> None:  # type: ignore[misc] # noqa: ANN401 - as upstream
         prepared = await asyncio.to_thread(
             prepare_with_serdes, CONSUMER, conf, DESERIALIZERS
         )
-        self._client_instance_id = prepared.client_instance_id
+        self._begin(prepared)
         await super().__init__(prepared.conf, *args, **kwargs)
 
 

@@ -1,8 +1,9 @@
-"""The search for a node that serves PushConfig: first any, then a random one.
+"""The search for a node that serves what a plan wants: first any, then a random one.
 
-Strategy: the bootstrap servers are asked in random order until one serves it; one that
-does not has cost one round trip, before any login, and is not asked again; nor is one
-that has refused. What is wrong with one server does not end the search. Then the
+What is wanted is PushConfig, DescribeClientConfigs or both; a node with one of them
+serves it. Strategy: the bootstrap servers are asked in random order until one does; one
+that does not has cost one round trip, before any login, and is not asked again; nor is
+one that has refused. What is wrong with one server does not end the search. Then the
 cluster's nodes, of which a few are tried; the server that is known to serve it always
 stays.
 Source: KIP-1324, "Handshake".
@@ -31,7 +32,7 @@ _MAX_NODES_TRIED = 3
 _MAX_SEARCHES_BESIDE_ANSWERS = 2
 _SHORT_SHARE_S = 1.0
 """For one of several servers to answer, until all have been asked once, and beside one
-that has answered without PushConfig."""
+that has answered without it."""
 _MAX_REFUSAL_LENGTH = 500
 
 
@@ -50,7 +51,7 @@ class NodeSearch:
     plan: PushPlan
     pick: random.Random = field(repr=False)
     _without: set[Address] = field(default_factory=set)
-    """Servers that have said that they do not serve PushConfig."""
+    """Servers that have said that they do not serve it."""
     _refused: dict[Address, Refused] = field(default_factory=dict)
     """What servers and nodes have refused; it is not repeated."""
     _has_found: bool = False
@@ -59,7 +60,7 @@ class NodeSearch:
     """Searches in which some server said that it does not, and another one nothing."""
 
     def find_server(self, deadline: Deadline) -> Found | None:
-        """Return a connection to a server that serves PushConfig; None: none does.
+        """Return a connection to a server that serves it; None: none does.
 
         Raises: one of FAULTS where another search may find one; Refused where it will
             not; SearchEnded where it is not worth the application's time.
@@ -98,24 +99,24 @@ class NodeSearch:
 
     def choose_node(
         self,
-        known: BlockingLink,
+        known: Found,
         prove: Callable[[BlockingLink, Served, Deadline], None],
         deadline: Deadline,
-    ) -> BlockingLink:
-        """Return a proven connection to a random node that serves PushConfig.
+    ) -> Found:
+        """Return a proven connection to a random node that serves it.
 
         Args:
             known: A proven connection to one that does.
             prove: Logs in, and says who the client is.
             deadline: Of everything.
         """
-        nodes = known.hold(list_nodes(), deadline)
+        nodes = known[0].hold(list_nodes(), deadline)
         self.pick.shuffle(nodes)
         addresses = [(node.host, node.port) for node in nodes]
         open_ones = [one for one in addresses if one not in self._refused]
         tried = open_ones[:_MAX_NODES_TRIED]
         for address in tried:
-            if address == known.address:
+            if address == known[0].address:
                 return known
             # One more always stays: the node that is known to serve it.
             within = Deadline(deadline.remaining_s() / (len(tried) + 1))
@@ -127,7 +128,7 @@ class NodeSearch:
                     other, served = found
                     prove(other, served, within)
                     is_proven = True
-                    return other
+                    return found
             except FAULTS:
                 # Unless the time for everything is over, there are others.
                 deadline.remaining_s()
@@ -141,19 +142,19 @@ class NodeSearch:
     def _open_serving(
         self, address: Address, deadline: Deadline, within: Deadline
     ) -> Found | None:
-        """Return a connection to a node; None where it does not serve PushConfig."""
+        """Return a connection to a node; None where it does not serve it."""
         plan, link, served = self.plan, None, None
         try:
             tls, client_id = plan.access.tls, plan.software.client_id
             link = open_link(address, tls, client_id, within)
-            # A node that is too old for this serves no PushConfig either.
+            # A node that is too old for this serves none of it either.
             served = link.hold(ask_versions(plan.software), within)
         except TimeoutError:
             # Its share is over, which need not be all the time there is.
             deadline.remaining_s()
             raise TimeoutError(f"{address[0]}:{address[1]} does not answer") from None
         finally:
-            is_serving = served is not None and plan.api_key in served
+            is_serving = served is not None and not plan.api_keys.isdisjoint(served)
             if link is not None and not is_serving:
                 link.close()
         return (link, served) if served is not None and is_serving else None

@@ -66,8 +66,7 @@ def is_taken(
             DESERIALIZERS or PLAIN_DESERIALIZERS; none for the other classes.
     Returns: True as well where that cannot be tried.
     """
-    builders = [name for name in serdes if name.endswith(_BUILDER)]
-    if conf.get(_PLUGINS) or any(conf.get(name) is not None for name in builders):
+    if not can_be_tried(conf, serdes):
         return True
     tried = {
         name: _ignore if name in _CALLBACKS and callable(value) else value
@@ -81,3 +80,10 @@ def is_taken(
     except Exception:  # noqa: BLE001 - the handle itself will raise it
         return False
     return True
+
+
+def can_be_tried(conf: Mapping[str, Any], serdes: tuple[str, ...] = ()) -> bool:
+    """Return whether no plugin and no builder has properties of its own there."""
+    builders = [name for name in serdes if name.endswith(_BUILDER)]
+    is_built = any(conf.get(name) is not None for name in builders)
+    return not (conf.get(_PLUGINS) or is_built)

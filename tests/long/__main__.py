@@ -39,6 +39,7 @@ PROOFS = (
     Proof(name="proxy-clients", words=("long/proxy_client_matrix.py",)),
     Proof(name="proxy-kills", words=("long/proxy_kills.py",)),
     Proof(name="proxy-idle", words=("long/proxy_idle.py",)),
+    Proof(name="dynamic-clients", words=("long/dynamic_clients.py",)),
     *(
         Proof(
             name=f"job-kills-{writer}",

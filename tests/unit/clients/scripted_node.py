@@ -5,16 +5,23 @@ import socket
 import struct
 import threading
 
+from pipelines.kafka_client.client_configs import (
+    Described,
+    DescribedEntity,
+    write_described,
+)
+
 SILENT, HANG_UP = object(), object()
 API_VERSIONS, METADATA, PUSH_CONFIG = 18, 3, 10_071
-SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
+SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_CLIENT_CONFIGS = 17, 36, 10_050
 LOGGED_IN = struct.pack(">hhi", 0, -1, 0)
 """What SaslAuthenticate is answered."""
 
 
-def versions(*, serves=True, highest=6):
+def versions(*, serves=True, highest=6, dynamic=False):
     """Return the body of an ApiVersions answer."""
     keys = [(18, 0, highest), (3, 0, 12)] + ([(PUSH_CONFIG, 0, 0)] if serves else [])
+    keys += [(DESCRIBE_CLIENT_CONFIGS, 0, 0)] if dynamic else []
     entries = b"".join(struct.pack(">hhhB", *one, 0) for one in keys)
     return struct.pack(">hB", 0, len(keys) + 1) + entries + struct.pack(">iB", 0, 0)
 
@@ -31,6 +38,14 @@ def metadata(*addresses):
 def pushed(code=0, throttle_time_ms=0):
     """Return the body of a PushConfig answer, with its header's tags in front."""
     return b"\0" + struct.pack(">ihBB", throttle_time_ms, code, 0, 0)
+
+
+def described(code=0, throttle_time_ms=0, message=None, **values):
+    """Return the body of a DescribeClientConfigs answer; underscores are dots."""
+    named = {key.replace("_", "."): value for key, value in values.items()}
+    entity = DescribedEntity((("user", "alice"),), named)
+    entries = None if code else [entity]
+    return write_described(Described(throttle_time_ms, code, message, entries))
 
 
 class ScriptedNode:
@@ -53,6 +68,7 @@ class ScriptedNode:
             API_VERSIONS: answers.get("versions", [versions()]),
             METADATA: answers.get("metadata", [metadata()]),
             PUSH_CONFIG: answers.get("pushed", [pushed()]),
+            DESCRIBE_CLIENT_CONFIGS: answers.get("described", [described()]),
             SASL_HANDSHAKE: answers.get("mechanisms", [struct.pack(">hi", 0, 0)]),
             SASL_AUTHENTICATE: answers.get("logins", [LOGGED_IN]),
         }

@@ -90,7 +90,10 @@ def test_only_allowed_keys_are_pushed_and_each_sensitive_one_is_warned_of(
 
 def test_nothing_is_sent_where_all_is_sensitive(log):
     with ScriptedNode() as node:
-        allowed = {"config.push.allowed.keys": "ssl.key.password"}
+        allowed = {
+            "config.push.allowed.keys": "ssl.key.password",
+            "enable.dynamic.configs": "false",
+        }
         conf = {"bootstrap.servers": node.server, "logger": log.logger}
         prepared = prepare(CONSUMER, conf | allowed)
         assert (prepared.conf, prepared.client_instance_id) == (conf, None)
@@ -100,7 +103,8 @@ def test_nothing_is_sent_where_all_is_sensitive(log):
 def test_a_client_that_does_not_want_it_connects_to_nobody(log):
     with ScriptedNode() as node:
         conf = {"bootstrap.servers": node.server, "logger": log.logger}
-        prepared = prepare(CONSUMER, conf, **{"enable.config.push": "false"})
+        unwanted = {"enable.config.push": "false", "enable.dynamic.configs": "false"}
+        prepared = prepare(CONSUMER, conf, **unwanted)
         assert (prepared.conf, prepared.client_instance_id) == (conf, None)
         assert (log.lines, node.connections) == ([], 0)
 

@@ -22,8 +22,14 @@ import confluent_kafka
 from kafka_clientele import KafkaError, Producer, TopicPartition
 from kafka_clientele.admin import AdminClient, NewTopic
 from kafka_clientele.aio import AIOConsumer, AIOProducer
+from kafka_clientele.dynamic import DynamicConsumer, DynamicProducer
 quiet = {"error_cb": lambda _error: None, "log_level": 0, "enable.metrics.push": False}
 producer = Producer({"bootstrap.servers": sys.argv[2]} | quiet)
+dynamic = DynamicProducer(
+    {"bootstrap.servers": sys.argv[2], "enable.config.push": False} | quiet
+)
+assert dynamic.dynamic_configs() == {} and len(dynamic) == 0 and dynamic
+dynamic.close()
 rooms = ("pipelines", "udfs", "pyspark", "pyarrow", "kio", "re2", "numpy")
 print(json.dumps({
     "id": producer.client_instance_id(),
@@ -111,6 +117,8 @@ def test_a_wheel_holds_files_and_no_links(wheel):
     assert {f"kafka_clientele/kafka_client/{name}" for name in client} <= names
     catalogs = {path.name for path in (CONF_PATH / "config_catalog").glob("*.csv")}
     assert {f"kafka_clientele/config_catalog/{name}" for name in catalogs} <= names
+    dynamic = ("dynamic", "dynamic_values", "following", "gate", "held_handles")
+    assert {f"kafka_clientele/{name}.py" for name in dynamic} <= names
     assert "kafka_clientele/wheel_backend.py" not in names
 
 
