@@ -55,6 +55,7 @@ OTHER = "eve"
 NEAR = 0.10
 P99_FACTOR = 1.2
 LATEST_MS, EARLIEST_MS = 100, -20
+PATIENCE_S = 60
 """The delay beside what was told, as a client in the bridge's own process sees it."""
 OTHER_PAUSE_S = 0.02
 
@@ -99,7 +100,7 @@ class Rates:
     p99_alone_ms: float
     p99_beside_ms: float
 
-    def faults(self, *, judges_p99):
+    def faults(self, *, judges_times):
         """Return what is not as it must be."""
         found = [
             f"{name} pushed at {part:.2f} of its quota"
@@ -112,9 +113,9 @@ class Rates:
         )
         if parts_ms[0] < EARLIEST_MS:
             found.append(f"requests were taken {-parts_ms[0]:.0f} ms too early")
-        if parts_ms[-2] > LATEST_MS:
+        if judges_times and parts_ms[-2] > LATEST_MS:
             found.append(f"requests were taken {parts_ms[-2]:.0f} ms too late")
-        if judges_p99 and self.p99_beside_ms > P99_FACTOR * self.p99_alone_ms:
+        if judges_times and self.p99_beside_ms > P99_FACTOR * self.p99_alone_ms:
             found.append(f"p99 {self.p99_beside_ms / self.p99_alone_ms:.2f} x")
         return found
 
@@ -178,7 +179,7 @@ class Proxied:
     produced_free_s: float
     produced_over_s: float
 
-    def faults(self):
+    def faults(self, *, judges_times):
         """Return what is not as it must be."""
         found = []
         if abs(self.accepted - 1) > NEAR:
@@ -187,9 +188,9 @@ class Proxied:
             found.append(f"{self.published} published of {self.pushed}")
         if not self.refused:
             found.append("no push was refused")
-        if self.data_over_ms > 2 * self.data_free_ms + 5:
+        if judges_times and self.data_over_ms > 2 * self.data_free_ms + 5:
             found.append("data waited on the connection")
-        if self.produced_over_s > 2 * self.produced_free_s + 1:
+        if judges_times and self.produced_over_s > 2 * self.produced_free_s + 1:
             found.append("a producer waited")
         return found
 
@@ -219,17 +220,30 @@ async def measure_proxy(kafka, server, settings, *, quota, seconds, warm):
     for one in (over, free):
         await one.close()
     refused = server.counters.quota_refused_pushes
-    stored = await asyncio.to_thread(read_topic, kafka, settings.topics.telemetry)
+    pushed = len(over.told) + len(free.told) - refused
+    published = await asyncio.to_thread(
+        _count_published, kafka, settings.topics.telemetry, pushed
+    )
     return Proxied(
         accepted=accepted_rate([over], begin_s, end_s) / quota,
-        pushed=len(over.told) + len(free.told) - refused,
+        pushed=pushed,
         refused=refused,
-        published=len([one for one in stored if len(one.value()) == PUSH_BYTES]),
+        published=published,
         data_free_ms=statistics.median(passed_ms[free]),
         data_over_ms=statistics.median(passed_ms[over]),
         produced_free_s=produced_free_s,
         produced_over_s=produced_over_s,
     )
+
+
+def _count_published(kafka, topic, wanted):
+    """Count the pushes in a topic; a busy machine may take some of them late."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        stored = read_topic(kafka, topic)
+        count = len([one for one in stored if len(one.value()) == PUSH_BYTES])
+        if count >= wanted or time.monotonic() > deadline:
+            return count
 
 
 def _produce_later(servers, client_id, wait_s):
@@ -322,7 +336,7 @@ def main():
         )
         proxied = show_proxy(kafka, **given)
         print(f"proxy: {proxied}", flush=True)
-    faults = [*rates.faults(judges_p99=True), *proxied.faults()]
+    faults = [*rates.faults(judges_times=True), *proxied.faults(judges_times=True)]
     print("; ".join(faults) or "accepted rates and delays are those of the quotas")
     return 1 if faults else 0
 

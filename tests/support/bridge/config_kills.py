@@ -116,13 +116,18 @@ class KilledBridges:
             threading.Event().wait(RETRY_S)
 
     def see_everywhere(self, expected):
-        """Ask all workers until they say the same; return the seconds that took."""
-        started = time.monotonic()
+        """Ask all workers until they say the same; return the seconds that took.
+
+        A worker that was killed is asked when it has read all again.
+        """
         with ExitStack() as opened:
             asking = [
                 opened.enter_context(ConfigClient(place))
                 for place in self.places * ASKED
             ]
+            for one in asking:
+                one.wait_loaded()
+            started = time.monotonic()
             for one in asking:
                 while one.find_all().get(ALICE) != expected:
                     assert time.monotonic() - started < AGREE_S

@@ -76,6 +76,14 @@ class ConfigClient:
         request = DescribeRequest(tuple(wanted), strict=strict, **others)
         return read_described(self.ask(describe_client_configs(request)))
 
+    def wait_loaded(self):
+        """Ask until the bridge has read all; it says 14 until then."""
+        deadline = time.monotonic() + PATIENCE_S
+        while (code := self.describe().error_code) == 14:
+            assert time.monotonic() < deadline
+            threading.Event().wait(0.05)
+        assert code == 0
+
     def find_all(self):
         """Return every entity and its values."""
         described = self.describe()
@@ -93,13 +101,9 @@ class ConfigClient:
 
 
 def wait_loaded(address):
-    """Ask until a bridge has read all; it says 14 until then."""
-    deadline = time.monotonic() + PATIENCE_S
+    """Wait until a bridge has read all."""
     with ConfigClient(address) as one:
-        while (code := one.describe().error_code) == 14:
-            assert time.monotonic() < deadline
-            threading.Event().wait(0.05)
-        assert code == 0
+        one.wait_loaded()
 
 
 def read_store(servers, topic):
