@@ -30,7 +30,7 @@ from pipelines.clients.dynamic_values import APPLIED  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from tests.support.bridge.dynamic_site import dynamic_site  # noqa: E402 - path
 from tests.support.clients.java_programs import run_tool  # noqa: E402 - path
-from tests.support.kafka.topics import make_topic  # noqa: E402 - path
+from tests.support.kafka.topics import find_end, make_topic  # noqa: E402 - path
 
 PATIENCE_S = 120
 PARTITIONS = 3
@@ -43,8 +43,20 @@ CONSOLE = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
 
 def make_dynamic_topic(servers):
+    """Create a topic whose leaders know that they are.
+
+    Until then a broker drops what comes without acknowledgement, and has the rest tried
+    again, out of order, whatever client it is.
+    """
     admin = AdminClient({"bootstrap.servers": servers} | QUIET)
-    return make_topic(admin, NewTopic(f"dynamic-{uuid.uuid4()}", PARTITIONS))
+    topic = make_topic(admin, NewTopic(f"dynamic-{uuid.uuid4()}", PARTITIONS))
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": servers, "group.id": "unused", **QUIET}
+    )
+    for number in range(PARTITIONS):
+        find_end(consumer, TopicPartition(topic, number))
+    consumer.close()
+    return topic
 
 
 def conf_of(server, **more):
