@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .keys import key
-from .stream_job_settings import StreamJobSettings, checkpoint_key
+from .stream_job_settings import StreamJobSettings, checkpoint_key, record_bytes_key
 
 MAX_INT16 = 2**15 - 1
 HIGHEST_API_KEY_OF_KAFKA = 92
@@ -183,10 +183,4 @@ class WireConfigJobSettings(StreamJobSettings):
         "client_wire_configs_to_delta", newest="client_wire_configs"
     )
 
-    max_config_bytes: int = key(
-        "Largest value of a record; a larger one goes to quarantine.",
-        unit="bytes",
-        low=1024,
-        high=2**30,
-        default=65_536,
-    )
+    max_config_bytes: int = record_bytes_key(65_536)

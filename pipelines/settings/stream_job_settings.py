@@ -22,6 +22,17 @@ def checkpoint_key(job: str, *, newest: str) -> Any:
     )
 
 
+def record_bytes_key(default: int = 1_048_576) -> Any:
+    """Declare the key that bounds the records a job reads."""
+    return key(
+        "Largest value of a record; a larger one goes to quarantine.",
+        unit="bytes",
+        low=1024,
+        high=2**30,
+        default=default,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamJobSettings:
     """A job that reads a topic in micro-batches."""
@@ -61,13 +72,7 @@ class TrafficJobSettings(StreamJobSettings):
     checkpoint_location: str = checkpoint_key(
         "client_traffic_to_delta", newest="client_traffic"
     )
-    max_record_bytes: int = key(
-        "Largest value of a record; a larger one goes to quarantine.",
-        unit="bytes",
-        low=1024,
-        high=2**30,
-        default=1_048_576,
-    )
+    max_record_bytes: int = record_bytes_key()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +82,7 @@ class DynamicConfigJobSettings(StreamJobSettings):
     checkpoint_location: str = checkpoint_key(
         "dynamic_configs_to_delta", newest="dynamic_client_config_changes"
     )
-    max_record_bytes: int = key(
-        "Largest value of a record; a larger one goes to quarantine.",
-        unit="bytes",
-        low=1024,
-        high=2**30,
-        default=1_048_576,
-    )
+    max_record_bytes: int = record_bytes_key()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +92,4 @@ class ClusterJobSettings(StreamJobSettings):
     checkpoint_location: str = checkpoint_key(
         "cluster_metadata_to_delta", newest="cluster_changes"
     )
-    max_record_bytes: int = key(
-        "Largest value of a record; a larger one goes to quarantine.",
-        unit="bytes",
-        low=1024,
-        high=2**30,
-        default=1_048_576,
-    )
+    max_record_bytes: int = record_bytes_key()

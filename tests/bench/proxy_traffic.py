@@ -11,10 +11,8 @@ counting adds. First, without any of these, what it adds to a request and its an
 frames of Produce and Fetch, as librdkafka sends them, through both directions.
 """
 
-import argparse
 import struct
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -26,21 +24,18 @@ from pipelines.bridge.proxy.frames.request_frames import RequestFrames  # noqa: 
 from pipelines.bridge.proxy.frames.response_frames import ResponseFrames  # noqa: E402 - path
 from pipelines.bridge.proxy.frames.traffic import TrafficWatch  # noqa: E402 - path
 from pipelines.bridge.proxy.frames.versions import FETCH, PRODUCE  # noqa: E402 - path
-from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from tests.bench.proxy import US, spread  # noqa: E402 - path
 from tests.bench.proxy_wire_configs import (  # noqa: E402 - path
     FRAMES,
     WITH,
     WITHOUT,
-    Bench,
-    folder_of,
+    compare_bridges,
     make_fetch,
     make_frame,
     make_produce,
+    parse_arguments,
     print_added,
 )
-from tests.support.bridge.base_ports import pick_base_port  # noqa: E402 - path
-from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
 
 PRODUCED = struct.pack(">ii", 51, 7) + bytes([0, 2, 6]) + b"topic" + bytes(39)
 """An answer to Produce of version 10: nothing is throttled, no leader is elsewhere."""
@@ -94,36 +89,13 @@ def time_frames(frame, answer, *, is_counted):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--megabytes", type=float, default=200)
-    parser.add_argument("--frames-only", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parse_arguments(__doc__, "--frames-only")
     measure_frames(arguments.rounds)
-    if arguments.frames_only:
-        return
-    with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as folder:
-        bridges, running = {}, []
-        try:
-            for which in (WITHOUT, WITH):
-                port = pick_base_port()
-                bridge = BridgeProcess(
-                    folder_of(folder, which),
-                    kafka.bootstrap_servers,
-                    "telemetry",
-                    "proxy.enabled=true",
-                    f"proxy.base_port={port}",
-                    f"proxy.traffic_interval_ms={1_000 if which == WITH else 0}",
-                )
-                running.append(bridge)
-                bridge.start()
-                bridges[which] = (f"127.0.0.1:{port}", bridge.pid)
-            bench = Bench(kafka.bootstrap_servers, bridges)
-            bench.run(arguments.rounds, arguments.seconds, arguments.megabytes)
-        finally:
-            for bridge in running:
-                bridge.close()
+    if not arguments.frames_only:
+        compare_bridges(
+            arguments,
+            lambda which: f"proxy.traffic_interval_ms={1_000 if which == WITH else 0}",
+        )
 
 
 if __name__ == "__main__":

@@ -188,13 +188,19 @@ def folder_of(folder, which):
     return path
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parse_arguments(description, *more):
+    """Return how long and how often; `more` are the names of flags."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--megabytes", type=float, default=200)
-    arguments = parser.parse_args()
-    measure_frames(arguments.rounds)
+    for name in more:
+        parser.add_argument(name, action="store_true")
+    return parser.parse_args()
+
+
+def compare_bridges(arguments, setting_of):
+    """Measure two bridges in turn; setting_of says by what setting they differ."""
     with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as folder:
         bridges, running = {}, []
         try:
@@ -206,7 +212,7 @@ def main():
                     "telemetry",
                     "proxy.enabled=true",
                     f"proxy.base_port={port}",
-                    f"proxy.wire_configs={str(which == WITH).lower()}",
+                    setting_of(which),
                 )
                 running.append(bridge)
                 bridge.start()
@@ -216,6 +222,14 @@ def main():
         finally:
             for bridge in running:
                 bridge.close()
+
+
+def main():
+    arguments = parse_arguments(__doc__)
+    measure_frames(arguments.rounds)
+    compare_bridges(
+        arguments, lambda which: f"proxy.wire_configs={str(which == WITH).lower()}"
+    )
 
 
 if __name__ == "__main__":

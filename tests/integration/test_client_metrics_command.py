@@ -3,15 +3,15 @@
 import json
 import re
 import shlex
-import signal
+from functools import partial
 
 import pytest
 
-from pipelines.__main__ import main
 from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import CONF_PATH
 from tests.support.bridge.bridge_support import make_settings, running_bridge
 from tests.support.documents import find_block
+from tests.support.jobs.called_main import call_main
 
 ROOT = CONF_PATH.parent
 GOLDEN = ROOT / "tests" / "golden" / "admin" / "client_metrics_command.jsonl"
@@ -23,19 +23,7 @@ GENERATED = re.compile(r"(?<=for )[\w-]{22}(?=\.)|^[\w-]{22}$", re.MULTILINE)
 @pytest.fixture
 def run(capsys):
     """Run the command; returns exit code, standard output and standard error."""
-    handler = signal.getsignal(signal.SIGTERM)
-
-    def call(*words):
-        try:
-            code = main([COMMAND, *words])
-        except SystemExit as ending:
-            code = ending.code
-        finally:
-            signal.signal(signal.SIGTERM, handler)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
+    return partial(call_main, capsys, COMMAND)
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,17 @@
 import json
 import re
 import shlex
-import signal
 import threading
 import uuid
+from functools import partial
 
 import pytest
 
-from pipelines.__main__ import main
 from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import CONF_PATH
 from tests.support.bridge.bridge_support import make_settings, running_bridge
 from tests.support.documents import find_block
+from tests.support.jobs.called_main import call_main
 from tests.support.kafka.kafka_commands import run_configs
 
 GOLDEN = CONF_PATH.parent / "tests" / "golden" / "admin" / "configs_command.jsonl"
@@ -32,19 +32,7 @@ LOOKS, PAUSE_S = 200, 0.05
 @pytest.fixture
 def run(capsys):
     """Run the command; returns exit code, standard output and standard error."""
-    handler = signal.getsignal(signal.SIGTERM)
-
-    def call(*words):
-        try:
-            code = main([COMMAND, *words])
-        except SystemExit as ending:
-            code = ending.code
-        finally:
-            signal.signal(signal.SIGTERM, handler)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
+    return partial(call_main, capsys, COMMAND)
 
 
 @pytest.fixture(scope="module")

@@ -1,20 +1,15 @@
-# Strategy: a record is JSON that our own bridge has made, one for a client and time, so
-# there are few: the standard library reads them one by one.
 """What clients produce and fetch, from records of their topic to rows.
 
 Source: docs/reference/topics.md.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from udfs.configs.pushes import NULL_VALUE, OK, TOO_LARGE
 from udfs.envelopes.headers import (
     MAX_INT32,
     MAX_INT64,
@@ -23,12 +18,11 @@ from udfs.envelopes.headers import (
     TIME,
 )
 from udfs.envelopes.readers import read_traffic_envelopes
-from udfs.sensitive.client_id_columns import find_client_id_rules, hide_client_ids
+from udfs.sensitive.client_id_columns import hide_in_batch
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
-from .daily_files import Columns, DailyFiles, Floors, WrittenPart
-from .rejected_records import write_rejected
-from .table_files import TableLayout
+from .daily_files import Columns, WrittenPart
+from .json_records import RecordTables, read_json_values, write_json_records
 
 MALFORMED_CLIENT_TRAFFIC = "malformed_client_traffic"
 COUNTS: Mapping[str, int] = {
@@ -63,16 +57,11 @@ Read = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrafficTables:
+class TrafficTables(RecordTables):
     """What becomes of records of what clients produce and fetch."""
 
-    quarantine: TableLayout
-    quarantine_floors: Floors
-    source_job: str
-    """Name of the job in rows of quarantine."""
     max_record_bytes: int
     """Largest value of a record."""
-    rules: SensitiveKeyRules
 
 
 def write_client_traffic(
@@ -90,28 +79,13 @@ def write_client_traffic(
     Errors: NULL_VALUE, TOO_LARGE or MALFORMED_CLIENT_TRAFFIC, or a fault of the
         envelope, in quarantine; never raises for data.
     """
-    quarantine = DailyFiles(tables.quarantine)
-    reject = partial(
-        write_rejected,
-        quarantine=quarantine,
-        floors=tables.quarantine_floors,
-        source_job=tables.source_job,
+    return write_json_records(
+        batches,
+        tables,
+        read_envelopes=lambda records: _read_envelopes(records, tables.rules),
+        read_values=lambda values: read_bodies(values, tables.max_record_bytes),
+        make_rows=_make_rows,
     )
-    for records in batches:
-        batch = _hide_client_ids(read_traffic_envelopes(records), tables.rules)
-        is_usable = pc.is_null(batch.column("envelope_fault"))
-        faulty = _columns_of(batch.filter(pc.invert(is_usable)))
-        reasons = faulty["envelope_fault"], faulty["envelope_detail"]
-        files = list(reject(faulty, *reasons))
-        usable = batch.filter(is_usable)
-        statuses, read = read_bodies(usable.column("body"), tables.max_record_bytes)
-        no_detail = pa.nulls(usable.num_rows, pa.string())
-        columns = _columns_of(usable)
-        files += reject(columns, statuses, no_detail)
-        yield WrittenPart(
-            records=records.num_rows, pushes=_make_rows(columns, read), files=files
-        )
-    yield WrittenPart(records=0, files=list(quarantine.end()))
 
 
 def read_bodies(
@@ -123,26 +97,15 @@ def read_bodies(
         max_bytes: The largest one that is read.
     Returns: Of each a status, OK or what is wrong, and what it says, if it is OK.
     """
-    read = [_read_body(body, max_bytes) for body in bodies.to_pylist()]
-    statuses = [one if isinstance(one, str) else OK for one in read]
-    said = [None if isinstance(one, str) else one for one in read]
-    return pa.array(statuses, pa.string()), said
+    return read_json_values(bodies, max_bytes, _read_said, MALFORMED_CLIENT_TRAFFIC)
 
 
-def _read_body(body: bytes | None, max_bytes: int) -> Read | str:
-    if body is None:
-        return NULL_VALUE
-    if len(body) > max_bytes:
-        return TOO_LARGE
-    try:
-        said = json.loads(body.decode("utf-8"))
-        window = _read_numbers(said, _WINDOW)
-        brokers = [_read_numbers(one, _BROKER) for one in said["brokers"]]
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-        return MALFORMED_CLIENT_TRAFFIC
+def _read_said(said: Any) -> Read | None:  # noqa: ANN401 - whatever JSON holds
+    window = _read_numbers(said, _WINDOW)
+    brokers = [_read_numbers(one, _BROKER) for one in said["brokers"]]
     broker_ids = {one["broker_id"] for one in brokers}
     is_sound = brokers and len(broker_ids) == len(brokers) and window["window_ms"] > 0
-    return (window, brokers) if is_sound else MALFORMED_CLIENT_TRAFFIC
+    return (window, brokers) if is_sound else None
 
 
 def _read_numbers(said: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, int]:
@@ -157,15 +120,13 @@ def _read_numbers(said: Mapping[str, Any], names: Mapping[str, int]) -> dict[str
     return numbers
 
 
-def _hide_client_ids(batch: pa.RecordBatch, rules: SensitiveKeyRules) -> pa.RecordBatch:
+def _read_envelopes(
+    records: pa.RecordBatch, rules: SensitiveKeyRules
+) -> pa.RecordBatch:
+    batch, _ = hide_in_batch(read_traffic_envelopes(records), rules)
     place = batch.schema.get_field_index("client_id")
-    client_ids = batch.column(place)
-    shown = hide_client_ids(client_ids, find_client_id_rules(client_ids, rules))
-    return batch.set_column(place, "client_id", pc.fill_null(shown, ""))
-
-
-def _columns_of(batch: pa.RecordBatch) -> Columns:
-    return dict(zip(batch.schema.names, batch.columns, strict=True))
+    client_ids = pc.fill_null(batch.column(place), "")
+    return batch.set_column(place, "client_id", client_ids)
 
 
 def _make_rows(columns: Columns, read: list[Read | None]) -> pa.RecordBatch:

@@ -25,7 +25,7 @@ from udfs.cluster.record_keys import full_set_key
 from udfs.configs.pushes import OK, TOO_LARGE
 from udfs.envelopes.readers import RECORD_SCHEMA, read_cluster_envelopes
 
-from .daily_files import Columns, DailyFiles, Floors, WrittenPart
+from .daily_files import Columns, DailyFiles, Floors, WrittenPart, columns_of
 from .rejected_records import write_rejected
 from .table_files import TableLayout
 
@@ -86,11 +86,11 @@ def write_cluster_records(
         envelopes = read_cluster_envelopes(records)
         keys = pa.array(map(_read_text, records.column("key").to_pylist()), pa.string())
         is_read = pc.is_null(envelopes.column("envelope_fault"))
-        faulty = _columns_of(envelopes.filter(pc.invert(is_read)))
+        faulty = columns_of(envelopes.filter(pc.invert(is_read)))
         files = list(
             reject(faulty, faulty["envelope_fault"], faulty["envelope_detail"])
         )
-        columns = _columns_of(envelopes.filter(is_read))
+        columns = columns_of(envelopes.filter(is_read))
         made = _decode(columns, keys.filter(is_read), tables.max_record_bytes)
         statuses = made.column("decode_status").to_pylist()
         reasons = pa.array([REASONS.get(one, OK) for one in statuses], pa.string())
@@ -98,10 +98,6 @@ def write_cluster_records(
         files += reject(columns, reasons, details)
         yield WrittenPart(records=records.num_rows, pushes=made, files=files)
     yield WrittenPart(records=0, files=list(quarantine.end()))
-
-
-def _columns_of(batch: pa.RecordBatch) -> Columns:
-    return dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
 def _read_text(key: bytes | None) -> str | None:
@@ -125,7 +121,7 @@ def _decode(columns: Columns, keys: pa.StringArray, max_bytes: int) -> pa.Record
             body.to_pylist(), pc.and_not(is_set, is_large).to_pylist(), strict=True
         )
     ]
-    found = _columns_of(framed)
+    found = columns_of(framed)
     made = columns | {
         name: _only(found[name], is_framed)
         for name in framed.schema.names

@@ -21,8 +21,7 @@ from udfs.configs.violations import list_violations
 from udfs.envelopes.readers import read_config_envelopes
 from udfs.sensitive.client_id_columns import (
     add_client_id_hits,
-    find_client_id_rules,
-    hide_client_ids,
+    hide_in_batch,
 )
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
@@ -31,6 +30,7 @@ from .daily_files import (
     DailyFiles,
     Floors,
     WrittenPart,
+    columns_of,
     days_of,
     is_beyond,
 )
@@ -91,11 +91,11 @@ def write_config_pushes(
         source_job=tables.source_job,
     )
     for records in batches:
-        batch, hiding_rules = _without_hidden_client_ids(
+        batch, hiding_rules = hide_in_batch(
             read_config_envelopes(records), tables.rules
         )
         is_usable = pc.is_null(batch.column("envelope_fault"))
-        faulty = _columns_of(batch.filter(pc.invert(is_usable)))
+        faulty = columns_of(batch.filter(pc.invert(is_usable)))
         reasons = faulty["envelope_fault"], faulty["envelope_detail"]
         files = list(reject(faulty, *reasons))
         columns, found = _decode(batch.filter(is_usable), tables)
@@ -112,26 +112,11 @@ def write_config_pushes(
     yield WrittenPart(records=0, files=last)
 
 
-def _without_hidden_client_ids(
-    batch: pa.RecordBatch, rules: SensitiveKeyRules
-) -> tuple[pa.RecordBatch, pa.StringArray]:
-    """Return envelopes whose client ids may be written, and what hides the others."""
-    place = batch.schema.get_field_index("client_id")
-    client_ids = batch.column(place)
-    hiding_rules = find_client_id_rules(client_ids, rules)
-    shown = hide_client_ids(client_ids, hiding_rules)
-    return batch.set_column(place, "client_id", shown), hiding_rules
-
-
-def _columns_of(batch: pa.RecordBatch) -> Columns:
-    return dict(zip(batch.schema.names, batch.columns, strict=True))
-
-
 def _decode(
     usable: pa.RecordBatch, tables: ConfigTables
 ) -> tuple[Columns, pa.ListArray]:
     """Return envelope and result of each push, and what the rules found in it."""
-    columns = _columns_of(usable)
+    columns = columns_of(usable)
     count = usable.num_rows
     # Which defaults are known is asked later, and so is the type of the client: it
     # follows from the keys.
@@ -181,7 +166,7 @@ def _write_violations(
     if listed.num_rows == 0:
         return
     of_push = listed.column("push")
-    rows = _columns_of(listed)
+    rows = columns_of(listed)
     for name in tables.violations.columns:
         if name not in rows:
             rows[name] = columns[name].take(of_push)

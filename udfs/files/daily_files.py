@@ -23,6 +23,11 @@ MAX_HELD_BYTES = 160 << 20
 MAX_OPEN_DAYS = 64
 
 
+def columns_of(batch: pa.RecordBatch) -> Columns:
+    """Return the columns of a batch by their names."""
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenPart:
     """What some records have become."""

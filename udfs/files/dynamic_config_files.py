@@ -30,12 +30,11 @@ from udfs.dynamic_configs.topic_records import (
     TOPIC_RECORD_SCHEMA,
 )
 from udfs.envelopes.headers import MICROS_PER_MS, TIME
-from udfs.sensitive.client_id_columns import find_client_id_rules, hide_client_ids
-from udfs.sensitive.sensitive_keys import SensitiveKeyRules
+from udfs.sensitive.client_id_columns import hide_in_batch
 
-from .daily_files import Columns, DailyFiles, Floors, WrittenPart
+from .daily_files import Columns, DailyFiles, WrittenPart, columns_of
+from .json_records import RecordTables
 from .rejected_records import write_rejected
-from .table_files import TableLayout
 
 MALFORMED_CLIENT_CONFIG = "malformed_client_config"
 UNKNOWN_CLIENT_CONFIG = "unknown_client_config"
@@ -63,16 +62,11 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DynamicTables:
+class DynamicTables(RecordTables):
     """What becomes of records of dynamic client configs."""
 
-    quarantine: TableLayout
-    quarantine_floors: Floors
-    source_job: str
-    """Name of the job in rows of quarantine."""
     max_record_bytes: int
     """Largest value of a record."""
-    rules: SensitiveKeyRules
     software: tuple[str, ...]
     """Names of clients that have catalogs: rules judge a key as one of theirs."""
 
@@ -112,7 +106,8 @@ def write_dynamic_configs(
         )
         usable = [one for one in read if isinstance(one, dict)]
         made = pa.RecordBatch.from_pylist(usable, schema=TOPIC_RECORD_SCHEMA)
-        pushes = _hide_client_ids(made, tables.rules)
+        # As other tables hide them, so that the same clients have the same names.
+        pushes, _ = hide_in_batch(made, tables.rules)
         yield WrittenPart(records=records.num_rows, pushes=pushes, files=files)
     yield WrittenPart(records=0, files=list(quarantine.end()))
 
@@ -126,7 +121,7 @@ def _as_rows(records: pa.RecordBatch) -> list[Row]:
 
 
 def _columns_of(records: pa.RecordBatch) -> Columns:
-    columns = dict(zip(records.schema.names, records.columns, strict=True))
+    columns = columns_of(records)
     return columns | {"kafka_timestamp": columns["timestamp"].cast(TIME)}
 
 
@@ -173,11 +168,3 @@ def _as_row(said: DynamicRecord) -> Row:
         "client_software_version": said.client_software_version,
         "config_keys": said.config_keys,
     }
-
-
-def _hide_client_ids(made: pa.RecordBatch, rules: SensitiveKeyRules) -> pa.RecordBatch:
-    """Hide what other tables hide, so that the same clients have the same names."""
-    place = made.schema.get_field_index("client_id")
-    client_ids = made.column(place)
-    shown = hide_client_ids(client_ids, find_client_id_rules(client_ids, rules))
-    return made.set_column(place, "client_id", shown)

@@ -1,32 +1,28 @@
-# Strategy: a record is JSON that our own bridge has made, one for a connection and
-# change, so there are few: the standard library reads them one by one. Their entries
-# are columns from there on, and the rules judge them as they judge pushed ones.
+# Strategy: entries are columns as soon as they are read, and the rules judge them as
+# they judge pushed ones.
 """Configurations seen on the wire, from records of their topic to rows of entries.
 
 Source: docs/reference/topics.md.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from udfs.configs.logical_clients import hash_logical_clients, hash_texts
-from udfs.configs.pushes import NULL_VALUE, OK, TOO_LARGE
 from udfs.configs.wire_keys import WIRE_KEYS, is_exact_value
 from udfs.envelopes.readers import read_wire_envelopes
-from udfs.sensitive.client_id_columns import find_client_id_rules, hide_client_ids
+from udfs.sensitive.client_id_columns import hide_in_batch
 from udfs.sensitive.config_key_names import KEYS_SOFTWARE
 from udfs.sensitive.sensitive_key_columns import judge_entries
 from udfs.sensitive.sensitive_key_rules import ALLOW, REDACT
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
-from .daily_files import Columns, DailyFiles, Floors, WrittenPart
-from .rejected_records import write_rejected
-from .table_files import TableLayout
+from .daily_files import Columns, WrittenPart
+from .json_records import RecordTables, read_json_values, write_json_records
 
 MALFORMED_WIRE_CONFIGS = "malformed_wire_configs"
 CLIENT_TYPES = frozenset({"producer", "consumer", "share_consumer"})
@@ -52,16 +48,11 @@ Read = tuple[str, dict[str, str | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireTables:
+class WireTables(RecordTables):
     """What becomes of records of configurations seen on the wire."""
 
-    quarantine: TableLayout
-    quarantine_floors: Floors
-    source_job: str
-    """Name of the job in rows of quarantine."""
     max_config_bytes: int
     """Largest value of a record."""
-    rules: SensitiveKeyRules
 
 
 def write_wire_configs(
@@ -80,27 +71,13 @@ def write_wire_configs(
     Errors: NULL_VALUE, TOO_LARGE or MALFORMED_WIRE_CONFIGS, or a fault of the envelope,
         in quarantine; never raises for data.
     """
-    quarantine = DailyFiles(tables.quarantine)
-    reject = partial(
-        write_rejected,
-        quarantine=quarantine,
-        floors=tables.quarantine_floors,
-        source_job=tables.source_job,
+    return write_json_records(
+        batches,
+        tables,
+        read_envelopes=lambda records: _read_envelopes(records, tables.rules),
+        read_values=lambda values: read_bodies(values, tables.max_config_bytes),
+        make_rows=lambda columns, read: _make_entries(columns, read, tables.rules),
     )
-    for records in batches:
-        batch = _hide_client_ids(read_wire_envelopes(records), tables.rules)
-        is_usable = pc.is_null(batch.column("envelope_fault"))
-        faulty = _columns_of(batch.filter(pc.invert(is_usable)))
-        reasons = faulty["envelope_fault"], faulty["envelope_detail"]
-        files = list(reject(faulty, *reasons))
-        usable = batch.filter(is_usable)
-        statuses, read = read_bodies(usable.column("body"), tables.max_config_bytes)
-        columns = _columns_of(usable)
-        no_detail = pa.nulls(usable.num_rows, pa.string())
-        files += reject(columns, statuses, no_detail)
-        entries = _make_entries(columns, read, tables.rules)
-        yield WrittenPart(records=records.num_rows, pushes=entries, files=files)
-    yield WrittenPart(records=0, files=list(quarantine.end()))
 
 
 def read_bodies(
@@ -112,38 +89,22 @@ def read_bodies(
         max_bytes: The largest one that is read.
     Returns: Of each a status, OK or what is wrong, and what it says, if it is OK.
     """
-    read = [_read_body(body, max_bytes) for body in bodies.to_pylist()]
-    statuses = [one if isinstance(one, str) else OK for one in read]
-    said = [None if isinstance(one, str) else one for one in read]
-    return pa.array(statuses, pa.string()), said
+    return read_json_values(bodies, max_bytes, _read_said, MALFORMED_WIRE_CONFIGS)
 
 
-def _read_body(body: bytes | None, max_bytes: int) -> Read | str:
-    if body is None:
-        return NULL_VALUE
-    if len(body) > max_bytes:
-        return TOO_LARGE
-    try:
-        said = json.loads(body.decode("utf-8"))
-        client_type, configs = said["client_type"], said["configs"]
-        is_read = client_type in CLIENT_TYPES
-        # No text, for Arrow, is what is no string, and half of a surrogate pair.
-        texts = (value for value in configs.values() if value is not None)
-        "".join((*configs, *texts)).encode("utf-8")
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-        return MALFORMED_WIRE_CONFIGS
-    return (client_type, configs) if is_read else MALFORMED_WIRE_CONFIGS
+def _read_said(said: Any) -> Read | None:  # noqa: ANN401 - whatever JSON holds
+    client_type, configs = said["client_type"], said["configs"]
+    is_read = client_type in CLIENT_TYPES
+    # No text, for Arrow, is what is no string, and half of a surrogate pair.
+    texts = (value for value in configs.values() if value is not None)
+    "".join((*configs, *texts)).encode("utf-8")
+    return (client_type, configs) if is_read else None
 
 
-def _hide_client_ids(batch: pa.RecordBatch, rules: SensitiveKeyRules) -> pa.RecordBatch:
-    place = batch.schema.get_field_index("client_id")
-    client_ids = batch.column(place)
-    shown = hide_client_ids(client_ids, find_client_id_rules(client_ids, rules))
-    return batch.set_column(place, "client_id", shown)
-
-
-def _columns_of(batch: pa.RecordBatch) -> Columns:
-    return dict(zip(batch.schema.names, batch.columns, strict=True))
+def _read_envelopes(
+    records: pa.RecordBatch, rules: SensitiveKeyRules
+) -> pa.RecordBatch:
+    return hide_in_batch(read_wire_envelopes(records), rules)[0]
 
 
 def _make_entries(

@@ -95,3 +95,19 @@ def add_client_id_hits(
             hit = {"config_key": CLIENT_ID_KEY, "rule": rule, "action": REDACT}
             hits.append(hit)
     return pa.array(lists, found.type)
+
+
+def hide_in_batch(
+    batch: pa.RecordBatch, rules: SensitiveKeyRules
+) -> tuple[pa.RecordBatch, pa.StringArray]:
+    """Return a batch whose client_id may be written, and what hides the others.
+
+    Args:
+        rules: From sensitive_keys.compile_rules.
+    """
+    place = batch.schema.get_field_index("client_id")
+    client_ids = batch.column(place)
+    found = find_client_id_rules(client_ids, rules)
+    return batch.set_column(
+        place, "client_id", hide_client_ids(client_ids, found)
+    ), found
