@@ -67,7 +67,9 @@ def _bring_up_to_date(
     if not has_table(spark, table):
         if catalog_schema is not None:
             spark.sql(f"CREATE SCHEMA IF NOT EXISTS {catalog_schema}")
+        # It fails where another program was first: the next attempt looks at that one.
         spark.sql(create_statement(contract, table))
+        return
     version = _read_contract_version(spark, contract, table)
     schema = spark.table(table).schema
     _check_columns(contract, table, schema)

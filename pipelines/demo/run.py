@@ -92,9 +92,10 @@ class Demo:
             _say("Spark: starting")
             spark = engine.enter_context(session)
             settings, endpoint = started.result()
+            clients_began = time.monotonic()
             queries = _start_jobs(spark, settings)
             views.register(spark, settings)
-            missing = self._wait(spark, queries, clients)
+            missing = self._wait(spark, queries, clients, clients_began)
             if not missing:
                 _work_out_quotas(spark, settings, clients[0].client_id)
             print_summary(spark, folder, time.monotonic() - began)
@@ -141,9 +142,13 @@ class Demo:
         spark: SparkSession,
         queries: Sequence[StreamingQuery],
         clients: list[DemoClient],
+        began: float,
     ) -> list[str]:
-        """Wait until the time is over and every client was seen; return who was not."""
-        began = time.monotonic()
+        """Wait until the time is over and every client was seen; return who was not.
+
+        Args:
+            began: When the clients started, by the monotonic clock.
+        """
         while True:
             for query in queries:
                 # A failed query raises here, with Spark's reason.

@@ -66,7 +66,7 @@ def column_definition(column: Column) -> str:
 
 
 def create_statement(contract: TableContract, table: str) -> str:
-    """Return the SQL that creates a table where there is none.
+    """Return the SQL that creates a table, and fails where there is one.
 
     Args:
         contract: What the table promises.
@@ -76,7 +76,7 @@ def create_statement(contract: TableContract, table: str) -> str:
     partition_by = ", ".join(f"`{name}`" for name in contract.partition_by)
     partitioned = f"PARTITIONED BY ({partition_by})\n" if partition_by else ""
     return (
-        f"CREATE TABLE IF NOT EXISTS {table} (\n  {columns}\n)\nUSING DELTA\n"
+        f"CREATE TABLE {table} (\n  {columns}\n)\nUSING DELTA\n"
         f"{partitioned}COMMENT {quote_text(contract.comment)}\n"
         f"TBLPROPERTIES ({_properties(contract)})"
     )

@@ -33,7 +33,7 @@ CONTRACT = TableContract(
 
 def test_a_table_is_created_with_comments_partitions_and_version():
     assert create_statement(CONTRACT, "`a`.`b`") == (
-        "CREATE TABLE IF NOT EXISTS `a`.`b` (\n"
+        "CREATE TABLE `a`.`b` (\n"
         "  `id` BIGINT NOT NULL COMMENT 'Key',\n"
         "  `day` DATE COMMENT 'A \\\\ day'\n"
         ")\n"
