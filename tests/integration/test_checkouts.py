@@ -112,6 +112,7 @@ def odd(tmp_path_factory):
     )
 
 
+@pytest.mark.long
 def test_a_checkout_below_odd_names_runs_spark_and_takes_odd_values(odd):
     path = odd.parent / "my notebook.py"
     path.write_text(NOTEBOOK)

@@ -121,6 +121,7 @@ def test_throttle_times_are_those_that_the_clients_are_told(said, counted):
     assert reader["produce_throttle_ms_sum"] == 0
 
 
+@pytest.mark.long
 def test_tables_and_top_show_rate_use_and_throttle_time(
     spark, settings, counted, capsys
 ):

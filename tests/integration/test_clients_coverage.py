@@ -119,6 +119,7 @@ def test_the_guides_command_tells_a_client_that_delivers_all(spark, places, caps
     assert lines[-1].startswith("0 of 1 clients do not deliver ")
 
 
+@pytest.mark.long
 def test_a_client_that_was_not_asked_is_told(cover):
     told = statuses(cover("--client-id", "few", "--json"))
     assert {name for name, one in told.items() if one == "delivered"} == {
@@ -130,6 +131,7 @@ def test_a_client_that_was_not_asked_is_told(cover):
     assert "2 delivered, 6 not_asked of 8 metrics" in printed
 
 
+@pytest.mark.long
 def test_a_client_that_is_asked_and_does_not_deliver_is_told_and_fails(cover):
     printed = cover("--client-id", "basket", code=1)
     (line,) = [one for one in printed.splitlines() if POLL in one]
@@ -140,12 +142,14 @@ def test_a_client_that_is_asked_and_does_not_deliver_is_told_and_fails(cover):
     assert "1 of 1 clients does not deliver" in printed
 
 
+@pytest.mark.long
 def test_a_client_whose_pushes_are_empty_is_told_from_one_that_is_silent(cover):
     printed = cover("--client-id", "bare", code=1)
     assert "its last 3 pushes are empty" in printed
     assert "21 missing of 21 metrics" in printed
 
 
+@pytest.mark.long
 def test_several_clients_of_one_cluster_are_shown_one_by_one(cover):
     cluster = dict(make_headers())["cluster_id"].decode()
     words = ("--client-id", "few", "--client-id", "orders", "--cluster-id", cluster)
@@ -157,6 +161,7 @@ def test_several_clients_of_one_cluster_are_shown_one_by_one(cover):
     assert {row["client_id"] for row in one} == {"orders"}
 
 
+@pytest.mark.long
 def test_a_client_that_nobody_knows_is_named_with_those_that_are_near(cover):
     with pytest.raises(UnknownClient, match=r"client-id order: .*; there is orders"):
         cover("--client-id", "order")

@@ -146,6 +146,7 @@ def test_a_command_of_the_page_prints_what_it_says(settings):
     assert [part for part in OF_THE_PAGE[DESCRIBE] if part not in done.stdout] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mark", [one for one in OF_THE_PAGE if one != DESCRIBE])
 def test_the_others_do_so_in_this_process(spark, settings, ask, capsys, mark):
     """Each of them would start a Spark of its own."""
@@ -174,6 +175,7 @@ def test_describe_aligns_and_leaves_defaults_out(ask):
     assert "linger" not in ask("describe --principal User:a --all --key acks")
 
 
+@pytest.mark.long
 def test_a_value_cannot_move_the_cursor(ask):
     assert "\x1b" not in ask("describe --client-id billing")
 
@@ -187,6 +189,7 @@ def test_describe_at_a_moment(ask):
     assert "none" in ask("describe --client-id orders --at 2020-01-01")
 
 
+@pytest.mark.long
 def test_describe_instances_at_a_moment(ask):
     """Each as it was itself, not as others of the same logical client were."""
     text = "describe --all --at 2026-03-01T14 --client-instance-id shop-1"
@@ -212,6 +215,7 @@ def test_json_is_whole(ask):
     assert [one["client_instance_ids"] for one in found] == [["shop-2"], ["shop-1"]]
 
 
+@pytest.mark.long
 def test_an_instance_is_compared_by_its_pushes(ask):
     text = "diff --client-instance-id orders-1 --from 2026-03-01T13 --to 2026-03-01T15"
     assert ask(text).splitlines()[2:] == ["  acks (changed)", "-   all", "+   1"]

@@ -42,6 +42,8 @@ from tests.support.kafka.topics import wait_for
 from tests.support.spark.config_rows import append
 from tests.support.spark.older_tables import make_older
 
+pytestmark = pytest.mark.long
+
 PREFIX = "org.apache.kafka.producer.connection."
 WIDENED = (
     CLIENT_PUSHES, CLIENT_INSTANCES, CLIENT_CONFIG_PUSHES, CLIENT_CONFIGS,

@@ -130,6 +130,7 @@ def test_bombs_of_every_codec_go_to_quarantine_in_bounded_memory(
     assert peak_of_workers(workers) < before + ALLOWANCE_MIB
 
 
+@pytest.mark.long
 def test_headers_that_no_bridge_writes_go_to_quarantine_in_bounded_memory(
     spark, kafka, tmp_path, workers
 ):

@@ -36,6 +36,7 @@ def send_backlog(servers, topic):
     assert producer.flush(FLUSH_TIMEOUT_S) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "is_once",
     [

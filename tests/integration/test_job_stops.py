@@ -177,6 +177,7 @@ def test_expired_records_are_named_and_left_out_by_decision_only(
     )
 
 
+@pytest.mark.long
 def test_a_topic_made_anew_is_told_by_its_id_and_read_from_its_beginning(
     spark, topic, settings, wait_until
 ):
@@ -228,6 +229,7 @@ def test_a_topic_made_anew_below_a_running_job_stops_it(
     assert len(former) <= 30
 
 
+@pytest.mark.long
 def test_a_table_deleted_below_a_job_gets_no_file(spark, topic, settings, tmp_path):
     producer = topic.make()
     producer.send(30)
@@ -247,6 +249,7 @@ def test_a_table_deleted_below_a_job_gets_no_file(spark, topic, settings, tmp_pa
     assert pushes == sorted((p, o) for _, p, o, _ in producer.expected.pushes)
 
 
+@pytest.mark.long
 def test_tables_of_another_delta_are_named(spark, topic, settings, tmp_path):
     producer = topic.make()
     producer.send(30)

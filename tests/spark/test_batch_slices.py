@@ -13,6 +13,8 @@ from pipelines.tables.configs import (
 from pipelines.tables.telemetry import QUARANTINE
 from tests.support.spark.config_records import ConfigJob, entry, make_record
 
+pytestmark = pytest.mark.long
+
 KEYS = (
     (CLIENT_CONFIG_PUSHES, ("offset", "decode_status", "push_id")),
     (CLIENT_CONFIGS, ("client_instance_id", "offset", "push_id")),
@@ -81,7 +83,6 @@ def test_slices_make_the_rows_of_the_batch_though_cut_off(
     assert held(job) == at_once
 
 
-@pytest.mark.long
 def test_what_a_batch_has_written_at_once_is_not_written_again_in_slices(
     spark, tmp_path, monkeypatch, at_once
 ):

@@ -127,6 +127,7 @@ def test_drift_names_each_value_and_who_has_it(spark, settings):
     assert (code, said[0]) == (0, "0 of 1 config differ between 3 live brokers")
 
 
+@pytest.mark.long
 def test_check_names_who_breaks_a_constraint(spark, settings):
     line = f"check --key {SEGMENT} --min 200000000"
     assert ask(spark, settings, line) == (
@@ -146,6 +147,7 @@ def test_check_names_who_breaks_a_constraint(spark, settings):
         ask(spark, settings, "check --key log.segment.byte --min 1")
 
 
+@pytest.mark.long
 def test_history_tells_what_happened_to_a_broker(spark, settings):
     code, said = ask(spark, settings, "history --broker 2")
     seen = [f"seen-{1_795_000_000_000 + at * HOUR}" for at in (0, 2)]
@@ -177,6 +179,7 @@ def test_history_tells_what_happened_to_a_broker(spark, settings):
     assert said == ["nothing happened in that time"]
 
 
+@pytest.mark.long
 def test_a_question_is_about_one_cluster(spark, tmp_path):
     job = ClusterJob(spark, tmp_path)
     with pytest.raises(NothingToDo, match="no broker is known yet"):

@@ -179,6 +179,7 @@ def test_the_functions_of_sql_say_the_same(filled):
     assert rows == [("1",)]
 
 
+@pytest.mark.long
 def test_live_instances_that_disagree_and_nobody_else(filled):
     entries = filled.table(ENTRIES).where("is_pushed")
     found = select_disagreeing_instances(entries).collect()

@@ -204,6 +204,7 @@ def seen(spark, tmp_path_factory):
     return after, job.rows(CONFIG_DEFAULTS, *columns)
 
 
+@pytest.mark.long
 def test_the_newest_push_of_an_instance_counts(seen):
     """Two in a batch, a late one, the same one again, and one that lacks a key."""
     (_, late, again, last), _ = seen
@@ -261,6 +262,7 @@ def test_a_value_that_does_not_fit_its_type_tells_no_default(seen):
     assert defaults[0] == ("5", 1, [])
 
 
+@pytest.mark.long
 def test_a_known_default_may_go_without_its_value(spark, tmp_path):
     job = ConfigJob(
         spark, tmp_path, "client_configs_to_delta.store_defaults=references"

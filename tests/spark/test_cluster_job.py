@@ -51,6 +51,7 @@ def found(job):
     return job.states(), job.rows(CLUSTER_CHANGES, *LEDGER_COLUMNS)
 
 
+@pytest.mark.long
 @WIDE
 def test_micro_batches_make_the_rows_that_all_records_make_at_once(job):
     records = random_records(seed=7)
@@ -94,6 +95,7 @@ def stop_in_second(job, point):
     return rows
 
 
+@pytest.mark.long
 @WIDE
 @pytest.mark.parametrize("point", POINTS)
 def test_a_batch_that_was_cut_off_is_written_once(job, point):

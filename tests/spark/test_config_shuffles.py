@@ -7,6 +7,7 @@ from tests.long.config_shuffles import cut_off, run_shuffles
 from tests.support.spark.config_records import ConfigJob, entry, make_record
 
 
+@pytest.mark.long
 def test_tables_follow_from_the_set_of_pushes(spark, tmp_path):
     """The long form is tests/long/config_shuffles.py."""
     faults, restarts = run_shuffles(spark, tmp_path, count=120, orders=1, batches=2)

@@ -19,6 +19,8 @@ from tests.support.spark.config_records import entry as pushed_entry
 from tests.support.spark.config_rows import append, entry, held, hours, instance, span
 from tests.support.spark.empty_tables import make_tables
 
+pytestmark = pytest.mark.long
+
 NOW = datetime.now(tz=UTC)
 TELEMETRY = {
     "gone": (9, True),
@@ -205,7 +207,6 @@ def test_who_pushes_another_value_holds_until_then(spark, tmp_path):
     assert found == ENDS
 
 
-@pytest.mark.long
 def test_a_reference_to_a_default_is_a_value(spark, tmp_path):
     job = ConfigJob(
         spark, tmp_path, "client_configs_to_delta.store_defaults=references"

@@ -115,6 +115,7 @@ def site(spark, tmp_path):
     return Site(spark, tmp_path)
 
 
+@pytest.mark.long
 def test_a_metric_counts_in_the_last_three_pushes_and_by_its_kind(site):
     site.add_client(
         "one",
@@ -165,6 +166,7 @@ def test_who_is_not_asked_is_told_by_selectors_and_prefixes(site):
     }
 
 
+@pytest.mark.long
 def test_without_a_subscription_nobody_is_asked(site):
     site.add_client("one", (1, {}))
     site.write()
@@ -174,6 +176,7 @@ def test_without_a_subscription_nobody_is_asked(site):
     assert site.statuses(empty) == {"one": ["not_asked"] * 3}
 
 
+@pytest.mark.long
 def test_the_subscriptions_of_its_own_cluster_count_for_a_client(site):
     for cluster in ("c1", "c2", None):
         site.add_client(str(cluster), (1, {}), cluster_id=cluster)
@@ -200,6 +203,7 @@ def test_the_subscriptions_of_its_own_cluster_count_for_a_client(site):
     assert site.statuses(both, cluster) == followed
 
 
+@pytest.mark.long
 def test_a_resource_stands_before_a_subscription_of_its_name_used_or_not(site):
     site.add_client("c1", (1, {}), cluster_id="c1")
     site.add_client("c2", (1, {}), cluster_id="c2")
@@ -239,6 +243,7 @@ def test_empty_pushes_are_told_from_silence(site):
     }
 
 
+@pytest.mark.long
 def test_a_client_is_asked_for_the_metrics_of_its_type_where_that_is_known(site):
     site.add_client("producer", (1, {TOTAL: "sum"}))
     site.add_client("consumer", (1, {}), client_type="consumer")
@@ -259,6 +264,7 @@ def test_a_client_is_asked_for_the_metrics_of_its_type_where_that_is_known(site)
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_filter_on_clients_reaches_the_files_of_points(site):
     site.add_client("one", (1, {TOTAL: "sum"}))
     site.write()

@@ -48,6 +48,7 @@ FIRST = 20
 
 
 # That both write is shown by the tests of both; that both are cut off, by long ones.
+@pytest.mark.long
 @pytest.mark.parametrize(
     "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
 )

@@ -216,6 +216,7 @@ def test_a_key_of_other_types_of_clients_is_not_set_for_a_client(rows):
     assert ("applied", "session.timeout.ms") not in rows
 
 
+@pytest.mark.long
 def test_configs_describe_shows_each_state_and_whose_a_value_is(spark, settings):
     printed = []
     command = ConfigCommand(spark, settings, datetime.now(tz=UTC), printed.append)

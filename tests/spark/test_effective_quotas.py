@@ -256,6 +256,7 @@ def test_a_former_quota_is_none(clusters):
     assert row_of(clusters, former_quota, CONSUME)["limit"] is None
 
 
+@pytest.mark.long
 def test_only_what_differs_is_written_and_who_is_seen_no_more_goes(tables):
     tables.push("User:alice", "c1", at=ago(days=6))
     tables.push("User:bob", "c2")
@@ -274,6 +275,7 @@ def test_only_what_differs_is_written_and_who_is_seen_no_more_goes(tables):
     assert one(tables, CONSUME)["limit"] == 7
 
 
+@pytest.mark.long
 def test_clients_without_a_cluster_are_in_the_only_one(tables):
     tables.push("User:alice", "c1")
     refresh_at(tables)
@@ -299,6 +301,7 @@ def test_a_table_that_is_missing_is_told_with_the_job_that_makes_it(
         refresh_at(tables)
 
 
+@pytest.mark.long
 def test_tables_of_brokers_and_points_may_be_missing(spark, tmp_path):
     tables = QuotaTables(spark, tmp_path, [CLIENT_QUOTAS, CLIENT_PUSHES])
     tables.set_quotas(("users/alice", 4))
@@ -310,6 +313,7 @@ def test_tables_of_brokers_and_points_may_be_missing(spark, tmp_path):
     assert not there & {BROKER_REGISTRATIONS.name, BROKER_STATIC_CONFIGS.name}
 
 
+@pytest.mark.long
 def test_configurations_alone_are_enough(spark, tmp_path):
     tables = QuotaTables(spark, tmp_path, [CLIENT_QUOTAS, CLIENT_CONFIGS])
     tables.set_quotas(("users/alice", 4))
@@ -350,6 +354,7 @@ def test_a_job_that_has_changed_quotas_goes_on_where_nothing_can_be_worked_out(
     assert "client_telemetry_to_delta makes it" in caplog.text
 
 
+@pytest.mark.long
 def test_a_job_that_has_changed_quotas_refreshes(tables):
     tables.push("User:alice", "c1")
     paced(tables.settings, Clock()).after_batch(tables.spark, has_changed=True)

@@ -122,6 +122,7 @@ def test_nothing_is_found_where_nothing_is(spark, location):
     assert changes.find(rows_of(spark, ("unknown", 1, "p"))).collect() == []
 
 
+@pytest.mark.long
 def test_a_table_whose_columns_have_other_names_in_its_files_is_joined(spark, location):
     spark.sql(
         f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES "
@@ -134,6 +135,7 @@ def test_a_table_whose_columns_have_other_names_in_its_files_is_joined(spark, lo
     assert all(one == other for one, other in push_ids.values())
 
 
+@pytest.mark.long
 def test_rows_that_delta_itself_deletes_are_gone(spark, location):
     DeltaTable.forPath(spark, location).delete("id < '0-3'")
     changes = begin(spark, location, 9)

@@ -12,7 +12,6 @@ from pipelines.errors import MissingTable
 from pipelines.jobs.purge import job as purge_secrets
 from pipelines.jobs.purge.job import SecretsRemain
 from pipelines.settings import load_settings
-from pipelines.settings.client_config_settings import SensitiveKeyRuleSettings
 from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
     CLIENT_CONFIG_HISTORY,
@@ -42,22 +41,18 @@ from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.older_tables import make_older
 from tests.support.spark.purge_rows import (
     HIDDEN_CLIENT,
+    find_text,
     hash_of,
     plant_client_ids,
     plant_dynamic_configs,
     plant_traffic,
+    rule,
 )
+
+pytestmark = pytest.mark.long
 
 CANARY = "canary7f3a"
 BY_VALUE, BY_KEY, DROPPED = (f"{CANARY}-{n}" for n in ("value", "key", "dropped"))
-
-
-def rule(name, action, **conditions):
-    fields = dataclasses.fields(SensitiveKeyRuleSettings)
-    blank = {one.name: False if one.name == "is_custom" else () for one in fields}
-    stated = blank | {"name": name, "action": action} | conditions
-    return SensitiveKeyRuleSettings(**stated)
-
 
 TIGHTER = (
     rule("a", "redact", keys=("client.rack",)),
@@ -84,16 +79,6 @@ def settings(tmp_path_factory):
 def read(spark, settings, contract, *columns):
     table = spark.table(identify_table(spark, settings.tables, contract))
     return table.select(*columns).collect()
-
-
-def find_canary(settings):
-    """Return the files below the tables that hold the canary."""
-    folder = settings.tables.root_path
-    return [
-        path.name
-        for path in sorted(pathlib.Path(folder).rglob("*"))
-        if path.is_file() and CANARY.encode() in path.read_bytes()
-    ]
 
 
 def plant(spark, settings):
@@ -170,10 +155,10 @@ def purged(spark, settings):
     spark.conf.set(codec, "uncompressed")
     plant(spark, settings)
     spark.conf.unset(codec)
-    before = find_canary(settings)
+    before = find_text(settings, CANARY)
     printed = []
     purge_secrets.run(spark, settings, is_dry_run=True, say=printed.append)
-    assert find_canary(settings) == before
+    assert find_text(settings, CANARY) == before
     assert len(before) >= 6
     dry = list(printed)
     printed.clear()
@@ -193,7 +178,7 @@ def test_it_says_what_it_found_and_what_is_out_of_reach(purged):
 
 def test_no_byte_of_it_is_left(purged, settings):
     assert purged
-    assert find_canary(settings) == []
+    assert find_text(settings, CANARY) == []
 
 
 def test_no_client_id_that_is_hidden_is_left_but_in_the_log(purged, settings):
@@ -367,7 +352,6 @@ def test_a_hidden_default_is_unlearned(purged, spark, settings):
     assert [tuple(row) for row in rows] == [("linger.ms", "5", ["7"])]
 
 
-@pytest.mark.long
 def test_what_a_job_with_older_rules_writes_meanwhile_is_told(purged, spark, settings):
     assert purged
     late = JAVA | {"offset": 9, "configs": [entry("client.rack", "a rack")]}

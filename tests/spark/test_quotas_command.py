@@ -99,6 +99,7 @@ def test_explain_shows_every_level_of_a_client(ask):
     )
 
 
+@pytest.mark.long
 def test_explain_knows_clients_that_nobody_saw_and_moments(ask):
     printed = ask(f"explain --user carol --client-id x --key {PRODUCE}")
     assert printed.startswith("producer_byte_rate is 2097152.0, by level 6: users/<def")
@@ -111,6 +112,7 @@ def test_explain_knows_clients_that_nobody_saw_and_moments(ask):
     )
 
 
+@pytest.mark.long
 def test_explain_is_told_as_json(ask):
     (row,) = json.loads(
         ask(f"explain --user alice --client-id c1 --key {PRODUCE} --json")
@@ -119,6 +121,7 @@ def test_explain_is_told_as_json(ask):
     assert row["reported_rate"] == 1031200.0
 
 
+@pytest.mark.long
 def test_what_if_names_exactly_who_changes(ask):
     printed = ask(
         f"what-if --set 'users/alice/clients/<default>:{PRODUCE}=524288' "
@@ -142,6 +145,7 @@ def test_what_if_names_exactly_who_changes(ask):
     )
 
 
+@pytest.mark.long
 def test_history_tells_what_was_set_changed_and_removed(ask):
     days = [show(START - timedelta(days=number)) for number in range(4)]
     since = show(START - timedelta(days=3, seconds=2))
@@ -164,6 +168,7 @@ def test_history_tells_what_was_set_changed_and_removed(ask):
         ask("history --entity clients/none")
 
 
+@pytest.mark.long
 def test_a_plan_tells_differences_and_whom_they_concern(ask, tmp_path):
     path = tmp_path / "quotas.yaml"
     path.write_text(
@@ -218,6 +223,7 @@ def test_a_query_that_names_quota_of_has_what_it_needs():
     assert names == {"quota_of", "client_quotas"}
 
 
+@pytest.mark.long
 def test_of_several_clusters_one_is_named(spark, tmp_path, capsys):
     tables = QuotaTables(spark, tmp_path, now=START)
     tables.set_quotas(("users/alice", 1), cluster_id="one")
@@ -277,6 +283,7 @@ ASKED = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", ASKED, ids=lambda one: one.title)
 def test_the_guide_asks_what_is_answered(tables, block, capsys):
     for command in block.commands:
@@ -293,6 +300,7 @@ def test_the_guide_plans_a_file(ask, tmp_path, monkeypatch):
     assert printed.endswith("2 additions, 0 changes, 2 removals\n")
 
 
+@pytest.mark.long
 def test_the_guide_refreshes_reads_and_draws(spark, tmp_path, capsys):
     tables = QuotaTables(spark, tmp_path, (*CONTRACTS, CLIENT_INSTANCES), now=START)
     tables.set_quotas(("users/alice", 1000))

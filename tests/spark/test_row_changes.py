@@ -63,6 +63,7 @@ def test_rows_are_added_replaced_and_taken_away(spark, location):
     assert read(spark, location) == [(1, "A"), (2, "BB"), (4, "d"), (5, "e")]
 
 
+@pytest.mark.long
 def test_no_other_row_is_written(spark, location):
     change(spark, location, 0, *((number, "a") for number in range(100)))
     change(spark, location, 1, (7, "b"), (200, "b"))
@@ -73,6 +74,7 @@ def test_no_other_row_is_written(spark, location):
     assert [one["cardinality"] for one in marked] == [1]
 
 
+@pytest.mark.long
 def test_a_file_without_a_row_left_is_taken_away(spark, location):
     change(spark, location, 0, (1, "a"))
     change(spark, location, 1, (1, None))
@@ -137,6 +139,7 @@ def test_of_two_that_add_one_key_at_once_the_later_fails(spark, location):
     assert read(spark, location) == [(9, "x")]
 
 
+@pytest.mark.long
 def test_a_row_that_is_named_twice_is_marked_once(spark, location):
     change(spark, location, 0, (1, "a"), (2, "b"), (3, "c"))
     transaction = Transaction(query_id="query", batch_id=1)

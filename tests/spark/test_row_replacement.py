@@ -27,6 +27,8 @@ from pipelines.tables.contract import (
     create_statement,
 )
 
+pytestmark = pytest.mark.long
+
 VALUES = (
     Column("number", "DOUBLE", "A value."),
     Column("whole", "BIGINT", "A value."),

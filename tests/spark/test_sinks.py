@@ -46,6 +46,7 @@ def read_app_ids(folder):
     return [action["txn"]["appId"] for action in actions if "txn" in action]
 
 
+@pytest.mark.long
 def test_a_merge_of_the_same_batch_is_skipped(spark, table):
     merge = (CONTRACT, table)
     spark_writer.merge_rows(

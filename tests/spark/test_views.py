@@ -107,6 +107,7 @@ def test_each_point_has_the_labels_of_its_own_push(spark, settings):
     assert labelled.columns[: -len(told[2:])] == list(CLIENT_METRICS.column_names)
 
 
+@pytest.mark.long
 def test_a_reader_of_an_older_table_sees_null_where_it_has_no_column(spark, settings):
     older = [make_older(one) for one in (CLIENT_INSTANCES, CLIENT_PUSHES)]
     ensure_tables(spark, settings.tables, [*older, CLIENT_METRICS])

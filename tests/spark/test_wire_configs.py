@@ -153,6 +153,7 @@ def test_a_codec_stays_where_a_later_batch_was_not_compressed(spark, tmp_path):
     assert job.rows(*columns) == [("lz4", True, 5)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("point", ["before quarantine", "before client_wire_configs"])
 def test_a_batch_that_was_cut_off_is_written_once(spark, tmp_path, point):
     job = WireJob(spark, tmp_path)
@@ -178,6 +179,7 @@ def wire(key, value, **fields):
     return known | fields
 
 
+@pytest.mark.long
 def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
     settings = load_settings("base", [f"tables.root_path={tmp_path}"])
     contracts = [*CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS, CLIENT_INSTANCES]

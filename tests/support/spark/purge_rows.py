@@ -1,7 +1,11 @@
 """Rows of tables, as laxer rules than those of the tests of purges had let them be."""
 
+import dataclasses
+from pathlib import Path
+
 import pyarrow as pa
 
+from pipelines.settings.client_config_settings import SensitiveKeyRuleSettings
 from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
     CLIENT_CONFIG_PUSHES,
@@ -21,6 +25,22 @@ from .config_rows import append, entry, held, hours, instance, span
 
 PIN, OTHER_PIN = "svc pin-51a8", "svc pin-62b9"
 """Client ids."""
+
+
+def rule(name, action, **conditions):
+    fields = dataclasses.fields(SensitiveKeyRuleSettings)
+    blank = {one.name: False if one.name == "is_custom" else () for one in fields}
+    stated = blank | {"name": name, "action": action} | conditions
+    return SensitiveKeyRuleSettings(**stated)
+
+
+def find_text(settings, text):
+    """Return the files below the tables that hold a text."""
+    return [
+        path.name
+        for path in sorted(Path(settings.tables.root_path).rglob("*"))
+        if path.is_file() and text.encode() in path.read_bytes()
+    ]
 
 
 def hash_of(*texts):
