@@ -41,6 +41,7 @@ from . import (
     setup,
     shell,
     sql,
+    status,
 )
 from .options import VERBOSE, CommandParser
 
@@ -68,6 +69,7 @@ GROUPS = {
         compact_tables,
         purge_secrets,
     ),
+    "Watch": (status,),
     "Ask": (sql, configs, clients, brokers, quotas, notebook, shell),
     "Look up": (settings, explain_rule, completion, reference),
 }

@@ -68,9 +68,11 @@ class Call:
 
     def make_secret_reader(self, spark: "SparkSession | None" = None) -> SecretReader:
         """Return a reader of the environment, files and, there, Databricks scopes."""
+        if spark is None:
+            return SecretReader(environ=self.environ)
         try:
             from pyspark.dbutils import DBUtils
         except ImportError:
             return SecretReader(environ=self.environ)
-        read_scope = DBUtils(spark).secrets.get if spark else None
+        read_scope = DBUtils(spark).secrets.get
         return SecretReader(environ=self.environ, read_scope=read_scope)

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidSetting
+from pipelines.settings.watching_settings import STREAMING_JOBS
 
 from .call import Call
+from .job_pages import served_metrics
 from .options import CONFIG, ENV, SET, Command, flag
 
 if TYPE_CHECKING:
@@ -62,8 +64,13 @@ def run_job(
     from pipelines.streaming.job_runs import run_to_end
     from pipelines.streaming.run_stream import RunContext
 
-    settings = call.read_settings()
-    with call.session(call.arguments.command) as spark:
+    settings, name = call.read_settings(), ledger.job_name
+    with (
+        call.session(call.arguments.command) as spark,
+        served_metrics(
+            spark, settings, [name], place=STREAMING_JOBS.index(name)
+        ) as metrics,
+    ):
         secrets = call.make_secret_reader(spark)
         run_to_end(
             spark,
@@ -74,7 +81,10 @@ def run_job(
                 spark,
                 settings,
                 RunContext(
-                    secrets=secrets, is_once=call.arguments.once, job_run=job_run
+                    secrets=secrets,
+                    is_once=call.arguments.once,
+                    job_run=job_run,
+                    on_batch=metrics.observe(name),
                 ),
             ),
             accepts_data_loss=call.arguments.accept_data_loss,

@@ -31,6 +31,7 @@ from .stream_job_settings import (
 )
 from .table_job_settings import CompactionSettings, ReplaySettings
 from .topic_settings import TopicSettings
+from .watching_settings import WatchingSettings
 
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 MAX_TELEMETRY_BYTES = 999_900_000
@@ -376,3 +377,4 @@ class Settings:
     effective_quotas: EffectiveQuotaSettings
     replay_pushes: ReplaySettings
     compact_tables: CompactionSettings
+    watching: WatchingSettings

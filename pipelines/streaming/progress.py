@@ -99,7 +99,7 @@ class BatchListener(StreamingQueryListener):
                 rows_name=self._rows_name,
                 quarantined=counts[1],
                 duration_ms=progress.batchDuration,
-                lag=_read_lag(progress.sources[0]),
+                lag=read_lag(progress.sources[0]),
             )
         )
 
@@ -110,7 +110,7 @@ class BatchListener(StreamingQueryListener):
         """Nothing is left to tell."""
 
 
-def _read_lag(source: SourceProgress) -> int | None:
+def read_lag(source: SourceProgress) -> int | None:
     """Return the records between the end of a micro-batch and that of the topic."""
     end = _read_offsets(source.endOffset)
     latest = _read_offsets(source.latestOffset)

@@ -1,7 +1,8 @@
 """Pages for operators: the little of HTTP/1.1 that they need, on bounded sockets.
 
 Strategy: one GET or HEAD per connection, then the end. Of a request, the first line
-counts; header fields are passed over and a body is never read. Slow peers are cut off.
+counts, and the field Accept; other fields are passed over and a body is never read.
+Slow peers are cut off.
 Whoever watches a bridge must be answered while others hold their connections, so that
 the oldest connection makes room for a new one.
 What comes back when bytes are bad: BadHttpRequest with the status to answer.
@@ -20,6 +21,7 @@ HEAD_END = b"\r\n\r\n"
 MAX_HEAD_BYTES = 8_192
 PLAIN_TEXT = "text/plain; charset=utf-8"
 _REQUEST_LINE = re.compile(rb"([!-~]+) ([!-~]+) HTTP/([0-9])\.[0-9]")
+_ACCEPT = re.compile(rb"^accept:([ -~\t]*)\r?$", re.IGNORECASE | re.MULTILINE)
 _METHODS = (b"GET", b"HEAD")
 _MAJOR_VERSION = b"1"
 
@@ -40,6 +42,8 @@ class HttpRequest:
     """Without what stands behind a question mark."""
     is_head: bool
     """Whether the answer is sent without its body."""
+    accept: str = ""
+    """What the field Accept says; its bytes are printable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +66,7 @@ def parse_head(head: bytes) -> HttpRequest:
     Raises: BadHttpRequest with 400, 405 for another method than GET and HEAD, 505 for
         another major version than 1.
     """
-    line, _, _ = head.partition(b"\r\n")
+    line, _, fields = head.partition(b"\r\n")
     match = _REQUEST_LINE.fullmatch(line)
     if match is None:
         raise BadHttpRequest(HTTPStatus.BAD_REQUEST)
@@ -72,7 +76,8 @@ def parse_head(head: bytes) -> HttpRequest:
     if method not in _METHODS:
         raise BadHttpRequest(HTTPStatus.METHOD_NOT_ALLOWED)
     path, _, _ = target.decode("ascii").partition("?")
-    return HttpRequest(path=path, is_head=method == b"HEAD")
+    accept = b",".join(one.strip() for one in _ACCEPT.findall(fields)).decode("ascii")
+    return HttpRequest(path=path, is_head=method == b"HEAD", accept=accept)
 
 
 def encode_page(page: Page, *, is_head: bool = False) -> bytes:
@@ -99,7 +104,8 @@ MAX_CONNECTIONS = 32
 TIMEOUT_S = 5.0
 """For the whole request, and again for the whole answer."""
 
-MakePage = Callable[[], Awaitable[Page]]
+MakePage = Callable[[str], Awaitable[Page]]
+"""Takes what the peer accepts."""
 
 
 class HttpListener:
@@ -168,5 +174,5 @@ class HttpListener:
         if make_page is None:
             page = make_error_page(HTTPStatus.NOT_FOUND)
         else:
-            page = await make_page()
+            page = await make_page(request.accept)
         return encode_page(page, is_head=request.is_head)

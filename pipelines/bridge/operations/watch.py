@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from http import HTTPStatus
 from typing import Protocol
 
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
@@ -168,21 +168,23 @@ class BridgeWatch:
         )
         return why_not_ready(signs, asyncio.get_running_loop().time())
 
-    async def make_metrics_page(self) -> Page:
-        """Return what Prometheus reads."""
+    async def make_metrics_page(self, accept: str = "") -> Page:
+        """Return what Prometheus reads, as OpenMetrics where it asks for that."""
         # Read here, where nothing else runs; written to text where nothing waits for
         # it: a hundred client instances take milliseconds.
         families = [*self._collector.collect(), *self._process.collect()]
-        body = await asyncio.to_thread(generate_latest, _Collected(families))
-        return Page(
-            status=HTTPStatus.OK, body=body, content_type=CONTENT_TYPE_PLAIN_0_0_4
-        )
+        try:
+            encode, content_type = choose_encoder(accept)
+        except TypeError:  # prometheus_client compares a version that is no number
+            encode, content_type = choose_encoder("")
+        body = await asyncio.to_thread(encode, _Collected(families))
+        return Page(status=HTTPStatus.OK, body=body, content_type=content_type)
 
-    async def _make_health_page(self) -> Page:
+    async def _make_health_page(self, _accept: str = "") -> Page:
         # Whoever reads it has seen the event loop turn.
         return Page(status=HTTPStatus.OK, body=b"ok\n")
 
-    async def _make_ready_page(self) -> Page:
+    async def _make_ready_page(self, _accept: str = "") -> Page:
         reason = self.why_not_ready()
         if reason is None:
             why_not = self._why_no_quotas()

@@ -12,7 +12,7 @@ def list_pages() -> Mapping[str, Callable[[], str]]:
     """Return path below the checkout to what makes the text that stands there."""
     from pipelines.settings import reference
 
-    from . import bridge_metrics, commands, readers
+    from . import bridge_metrics, commands, job_metrics, readers
 
     return {
         "conf/base.toml": reference.format_base,
@@ -22,6 +22,7 @@ def list_pages() -> Mapping[str, Callable[[], str]]:
         "docs/reference/views.md": readers.format_views,
         "docs/reference/quarantine-reasons.md": readers.format_quarantine_reasons,
         "docs/reference/metrics.md": bridge_metrics.format_metrics,
+        "docs/reference/job-metrics.md": job_metrics.format_job_metrics,
     }
 
 

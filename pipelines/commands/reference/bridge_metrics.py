@@ -74,11 +74,11 @@ def _collect() -> Iterator[Metric]:
 def _format_families(families: Iterable[Metric]) -> str:
     return format_table(
         ("metric", "type", "meaning"),
-        [(code(_name_of(one)), one.type, one.documentation) for one in families],
+        [(code(name_of(one)), one.type, one.documentation) for one in families],
     )
 
 
-def _name_of(family: Metric) -> str:
+def name_of(family: Metric) -> str:
     """Return the name that the page of a bridge has."""
     endings = {"counter": "_total", "info": "_info"}
     return family.name + endings.get(family.type, "")

@@ -76,3 +76,19 @@ def test_wrong_method_is_told_the_right_ones():
     page = make_error_page(HTTPStatus.METHOD_NOT_ALLOWED)
     assert b"Allow: GET, HEAD\r\n" in encode_page(page)
     assert page.body == b"405 Method Not Allowed\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "accept"),
+    [
+        (b"", ""),
+        (b"Accept: text/plain;version=0.0.4\r\n", "text/plain;version=0.0.4"),
+        (b"Host: a\r\naccept:a/b \r\nX: y\r\nACCEPT:\tc/d\r\n", "a/b,c/d"),
+        (b"X-Accept: a/b\r\nAcceptable: a/b\r\n", ""),
+        (b"Accept: a\x00b\r\n", ""),
+        (b"Accept: \xc3\xa9\r\n", ""),
+    ],
+)
+def test_what_a_peer_accepts_is_read_where_it_is_printable(fields, accept):
+    head = b"GET /metrics HTTP/1.1\r\n" + fields + b"\r\n"
+    assert parse_head(head).accept == accept

@@ -22,7 +22,7 @@ GET = b"GET /page HTTP/1.1\r\nHost: a\r\n\r\n"
 def run_with_pages(test, body=b"content", timeout_s=20.0):
     """Give the test a way to connect: `reader, writer = await connect()`."""
 
-    async def make_page():
+    async def make_page(_accept):
         return Page(status=HTTPStatus.OK, body=body)
 
     async def run():

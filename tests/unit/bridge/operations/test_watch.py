@@ -5,6 +5,8 @@ import contextlib
 import socket
 
 import pytest
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines.bridge.quotas.limits import Tags
 from pipelines.bridge.quotas.shares import ShareUse
@@ -198,5 +200,41 @@ def test_unexpected_error_is_counted_and_shows_no_arguments(caplog):
             assert server.counters.unexpected_errors == 1
             assert "unexpected error: TypeError" in caplog.text
             assert "payload" not in caplog.text
+
+    asyncio.run(test())
+
+
+PROMETHEUS = (
+    "application/openmetrics-text;version=1.0.0,"
+    "application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5"
+)
+"""What Prometheus 2 says that it takes."""
+
+
+def test_a_scraper_that_asks_for_openmetrics_gets_it_with_the_same_values():
+    async def test():
+        server = BridgeServer(load_settings("local"), SECRETS)
+        server.counters.accepted_pushes = 3
+        page = await server.watch.make_metrics_page(PROMETHEUS)
+        plain = await server.watch.make_metrics_page()
+        assert page.content_type.startswith("application/openmetrics-text; version=1.0")
+        assert plain.content_type.startswith("text/plain; version=0.0.4")
+        families = openmetrics.text_string_to_metric_families(page.body.decode())
+        samples = {s.name: s.value for one in families for s in one.samples}
+        assert samples["kafka_clientele_bridge_accepted_pushes_total"] == 3
+        told = text_string_to_metric_families(plain.body.decode())
+        assert samples.keys() == {s.name for one in told for s in one.samples}
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/openmetrics-text;version=new", "*/*", "text/html,;,=", ";"]
+)
+def test_what_nobody_serves_gets_plain_text(accept):
+    async def test():
+        watch = BridgeServer(load_settings("local"), SECRETS).watch
+        page = await watch.make_metrics_page(accept)
+        assert page.content_type.startswith("text/plain; version=0.0.4")
 
     asyncio.run(test())

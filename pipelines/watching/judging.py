@@ -1,0 +1,180 @@
+"""What of a site is not well, and what to do about it; nothing is asked here.
+
+A job is judged by what it leaves lying: one that is stopped harms nobody while its
+topic is empty, and one that is run from time to time with --once is stopped mostly.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipelines.counted import counted
+from pipelines.settings.places import PROGRAM
+from pipelines.settings.watching_settings import WatchingSettings
+
+from .site import MS_PER_S, BridgeLook, JobLook, RunLook, SiteLook, TableLook
+from .watched_jobs import WATCHED_JOBS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is not well."""
+
+    what: str
+    do: str
+    """What to do about it."""
+
+    def as_line(self) -> str:
+        """Return it as one line."""
+        return f"{self.what}: {self.do}"
+
+
+def find_problems(
+    site: SiteLook, limits: WatchingSettings, *, env: str
+) -> list[Problem]:
+    """Return what is not well, the worst first.
+
+    Args:
+        env: Environment, for the commands that are named.
+    """
+    return [
+        *_lost(site.jobs),
+        *_judge_start(site),
+        *_judge_kafka(site),
+        *(p for one in site.bridges for p in _judge_bridge(one, env)),
+        *(p for one in site.jobs for p in _judge_job(one, site, limits, env)),
+        *_judge_tables(site),
+        *_judge_quarantine(site, limits),
+        *_judge_run(
+            site.stored.maintenance, "maintenance", "maintenance_runs says why"
+        ),
+        *_judge_run(site.stored.checks, "check", "quality_results says which rows"),
+    ]
+
+
+def _lost(jobs: tuple[JobLook, ...]) -> Iterator[Problem]:
+    for job in jobs:
+        look = job.topic_look
+        if look is None:
+            continue
+        if look.lost:
+            yield Problem(
+                what=f"topic {job.topic} has deleted {counted(look.lost, 'record')} "
+                f"that {job.name} had not read",
+                do=f"the job says which; {PROGRAM} {job.name} --accept-data-loss goes "
+                "on behind them, and a longer topics.retention_ms keeps the next ones",
+            )
+        if look.is_made_anew:
+            yield Problem(
+                what=f"topic {job.topic} was deleted and made anew behind {job.name}",
+                do=f"the job says what is gone; {PROGRAM} {job.name} "
+                "--accept-data-loss goes on with the new one",
+            )
+
+
+def _judge_start(site: SiteLook) -> Iterator[Problem]:
+    if not site.jobs:
+        yield Problem(
+            what="no streaming job was ever started with these checkpoint locations",
+            do="check --env, or start one: docs/operations/checkpoints.md",
+        )
+
+
+def _judge_kafka(site: SiteLook) -> Iterator[Problem]:
+    if site.kafka_fault is not None:
+        yield Problem(
+            what=f"Kafka at {site.kafka_servers} does not answer ({site.kafka_fault})",
+            do="bridges refuse pushes and jobs wait meanwhile; look at the brokers, or "
+            "at [kafka]",
+        )
+
+
+def _judge_bridge(bridge: BridgeLook, env: str) -> Iterator[Problem]:
+    if not bridge.has_answered:
+        yield Problem(
+            what=f"bridge at {bridge.address} does not answer ({bridge.said})",
+            do=f"start it: {PROGRAM} bridge --env {env}; where its pages are "
+            "elsewhere, set watching.bridges",
+        )
+    elif not bridge.is_ready:
+        yield Problem(
+            what=f"bridge at {bridge.address} is not ready ({bridge.said})",
+            do="its clients go to others, or wait; its log says since when",
+        )
+
+
+def _judge_job(
+    job: JobLook, site: SiteLook, limits: WatchingSettings, env: str
+) -> Iterator[Problem]:
+    start = f"{PROGRAM} {job.name} --env {env}"
+    if job.was_started is False:
+        if job.name in limits.jobs:
+            yield Problem(what=f"{job.name} was never started", do=f"start it: {start}")
+        return
+    look = job.topic_look
+    if look is None:
+        return
+    if not look.has_topic:
+        yield Problem(
+            what=f"there is no topic {job.topic}, which {job.name} reads",
+            do="start the bridge, which makes it, or check [topics]",
+        )
+        return
+    waiting_since_ms = look.waiting_since_ms
+    if not look.unread or waiting_since_ms is None:
+        return
+    waited_ms = site.at_ms - waiting_since_ms
+    if waited_ms <= limits.max_lag_ms:
+        return
+    wait = f"{counted(look.unread, 'record')} wait, for {waited_ms // MS_PER_S:,} s"
+    if job.is_running:
+        yield Problem(
+            what=f"{job.name} runs and is behind: {wait}",
+            do="it catches up where its lines in its log count down; where they do "
+            "not, give it more cores or a larger max_offsets_per_trigger",
+        )
+        return
+    state = "does not run" if job.is_running is False else "is behind"
+    yield Problem(
+        what=f"{job.name} {state}: {wait}",
+        do=f"start it: {start}; nothing is lost while the topic keeps them",
+    )
+
+
+def _judge_tables(site: SiteLook) -> Iterator[Problem]:
+    owners = {c.name: one.name for one in WATCHED_JOBS for c in one.contracts}
+    for table in site.stored.tables:
+        yield from _judge_table(table, site.tables_at, owners.get(table.name))
+
+
+def _judge_table(table: TableLook, place: str, owner: str | None) -> Iterator[Problem]:
+    if not table.is_there:
+        yield Problem(
+            what=f"table {table.name} is missing at {place}",
+            do=f"put its copy back; or {owner}, started again, makes it anew and empty",
+        )
+    elif table.fault is not None:
+        yield Problem(
+            what=f"table {table.name} at {place} cannot be read ({table.fault})",
+            do=f"{PROGRAM} sql, asked for its rows, says what is wrong with it",
+        )
+
+
+def _judge_quarantine(site: SiteLook, limits: WatchingSettings) -> Iterator[Problem]:
+    quarantined = site.stored.quarantined or {}
+    rejected = sum(quarantined.values())
+    if rejected > limits.max_quarantined:
+        reasons = ", ".join(f"{n:,} {one}" for one, n in quarantined.items())
+        yield Problem(
+            what=f"{counted(rejected, 'record')} of the last hour are in quarantine, "
+            f"more than watching.max_quarantined ({limits.max_quarantined:,}): "
+            f"{reasons}",
+            do="docs/reference/quarantine-reasons.md says what each means, and the "
+            "columns client_id and bridge_id of quarantine whose they are",
+        )
+
+
+def _judge_run(run: RunLook | None, what: str, where: str) -> Iterator[Problem]:
+    if run is not None and run.failed:
+        yield Problem(
+            what=f"the last {what} has failed in {', '.join(run.failed)}", do=where
+        )

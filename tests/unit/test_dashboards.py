@@ -1,0 +1,110 @@
+"""Dashboards show what bridges and drivers export, and nothing else."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from pipelines.settings import CONF_PATH
+from tests.support.exported_metrics import read_bridge_families, read_job_families
+
+DASHBOARDS = {
+    path.stem: json.loads(path.read_text())
+    for path in sorted((CONF_PATH / "grafana").glob("*.json"))
+}
+METRIC = re.compile(r"\b((?:kafka|process)_[a-z0-9_]+)")
+LABELS = re.compile(r"(?:by \(|[{,])\s*([a-z_]+(?:, [a-z_]+)*)\s*(?:\)|=)")
+PROMETHEUS_LABELS = {"job", "instance", "le"}
+PREFIXES = {
+    "bridge": ("kafka_", "process_"),
+    "jobs": ("kafka_clientele_query_",),
+    "tables": ("kafka_clientele_table_",),
+}
+"""Families that a dashboard has all of."""
+each_dashboard = pytest.mark.parametrize("name", [*PREFIXES])
+
+
+def list_expressions(name):
+    panels = [one for one in DASHBOARDS[name]["panels"] if one["type"] != "row"]
+    return [(panel, target["expr"]) for panel in panels for target in panel["targets"]]
+
+
+def list_queries(name):
+    return [one["query"] for one in DASHBOARDS[name]["templating"]["list"]]
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory):
+    """What is exported where each dashboard looks."""
+    of_jobs = read_job_families(tmp_path_factory.mktemp("tables"))
+    return {"bridge": read_bridge_families(), "jobs": of_jobs, "tables": of_jobs}
+
+
+def test_every_dashboard_is_looked_at():
+    assert DASHBOARDS.keys() == PREFIXES.keys()
+    uids = {one["uid"] for one in DASHBOARDS.values()}
+    assert len(uids) == len(DASHBOARDS)
+
+
+@each_dashboard
+def test_every_metric_of_a_dashboard_is_exported(families, name):
+    exported = {sample.name for family in families[name] for sample in family.samples}
+    if not Path("/proc/self").exists():
+        exported |= {
+            metric
+            for _, expr in list_expressions(name)
+            for metric in METRIC.findall(expr)
+            if metric.startswith("process_")
+        }
+    expressions = [expr for _, expr in list_expressions(name)]
+    for expression in [*expressions, *list_queries(name)]:
+        names = METRIC.findall(expression)
+        assert names or expression == "prometheus"
+        assert set(names) <= exported, expression
+
+
+@each_dashboard
+def test_every_exported_family_is_on_its_dashboard(families, name):
+    shown = {m for _, expr in list_expressions(name) for m in METRIC.findall(expr)}
+    missing = [
+        family.name
+        for family in families[name]
+        if family.name.startswith(PREFIXES[name])
+        and not shown & {sample.name for sample in family.samples}
+    ]
+    assert missing == []
+
+
+@each_dashboard
+def test_labels_of_a_dashboard_are_those_of_its_metrics(families, name):
+    labels = {}
+    for family in families[name]:
+        for sample in family.samples:
+            labels.setdefault(sample.name, set()).update(sample.labels)
+    for panel, expression in list_expressions(name):
+        known = set().union(
+            *(labels[one] for one in METRIC.findall(expression) if one in labels)
+        )
+        used = {
+            one for group in LABELS.findall(expression) for one in group.split(", ")
+        }
+        assert used <= known | PROMETHEUS_LABELS, panel["title"]
+
+
+@each_dashboard
+def test_panels_have_titles_and_do_not_overlap(name):
+    seen = set()
+    for panel in DASHBOARDS[name]["panels"]:
+        assert panel["title"]
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & seen
+        seen |= cells
+    ids = [panel["id"] for panel in DASHBOARDS[name]["panels"]]
+    assert len(set(ids)) == len(ids)

@@ -1,0 +1,154 @@
+"""What is not well, in which words, and what is well although it looks otherwise."""
+
+from dataclasses import replace
+
+import pytest
+
+from pipelines.settings import load_settings
+from pipelines.watching.judging import find_problems
+from pipelines.watching.site import RunLook, TableLook
+from tests.support.sites import (
+    AT_MS,
+    SITE,
+    TABLE,
+    with_bridge,
+    with_job,
+    with_stored,
+    with_topic,
+)
+
+LIMITS = load_settings("local").watching
+LATE_MS = AT_MS - LIMITS.max_lag_ms - 1
+JOB = "client_telemetry_to_delta"
+REJECTED = (
+    "101 records of the last hour are in quarantine, more than "
+    "watching.max_quarantined (100):"
+)
+LATE = {"unread": 1_500, "waiting_since_ms": LATE_MS}
+
+
+def told(site, limits=LIMITS):
+    return [one.as_line() for one in find_problems(site, limits, env="cluster")]
+
+
+def late_job(**changes):
+    site = with_topic(**LATE)
+    return replace(site, jobs=(replace(site.jobs[0], **changes),))
+
+
+@pytest.mark.parametrize(
+    "site",
+    [
+        SITE,
+        with_job(is_running=False),
+        with_job(is_running=None),
+        with_job(topic_look=None, was_started=None),
+        with_topic(unread=5, waiting_since_ms=LATE_MS + 1),
+        with_topic(unread=5),
+        with_job(was_started=False),
+        with_stored(quarantined=None, maintenance=None),
+        with_stored(quarantined={"missing_header": LIMITS.max_quarantined}),
+        replace(SITE, bridges=(), not_looked_at=("bridges",)),
+    ],
+)
+def test_what_harms_nobody_is_well(site):
+    assert told(site) == []
+
+
+@pytest.mark.parametrize(
+    ("site", "begin", "advice"),
+    [
+        (
+            with_bridge(has_answered=False, is_ready=False, said="Connection refused"),
+            "bridge at b:9193 does not answer (Connection refused): ",
+            "start it: ./spark-submit.sh bridge --env cluster;",
+        ),
+        (
+            with_bridge(is_ready=False, said="Kafka has not answered yet"),
+            "bridge at b:9193 is not ready (Kafka has not answered yet): ",
+            "its log",
+        ),
+        (
+            replace(SITE, kafka_fault="_TRANSPORT"),
+            "Kafka at k:9092 does not answer (_TRANSPORT): ",
+            "[kafka]",
+        ),
+        (
+            late_job(is_running=False),
+            f"{JOB} does not run: 1,500 records wait, for 120 s: ",
+            f"start it: ./spark-submit.sh {JOB} --env cluster;",
+        ),
+        (
+            late_job(is_running=None),
+            f"{JOB} is behind: 1,500 records wait, for 120 s: ",
+            f"start it: ./spark-submit.sh {JOB} --env cluster;",
+        ),
+        (
+            late_job(),
+            f"{JOB} runs and is behind: 1,500 records wait, for 120 s: ",
+            "max_offsets_per_trigger",
+        ),
+        (
+            with_topic(has_topic=False),
+            f"there is no topic clientele.telemetry, which {JOB} reads: ",
+            "start the bridge",
+        ),
+        (
+            with_topic(lost=3),
+            f"topic clientele.telemetry has deleted 3 records that {JOB} had not read: ",
+            "--accept-data-loss",
+        ),
+        (
+            with_topic(is_made_anew=True),
+            f"topic clientele.telemetry was deleted and made anew behind {JOB}: ",
+            "--accept-data-loss",
+        ),
+        (
+            replace(SITE, jobs=()),
+            "no streaming job was ever started with these checkpoint locations: ",
+            "--env",
+        ),
+        (
+            with_stored(tables=(TableLook(name="client_pushes", is_there=False),)),
+            "table client_pushes is missing at /data/tables: ",
+            f"{JOB}, started again, makes it anew and empty",
+        ),
+        (
+            with_stored(tables=(replace(TABLE, fault="DeltaError"),)),
+            "table client_pushes at /data/tables cannot be read (DeltaError): ",
+            "./spark-submit.sh sql",
+        ),
+        (
+            with_stored(quarantined={"corrupt_frame": 90, "missing_header": 11}),
+            f"{REJECTED} 90 corrupt_frame, 11 missing_header: ",
+            "quarantine-reasons.md",
+        ),
+        (
+            with_stored(maintenance=RunLook(began_ms=1, failed=("a: vacuum", "b: x"))),
+            "the last maintenance has failed in a: vacuum, b: x: ",
+            "maintenance_runs",
+        ),
+        (
+            with_stored(checks=RunLook(began_ms=1, failed=("a: unique",))),
+            "the last check has failed in a: unique: ",
+            "quality_results",
+        ),
+    ],
+)
+def test_what_is_not_well_says_what_to_do(site, begin, advice):
+    [line] = told(site)
+    assert line.startswith(begin)
+    assert advice in line.removeprefix(begin)
+
+
+def test_a_job_that_must_be_there_is_missed_though_it_never_was():
+    site = with_job(was_started=False)
+    [line] = told(site, replace(LIMITS, jobs=(JOB,)))
+    assert line.startswith(f"{JOB} was never started: start it: ")
+
+
+def test_what_is_lost_comes_first_and_each_fault_is_told():
+    site = with_topic(lost=3, **LATE)
+    dead = with_bridge(has_answered=False, is_ready=False, said="x").bridges
+    lines = told(replace(site, bridges=dead, kafka_fault="_TRANSPORT"))
+    assert [one.split(" ")[0] for one in lines] == ["topic", "Kafka", "bridge", JOB]
