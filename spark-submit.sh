@@ -71,7 +71,7 @@ starts_jvm() {
     client_wire_configs_to_delta | client_traffic_to_delta | cluster_metadata_to_delta | replay_pushes | compact_tables | purge_secrets) ;;
     dynamic_configs_to_delta) ;;
     purge-secrets) ;; # as it was called
-    refresh_quotas) ;;
+    refresh_quotas | maintain_tables) ;;
     sql | configs | clients | brokers | quotas | shell | notebook) ;;
     *) return 1 ;;
   esac

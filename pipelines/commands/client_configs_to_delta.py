@@ -10,11 +10,16 @@ def run(call: Call) -> int:
     """Run it until it ends."""
     from pipelines.jobs.configs import job
     from pipelines.settings.loading import load_client_type_keys, load_config_catalogs
+    from pipelines.settings.retention import load_retention
+    from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
 
+    location = call.read_settings().maintain_tables.retention_location
+    kept = load_retention(location).of(CLIENT_CONFIG_HISTORY.name)
     start = partial(
         job.run,
         catalogs=load_config_catalogs(),
         client_type_keys=load_client_type_keys(),
+        kept_closed_days=kept.closed_days,
     )
     return run_job(call, job.LEDGER, start)
 

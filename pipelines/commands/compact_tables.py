@@ -1,6 +1,7 @@
-"""compact_tables: few files of past dates."""
+"""compact_tables: as maintain_tables was called, with compaction alone."""
 
-from datetime import UTC, datetime, timedelta
+import sys
+from datetime import UTC, date, datetime, timedelta
 
 from pipelines.time_ranges import midnight
 
@@ -9,6 +10,10 @@ from .options import CONFIG, DATE, ENV, SET, Command, option
 
 DAYS_TO_COMPACT = timedelta(days=7)
 """Of a date that is done already little more is read than the log says."""
+DEPRECATED = (
+    "compact_tables goes with the next release: maintain_tables compacts, and more; "
+    "see docs/operations/maintenance.md"
+)
 
 
 def check(call: Call) -> None:
@@ -21,20 +26,35 @@ def check(call: Call) -> None:
 
 
 def run(call: Call) -> int:
-    """Compact, and print what was done."""
-    from pipelines.jobs.compact import job
-    from pipelines.time_ranges import TimeRange
+    """Compact the tables of telemetry, and print what was done."""
+    from pipelines.jobs.maintain import job
+    from pipelines.jobs.maintain.context import Request
+    from pipelines.jobs.maintain.results import COMPACTION
+    from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 
-    span = TimeRange(call.arguments.start, call.arguments.end)
+    from .maintain_tables import list_ledgers
+
+    print(DEPRECATED, file=sys.stderr)
+    request = Request(
+        tables=[one.name for one in (CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE)],
+        actions=(COMPACTION,),
+        dates=(_as_date(call.arguments.start), _as_date(call.arguments.end)),
+        quiet_minutes=0,
+    )
     settings = call.read_settings()
     with call.session("compact_tables") as spark:
-        print(job.format_result(job.run(spark, settings, span), span))
-    return 0
+        outcome = job.run(spark, settings, request, ledgers=list_ledgers(), say=print)
+    return 1 if outcome.has_failed else 0
+
+
+def _as_date(moment: datetime) -> str:
+    day: date = moment.astimezone(UTC).date()
+    return day.isoformat()
 
 
 COMMAND = Command(
     name="compact_tables",
-    help="job: few large files for the many of past dates, clustered by client",
+    help="job: the compaction of maintain_tables alone; goes with the next release",
     options=(
         option(
             "--from",

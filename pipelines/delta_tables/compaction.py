@@ -1,8 +1,8 @@
-"""Rewrites the files of one date of a table, clustered; the rows stay as they are.
+"""Rewrites the files of a date, or of a whole table; the rows stay as they are.
 
-Delta's OPTIMIZE orders a date anew each time it is told to, so it is told apart from
-what it would find done: of a date whose files are all older than its last clustering
-nothing is rewritten.
+Delta's OPTIMIZE orders rows anew each time that it is told to, so it is told only where
+that was judged to be needed. Its commits change no data: appends and it do not concern
+each other, and no reader of changes sees them.
 """
 
 from dataclasses import dataclass
@@ -14,87 +14,94 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.tables.contract import TableContract
 
 from .session_settings import session_settings
+from .stored_files import WHOLE
 
 FILE_BYTES = "spark.databricks.delta.optimize.maxFileSize"
 SORT_WITHIN_FILES = "spark.databricks.io.skipping.mdc.sortWithinFiles"
 """Neighbours in a file as in the order of files: pages can be passed over, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionFiles:
-    """The files of one date."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clusterings:
+    """What the history of a table says of its order."""
 
-    count: int
-    size_bytes: int
-    newest_ms: int
-    """When the newest was written, milliseconds since 1970."""
-
-
-def read_partition_files(
-    spark: SparkSession, table: str, first: date = date.min, last: date = date.max
-) -> dict[date, PartitionFiles]:
-    """Return the files of dates that hold rows, without reading a column of these."""
-    # As texts: pyspark does not write the years before 1000 as Java reads them.
-    ends = [F.lit(day.isoformat()).cast("date") for day in (first, last)]
-    files = (
-        spark.table(table)
-        .where(F.col("event_date").between(*ends))
-        .groupBy("event_date", "_metadata.file_path")
-        .agg(
-            F.max("_metadata.file_size").alias("size"),
-            F.max(F.unix_millis("_metadata.file_modification_time")).alias("written"),
-        )
-    )
-    rows = (
-        files.groupBy("event_date")
-        .agg(F.count("*"), F.sum("size"), F.max("written"))
-        .collect()
-    )
-    return {row[0]: PartitionFiles(*row[1:]) for row in rows}
+    ordered: frozenset[str]
+    """Dates that were clustered as the contract says."""
+    since_ms: int
+    """The oldest entry, milliseconds since 1970: nothing is known of before."""
 
 
-def read_clusterings(history: DataFrame, contract: TableContract) -> dict[date, int]:
-    """Return when each date was last clustered as the contract says, ms since 1970.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """What one OPTIMIZE has done."""
+
+    files_removed: int
+    bytes_removed: int
+    files_added: int
+    bytes_added: int
+
+
+def read_clusterings(
+    spark: SparkSession, table: str, contract: TableContract
+) -> Clusterings:
+    """Return which dates were clustered as the contract says; another order counts not.
 
     Args:
-        history: DESCRIBE HISTORY of the table.
-        contract: Whose cluster_by counts; another one does not.
+        table: SQL identifier of the table.
+        contract: Whose cluster_by counts.
     """
+    history = spark.sql(f"DESCRIBE HISTORY {table}")
     order = "[{}]".format(",".join(f'"{name}"' for name in contract.cluster_by))
     parameters = F.col("operationParameters")
+    is_ordered = (F.col("operation") == "OPTIMIZE") & (parameters["zOrderBy"] == order)
     day = F.regexp_extract(parameters["predicate"], r"(\d{4}-\d{2}-\d{2})", 1)
-    rows = (
-        history.where(F.col("operation") == "OPTIMIZE")
-        .where(parameters["zOrderBy"] == order)
-        .groupBy(day.alias("event_date"))
-        .agg(F.max(F.unix_millis("timestamp")))
-        .where(F.col("event_date") != "")
-        .collect()
-    )
-    return {date.fromisoformat(row[0]): row[1] for row in rows}
+    (row,) = history.agg(
+        F.collect_set(F.when(is_ordered, day)).alias("days"),
+        F.min(F.unix_millis("timestamp")).alias("since"),
+    ).collect()
+    return Clusterings(ordered=frozenset(row["days"]), since_ms=row["since"])
 
 
-def compact_date(
+def is_liquid(spark: SparkSession, table: str) -> bool:
+    """Say whether the table's owner has told Delta by what to cluster it."""
+    described: DataFrame = spark.sql(f"DESCRIBE DETAIL {table}")
+    if "clusteringColumns" not in described.columns:
+        return False
+    (row,) = described.select("clusteringColumns").collect()
+    return bool(row["clusteringColumns"])
+
+
+def compact(
     spark: SparkSession,
     contract: TableContract,
     table: str,
-    day: date,
+    day: str,
     *,
     file_bytes: int,
-) -> None:
+) -> Rewritten:
     """Rewrite one date as files of about one size, near rows beside each other.
 
     Args:
-        contract: Whose cluster_by orders the rows; it is partitioned by event_date.
+        contract: Whose cluster_by orders the rows.
         table: SQL identifier of the table.
-        day: The event_date.
+        day: Of its partition; WHOLE where it has none.
         file_bytes: Of a file that is written, about.
     Raises: Delta's ConcurrentModificationException where somebody else has removed one
         of the files meanwhile. The table is as it was then.
     """
-    order = ", ".join(f"`{name}`" for name in contract.cluster_by)
+    where = order = ""
+    if day != WHOLE:
+        (column,) = contract.partition_by
+        where = f" WHERE `{column}` = DATE'{date.fromisoformat(day)}'"
+    if contract.cluster_by and not is_liquid(spark, table):
+        order = f" ZORDER BY ({', '.join(f'`{name}`' for name in contract.cluster_by)})"
     settings = {FILE_BYTES: str(file_bytes), SORT_WITHIN_FILES: "true"}
     with session_settings(spark, settings):
-        spark.sql(
-            f"OPTIMIZE {table} WHERE event_date = DATE'{day}' ZORDER BY ({order})"
-        ).collect()
+        (row,) = spark.sql(f"OPTIMIZE {table}{where}{order}").collect()
+    metrics = row["metrics"]
+    return Rewritten(
+        files_removed=metrics["numFilesRemoved"],
+        bytes_removed=metrics["filesRemoved"]["totalSize"] or 0,
+        files_added=metrics["numFilesAdded"],
+        bytes_added=metrics["filesAdded"]["totalSize"] or 0,
+    )

@@ -57,6 +57,27 @@ def merge_history(
     _merge(rows, table, key, clauses)
 
 
+def delete_where(spark: SparkSession, table: str, condition: str) -> None:
+    """Delete the rows of which a condition is true.
+
+    Args:
+        table: SQL identifier of the table.
+        condition: SQL of our own.
+    """
+    spark.sql(f"DELETE FROM {table} WHERE {condition}")  # noqa: S608 - see condition
+
+
+def delete_by_key(rows: DataFrame, table: str, key: Sequence[str]) -> None:
+    """Delete the rows that there are, by key.
+
+    Args:
+        rows: key, once each.
+        table: SQL identifier of the table.
+        key: Columns that name a row.
+    """
+    _merge(rows, table, key, "WHEN MATCHED THEN DELETE")
+
+
 def erase_old_files(spark: SparkSession, table: str) -> None:
     """Delete what the newest version of a table does not hold.
 

@@ -27,6 +27,7 @@ from .locations import (
     has_table,
     identify_table,
 )
+from .retry import JOB_ATTEMPTS, repeat_on_conflict
 from .spark_writer import SparkWriter, merge_rows
 from .ways import Changes, Replacement, StoreFile, Way
 
@@ -84,11 +85,19 @@ class TableWriter:
         contract: TableContract,
         transaction: transactions.Transaction,
     ) -> None:
-        """Append what a micro-batch has of a table, if there is anything."""
+        """Append what a micro-batch has of a table, if there is anything.
+
+        Nothing but a change of the table itself, such as one of its properties, is in
+        an append's way.
+        """
         row_count = batch.count_rows(contract.name)
         with self.observed(contract, row_count):
             if row_count:
-                self.way.append(batch, contract, transaction)
+                repeat_on_conflict(
+                    lambda: self.way.append(batch, contract, transaction),
+                    what=contract.name,
+                    attempts=JOB_ATTEMPTS,
+                )
 
     def discard(self, batch: BatchFiles, contracts: Sequence[TableContract]) -> None:
         """Delete the files of a micro-batch that workers have stored."""

@@ -32,6 +32,7 @@ from .values import KIND_NAMES, check_keys, to_record
 BASE_NAME = "base"
 RULES_NAME = "sensitive_keys"
 DYNAMIC_KEYS_NAME = "dynamic_client_configs"
+RETENTION_NAME = "retention"
 CATALOG_FOLDER = "config_catalog"
 BROKER_FOLDER = "broker_configs"
 CONFIG_OPTION = "--config"
@@ -44,7 +45,7 @@ _TOML_EXAMPLES = {True: '["one", "two"]', False: '{ name = "text" }'}
 def list_environments(conf_path: Path = CONF_PATH) -> list[str]:
     """Return the names that --env takes: the files of conf/ beside base.toml."""
     names = {path.stem for path in conf_path.glob("*.toml")}
-    return sorted(names - {BASE_NAME, RULES_NAME, DYNAMIC_KEYS_NAME})
+    return sorted(names - {BASE_NAME, RULES_NAME, DYNAMIC_KEYS_NAME, RETENTION_NAME})
 
 
 def load_settings(

@@ -29,7 +29,7 @@ from .stream_job_settings import (
     TelemetryJobSettings,
     TrafficJobSettings,
 )
-from .table_job_settings import CompactionSettings, ReplaySettings
+from .table_job_settings import MaintenanceSettings, ReplaySettings
 from .topic_settings import TopicSettings
 from .watching_settings import WatchingSettings
 
@@ -376,5 +376,5 @@ class Settings:
     dynamic_configs_to_delta: DynamicConfigJobSettings
     effective_quotas: EffectiveQuotaSettings
     replay_pushes: ReplaySettings
-    compact_tables: CompactionSettings
+    maintain_tables: MaintenanceSettings
     watching: WatchingSettings

@@ -20,15 +20,41 @@ class ReplaySettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionSettings:
-    """The job compact_tables."""
+class MaintenanceSettings:
+    """The job maintain_tables."""
 
+    retention_location: str = key(
+        "File that says how long rows, older versions and Delta's log are kept, by "
+        "table. Empty: conf/retention.toml.",
+        default="",
+    )
+    longest_read_hours: int = key(
+        "Longest query, replay or stop of a reader that is allowed: files of older "
+        "versions stay at least as long, whatever the file above says.",
+        unit="hours",
+        low=1,
+        high=8760,
+        default=48,
+    )
     max_file_bytes: int = key(
         "Size of the files that are written, about. Smaller ones let a question about "
         "one client read less, and there are more of them to be listed.",
         unit="bytes",
         low=2**20,
-        # Bytes of a file are one value on their way into the table.
         high=2**30,
         default=33_554_432,
+    )
+    min_spare_files: int = key(
+        "Files of a date, or of a table without dates, beyond those that its bytes "
+        "need, from which it is compacted; of a large one as many as it needs at "
+        "least.",
+        low=1,
+        high=100_000,
+        default=8,
+    )
+    quiet_minutes: int = key(
+        "A date is compacted when nothing has been written to it for so long.",
+        unit="minutes",
+        high=10_080,
+        default=60,
     )

@@ -121,6 +121,33 @@ def list_own_configs(
         topic: Name of the topic.
     Nulls: None where that may not be asked (DESCRIBE_CONFIGS).
     """
+    entries = _ask_configs(spark, options, topic)
+    if entries is None:
+        return None
+    own = [e for e in entries if str(e.source().toString()) == _OWN_CONFIG]
+    return frozenset(str(entry.name()) for entry in own)
+
+
+def read_topic_configs(
+    spark: SparkSession, options: Mapping[str, str], topic: str
+) -> dict[str, str] | None:
+    """Ask Kafka which configs are in force for a topic.
+
+    Args:
+        spark: As read_topic_bounds takes it.
+        options: As there.
+        topic: Name of the topic.
+    Nulls: None where that may not be asked (DESCRIBE_CONFIGS).
+    """
+    entries = _ask_configs(spark, options, topic)
+    if entries is None:
+        return None
+    return {str(entry.name()): str(entry.value()) for entry in entries}
+
+
+def _ask_configs(
+    spark: SparkSession, options: Mapping[str, str], topic: str
+) -> list[Any] | None:
     jvm, kafka, properties = _open_client(spark, options)
     kinds = getattr(kafka.common.config, "ConfigResource$Type")
     resource = kafka.common.config.ConfigResource(kinds.valueOf("TOPIC"), topic)
@@ -128,11 +155,41 @@ def list_own_configs(
     try:
         with _open_admin(kafka, properties) as admin:
             answer = admin.describeConfigs(asked).all().get().get(resource)
-            entries = jvm.java.util.ArrayList(answer.entries())
-            own = [e for e in entries if str(e.source().toString()) == _OWN_CONFIG]
-            return frozenset(str(entry.name()) for entry in own)
+            return [*jvm.java.util.ArrayList(answer.entries())]
     except Py4JJavaError:
         return None
+
+
+def read_offsets_since(
+    spark: SparkSession,
+    options: Mapping[str, str],
+    topic: str,
+    bounds: TopicBounds,
+    moment_ms: int,
+) -> dict[int, int]:
+    """Ask Kafka for the first record of each partition that is not older than a moment.
+
+    Args:
+        spark: As read_topic_bounds takes it.
+        options: As there.
+        topic: Name of the topic.
+        bounds: What it holds; its end stands for a partition without such a record.
+        moment_ms: Milliseconds since 1970, of the records' timestamps; from 1971 on,
+            since py4j makes no Long of a smaller number.
+    """
+    jvm, kafka, properties = _open_client(spark, options)
+    consumer = kafka.clients.consumer.KafkaConsumer(properties)
+    try:
+        asked = jvm.java.util.HashMap()
+        for partition in bounds.end:
+            asked.put(kafka.common.TopicPartition(topic, partition), moment_ms)
+        found = dict(bounds.end)
+        for entry in consumer.offsetsForTimes(asked).entrySet():
+            if entry.getValue() is not None:
+                found[entry.getKey().partition()] = entry.getValue().offset()
+        return found
+    finally:
+        consumer.close()
 
 
 def _open_client(spark: SparkSession, options: Mapping[str, str]) -> tuple[Any, ...]:

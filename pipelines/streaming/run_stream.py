@@ -26,7 +26,13 @@ from .offsets import Offsets
 from .positions import TopicBounds, list_own_configs, read_topic_bounds, read_topic_id
 from .progress import BatchListener, ProgressObserver, log_batch
 from .sources import read_kafka, read_kafka_ranges
-from .start_records import ACCEPT_OPTION, EARLIEST_OFFSET, JobStart, Ledger
+from .start_records import (
+    ACCEPT_OPTION,
+    EARLIEST_OFFSET,
+    JobStart,
+    Ledger,
+    find_topic,
+)
 from .starts import decide_start, find_location, has_planned_batches
 from .table_claims import Claim, claim_tables
 
@@ -175,7 +181,7 @@ def _open_records(
     """Bring the tables of a job up to date and open its topic."""
     ledger, contracts, job_run = spec.ledger, spec.contracts, context.job_run
     job: StreamJobSettings = getattr(settings, ledger.job_name)
-    topic = _find_topic(settings, ledger)
+    topic = find_topic(settings, ledger)
     options = spark_source_options(settings.kafka, context.secrets)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting
@@ -250,7 +256,7 @@ def check_records(
     Raises: MissingService, UnsafeStart where it cannot.
     """
     options = spark_source_options(settings.kafka, secrets)
-    topic = _find_topic(settings, ledger)
+    topic = find_topic(settings, ledger)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting
     )
@@ -267,7 +273,7 @@ def _decide(
     accepts_data_loss: bool,
 ) -> JobStart:
     job: StreamJobSettings = getattr(settings, ledger.job_name)
-    topic = _find_topic(settings, ledger)
+    topic = find_topic(settings, ledger)
     return decide_start(
         spark,
         settings.tables,
@@ -279,11 +285,6 @@ def _decide(
         accepts_data_loss=accepts_data_loss,
         tell_topic=lambda: _tell_configs(spark, options, topic),
     )
-
-
-def _find_topic(settings: Settings, ledger: Ledger) -> str:
-    topic: str = getattr(settings.topics, ledger.topic_setting.partition(".")[2])
-    return topic
 
 
 def _tell_losses(

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.settings.records import Settings
 from pipelines.tables.contract import TableContract
 
 from .offsets import Offsets
@@ -35,6 +36,12 @@ class Ledger:
             f"tables.catalog_schema) to a new place; to go on without what is gone, "
             f"add {ACCEPT_OPTION}: quarantine then says what was not read"
         )
+
+
+def find_topic(settings: Settings, ledger: Ledger) -> str:
+    """Return the topic of a job."""
+    topic: str = getattr(settings.topics, ledger.topic_setting.partition(".")[2])
+    return topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,12 +156,21 @@ def decide_start(
 
 def find_location(spark: SparkSession, checkpoint_location: str) -> str:
     """Return the folder of the query that goes on now, of those in a location."""
-    location, number = checkpoint_location, 1
+    return list_former_locations(spark, checkpoint_location)[1]
+
+
+def list_former_locations(
+    spark: SparkSession, checkpoint_location: str
+) -> tuple[list[str], str]:
+    """Return the folders of former queries in a location, and that of the one now."""
+    former: list[str] = []
+    location = checkpoint_location
     while True:
-        later = f"{checkpoint_location}/{_CONTINUED}-{number}"
+        later = f"{checkpoint_location}/{_CONTINUED}-{len(former) + 1}"
         if read_checkpoint_file(spark, later, START_FILE) is None:
-            return location
-        location, number = later, number + 1
+            return former, location
+        former.append(location)
+        location = later
 
 
 def _next_location(spark: SparkSession, checkpoint_location: str) -> str:

@@ -39,7 +39,10 @@ class Claim:
 
 
 def claim_tables(
-    spark: SparkSession, tables: TableSettings, job_name: str, checkpoint_location: str
+    spark: SparkSession,
+    tables: TableSettings,
+    job_name: str,
+    checkpoint_location: str | None,
 ) -> Claim:
     """Take the tables and the checkpoint location for one run of a job.
 
@@ -47,19 +50,23 @@ def claim_tables(
         spark: Its JVM writes the tables.
         tables: Where they are.
         job_name: Only runs of one job keep each other off.
-        checkpoint_location: Folder of the query's progress.
+        checkpoint_location: Folder of the query's progress; null for a job that is no
+            query, and whose tables alone are taken.
     Raises: TablesInUse.
     Limits: On file systems of other machines there is no such lock. There Delta lets
         one of two runs with the same checkpoint location fail, and two with different
         ones are not seen.
     """
     root = _find_root(spark, tables)
-    checkpoint = find_local_path(spark, checkpoint_location)
+    checkpoint = None
+    if checkpoint_location is not None:
+        checkpoint = find_local_path(spark, checkpoint_location)
     if root is None:
         _logger.warning(
             "the tables are not on a file system of this machine: see to it yourself "
-            "that no other %s with another checkpoint location writes them",
+            "that no other %s%s writes them",
             job_name,
+            "" if checkpoint_location is None else " with another checkpoint location",
         )
     told = {
         "host": platform.node(),
@@ -133,10 +140,15 @@ def _in_use(path: Path, what: str) -> TablesInUse:
         held = json.loads(path.read_text(encoding="utf-8"))
         holder = (
             f"{held['job']} on {held['host']}, process {held['pid']}, since "
-            f"{held['since']}, with checkpoint location {held['checkpoint_location']}"
+            f"{held['since']}"
         )
+        location = held["checkpoint_location"]
+        if location is not None:
+            holder += f", with checkpoint location {location}"
     except (OSError, ValueError, KeyError, TypeError):
-        holder = "another run, which has just begun"
+        holder, location = "another run, which has just begun", ""
+    if location is None:
+        return TablesInUse(f"{place} in use by {holder}: let it end; nothing was done")
     return TablesInUse(
         f"{place} in use by {holder}: two at once would write records twice; "
         f"stop that one, or set tables.root_path and the checkpoint location to places "

@@ -64,6 +64,7 @@ CLUSTER_CHANGES = TableContract(
     ),
     merge_key=("topic", "partition", "offset"),
     contract_version=1,
+    ages_by="event_date",
     partition_by=("event_date",),
     properties=CHECKPOINTS
     | {
@@ -117,6 +118,7 @@ BROKER_REGISTRATIONS = TableContract(
     merge_key=("cluster_id", "broker_id", "incarnation_id"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
+    closes_by="ended_at",
     properties=_statistics("cluster_id", "broker_id", "incarnation_id"),
 )
 
@@ -150,6 +152,7 @@ BROKER_STATIC_CONFIGS = TableContract(
     merge_key=("cluster_id", "broker_id", "config_name", "valid_from"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
+    closes_by="valid_to",
     properties=_statistics("cluster_id", "broker_id", "config_name"),
 )
 
@@ -182,6 +185,7 @@ RESOURCE_CONFIGS = TableContract(
     ),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
+    closes_by="valid_to",
     properties=_statistics(
         "cluster_id", "resource_type", "resource_name", "config_name"
     ),
@@ -206,6 +210,7 @@ CLIENT_METRICS_SUBSCRIPTIONS = TableContract(
     merge_key=("cluster_id", "name", "valid_from"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
+    closes_by="valid_to",
     properties=_statistics("cluster_id", "name"),
 )
 
@@ -237,6 +242,7 @@ CLIENT_QUOTAS = TableContract(
     merge_key=("cluster_id", "entity_path", "quota_key", "valid_from"),
     newest_by=("topic", "partition", "offset"),
     contract_version=1,
+    closes_by="valid_to",
     properties=_statistics("cluster_id", "entity_path", "quota_key"),
 )
 

@@ -107,6 +107,7 @@ CLIENT_CONFIGS = TableContract(
     merge_key=("client_instance_id",),
     newest_by=("received_at", "push_id"),
     contract_version=3,
+    ends_with_instance=True,
     properties={
         # MERGE then marks the rows that it replaces and copies no others.
         "delta.enableDeletionVectors": "true",
@@ -148,6 +149,7 @@ CLIENT_CONFIG_HISTORY = TableContract(
     ),
     merge_key=("logical_client", "config_key", "value_id", "valid_from"),
     contract_version=1,
+    closes_by="valid_to",
     properties={
         "delta.enableDeletionVectors": "true",
         STATISTICS_PROPERTY: "logical_client,principal,client_id,config_key,"
@@ -217,6 +219,7 @@ CONFIG_VIOLATIONS = TableContract(
     ),
     merge_key=(*names(COORDINATES), "entry_index"),
     contract_version=1,
+    ages_by=EVENT_DATE.name,
     partition_by=(EVENT_DATE.name,),
     cluster_by=("client_instance_id",),
     properties={

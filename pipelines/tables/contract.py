@@ -44,6 +44,14 @@ class TableContract:
     """What people ask by: compaction puts rows beside each other that agree in it."""
     newest_by: tuple[str, ...] = ()
     """Later wins, compared left to right; empty for an append-only table."""
+    ages_by: str = ""
+    """Column that says how old a row is, where rows may go by their age: the date that
+    the table is partitioned by, or a time. Empty: what is made of it needs them all."""
+    closes_by: str = ""
+    """Column that says when a row was no longer so: some time later it may go, if
+    is_current is false. Empty: no row ends."""
+    ends_with_instance: bool = False
+    """Whether a row may go some time after its client instance has ended."""
     properties: Mapping[str, str] = field(default_factory=dict)
     """Delta's own table properties."""
 

@@ -58,6 +58,7 @@ DYNAMIC_CLIENT_CONFIGS = TableContract(
         "valid_from",
     ),
     contract_version=1,
+    closes_by="valid_to",
     properties=_statistics("user_name", "client_id", "config_key", "valid_from"),
 )
 
@@ -98,6 +99,7 @@ DYNAMIC_CONFIG_CHANGES = TableContract(
     ),
     merge_key=("topic", "partition", "offset"),
     contract_version=1,
+    ages_by="at",
     properties=_statistics("at", "entity"),
 )
 

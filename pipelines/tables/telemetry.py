@@ -40,6 +40,7 @@ CLIENT_PUSHES = TableContract(
     ),
     merge_key=names(COORDINATES),
     contract_version=2,
+    ages_by=EVENT_DATE.name,
     partition_by=(EVENT_DATE.name,),
     cluster_by=("client_instance_id",),
     properties=CHECKPOINTS
@@ -58,6 +59,7 @@ CLIENT_METRICS = TableContract(
     columns=(*COORDINATES, POINT_INDEX, EVENT_DATE, *RECEIVED, *CLIENT, *POINT),
     merge_key=(*names(COORDINATES), POINT_INDEX.name),
     contract_version=1,
+    ages_by=EVENT_DATE.name,
     partition_by=(EVENT_DATE.name,),
     cluster_by=("client_instance_id", "metric"),
     properties=CHECKPOINTS
@@ -85,6 +87,7 @@ QUARANTINE = TableContract(
     ),
     merge_key=names(COORDINATES),
     contract_version=1,
+    ages_by="event_date",
     partition_by=("event_date",),
     cluster_by=("reason",),
     properties=CHECKPOINTS
@@ -125,6 +128,7 @@ CLIENT_INSTANCES = TableContract(
     merge_key=("client_instance_id",),
     newest_by=("received_at", "push_id"),
     contract_version=2,
+    ends_with_instance=True,
     # MERGE then marks the rows that it replaces and copies no others.
     properties={"delta.enableDeletionVectors": "true"},
 )

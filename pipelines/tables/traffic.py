@@ -71,6 +71,7 @@ CLIENT_TRAFFIC = TableContract(
     merge_key=("cluster_id", "principal", "client_id", "broker_id", "window_start"),
     newest_by=("received_at",),
     contract_version=1,
+    ages_by="window_start",
     properties={
         "delta.enableDeletionVectors": "true",
         STATISTICS_PROPERTY: "cluster_id,principal,client_id,broker_id,window_start,"

@@ -91,7 +91,7 @@ BREAKS = [
     ),
     (
         "jobs never import each other",
-        "pipelines.jobs.compact.job",
+        "pipelines.jobs.maintain.job",
         "pipelines.jobs.replay.job",
     ),
 ]

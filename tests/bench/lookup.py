@@ -3,7 +3,7 @@
 `python tests/bench/lookup.py [--points 100000000] [--days 10] [--folder FOLDER]`:
 generates client_metrics of some days, each in several appends that hold all clients, as
 micro-batches leave them; asks for one metric of one client on one date; compacts by the
-job compact_tables; asks again. Bytes are what Spark's tasks read from the file system,
+job maintain_tables; asks again. Bytes are what Spark's tasks read from the file system,
 footers included, beside the bytes of all files of the table. It prints and never fails.
 """
 
@@ -21,13 +21,14 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.commands.session import start_own_session  # noqa: E402 - path
-from pipelines.delta_tables.compaction import read_partition_files  # noqa: E402 - path
 from pipelines.delta_tables.locations import identify_table  # noqa: E402 - path
 from pipelines.delta_tables.setup import ensure_tables  # noqa: E402 - path
-from pipelines.jobs.compact import job as compact_tables  # noqa: E402 - path
+from pipelines.delta_tables.stored_files import list_stored_files  # noqa: E402 - path
+from pipelines.jobs.maintain import job as maintain_tables  # noqa: E402 - path
+from pipelines.jobs.maintain.context import Request  # noqa: E402 - path
+from pipelines.jobs.maintain.results import COMPACTION  # noqa: E402 - path
 from pipelines.settings import load_settings  # noqa: E402 - path
 from pipelines.tables.telemetry import CLIENT_METRICS, TELEMETRY_CONTRACTS  # noqa: E402 - path
-from pipelines.time_ranges import TimeRange  # noqa: E402 - path
 
 FIRST_DAY = datetime(2026, 3, 1, tzinfo=UTC)
 CLIENTS = 4_000
@@ -148,9 +149,9 @@ def read_input_bytes(spark, store, group):
 
 
 def print_answers(spark, table, name):
-    files = read_partition_files(spark, table)
-    total = sum(day.size_bytes for day in files.values())
-    count = sum(day.count for day in files.values())
+    files = list_stored_files(spark, CLIENT_METRICS, table, None)
+    total = sum(files.sizes().values())
+    count = sum(map(len, files.held.values()))
     asked = ask(spark, table, QUESTIONS)
     shares = [read / total for read, _, _ in asked]
     print(f"{name}: {count} files, {total:,} bytes")
@@ -191,15 +192,17 @@ def run(spark, folder, points, days):
     settings = load_settings("local", [f"tables.root_path={folder}/tables"])
     ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     table = identify_table(spark, settings.tables, CLIENT_METRICS)
-    if not read_partition_files(spark, table):
+    if spark.table(table).isEmpty():
         began = time.perf_counter()
         generate(spark, table, points, days)
         print(f"generated in {time.perf_counter() - began:.0f} s")
     print(f"{spark.table(table).count():,} points, {days} days, {CLIENTS} clients")
     print_answers(spark, table, "as appended")
     began = time.perf_counter()
-    span = TimeRange(FIRST_DAY, FIRST_DAY + timedelta(days=days))
-    compact_tables.run(spark, settings, span)
+    request = Request(
+        tables=[CLIENT_METRICS.name], actions=(COMPACTION,), quiet_minutes=0
+    )
+    maintain_tables.run(spark, settings, request, ledgers=(), say=print)
     print(f"compacted in {time.perf_counter() - began:.0f} s")
     print_answers(spark, table, "compacted")
 

@@ -1,82 +1,49 @@
-"""Small files of past dates become few, clustered ones; rows stay as they are."""
+"""The name that maintain_tables had still compacts past dates, and nothing else."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-import pytest
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.delta_tables.compaction import read_partition_files
 from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
-from pipelines.jobs.compact import job as compact_tables
+from pipelines.delta_tables.stored_files import list_stored_files
 from pipelines.settings import load_settings
 from pipelines.tables.telemetry import CLIENT_METRICS, TELEMETRY_CONTRACTS
-from pipelines.time_ranges import TimeRange, midnight
+from pipelines.time_ranges import midnight
 from tests.support.jobs.given_calls import run_line
+from tests.support.spark.aged_tables import append, record
 
 TODAY = datetime.now(tz=UTC).date()
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def settings(spark, tmp_path):
-    made = load_settings("local", [f"tables.root_path={tmp_path}/tables"])
-    ensure_tables(spark, made.tables, TELEMETRY_CONTRACTS)
-    return made
-
-
-def append(spark, table, day, offset):
-    """Append one point of each of twenty clients."""
-    fields = spark.table(table).schema
-    fillers = {"string": "x", "int": 0, "bigint": 0}
-    fillers |= {"date": day, "timestamp": midnight(day)}
-    blank = {
-        f.name: None if f.nullable else fillers[f.dataType.simpleString()]
-        for f in fields
-    }
-    rows = [
-        tuple(
-            (
-                blank
-                | {"client_instance_id": f"{number:02}", "offset": offset + number}
-            ).values()
-        )
-        for number in range(20)
-    ]
-    spark.createDataFrame(rows, fields).coalesce(1).writeTo(table).append()
-
-
-def count_files(spark, table):
-    return {day: f.count for day, f in read_partition_files(spark, table).items()}
-
-
-def test_each_past_date_is_clustered_once(spark, settings, capsys):
+def test_each_past_date_is_clustered_once(spark, tmp_path, capsys):
+    settings = load_settings("local", [f"tables.root_path={tmp_path}/tables"])
+    ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     table = identify_table(spark, settings.tables, CLIENT_METRICS)
-    # The last one is not over, though midnight may come meanwhile.
-    days = [TODAY - 2 * DAY, TODAY - DAY, TODAY + DAY]
+    # The last one is not over, though midnight may come meanwhile; the first one is old
+    # enough to be deleted by maintain_tables.
+    days = [TODAY - 200 * DAY, TODAY - DAY, TODAY + DAY]
     for offset in range(3):
         for day in days:
-            append(spark, table, day, offset * 100)
+            rows = [record(midnight(day), 0, 20 * offset + n) for n in range(20)]
+            append(spark, settings.tables, CLIENT_METRICS, *rows)
     before = spark.createDataFrame(
         spark.table(table).collect(), spark.table(table).schema
     )
-    run_line(
-        spark,
-        "./spark-submit.sh compact_tables",
-        f"tables.root_path={settings.tables.root_path}",
-    )
-    printed = capsys.readouterr().out
-    assert f"client_metrics {days[1]}: 3 files of " in printed
-    assert count_files(spark, table) == {days[0]: 1, days[1]: 1, days[2]: 3}
+
+    def count_files():
+        held = list_stored_files(
+            spark, CLIENT_METRICS, table, f"{tmp_path}/tables/client_metrics"
+        ).held
+        return {day: len(files) for day, files in held.items()}
+
+    line = f"./spark-submit.sh compact_tables --from {days[0]}"
+    for _ in range(2):
+        run_line(spark, line, f"tables.root_path={settings.tables.root_path}")
+        assert count_files() == {f"{days[0]}": 1, f"{days[1]}": 1, f"{days[2]}": 3}
+    printed = capsys.readouterr()
+    assert printed.out.count("client_metrics: compacted 2 dates from ") == 1
+    assert "client_metrics: nothing to do" in printed.out
+    assert "goes with the next release: maintain_tables compacts" in printed.err
     assertDataFrameEqual(spark.table(table), before)
-    append(spark, table, days[1], 300)
-    span = TimeRange(midnight(days[0]), midnight(TODAY))
-    done = {c.event_date: c for c in compact_tables.run(spark, settings, span)}
-    assert done[str(days[0])].is_skipped
-    assert not done[str(days[1])].is_skipped
-    assert count_files(spark, table) == {days[0]: 1, days[1]: 1, days[2]: 3}
-
-
-def test_dates_without_rows_are_no_error(spark, settings):
-    span = TimeRange(midnight(date(2026, 3, 1)), midnight(date(2026, 3, 2)))
-    assert compact_tables.run(spark, settings, span) == []

@@ -324,10 +324,13 @@ def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(
     assert '<p class="note">0 rows' not in page
 
 
-def test_past_dates_are_compacted(ask, capsys):
-    (command,) = find_block("docs/operations/compaction.md", "compact").commands
-    ask(command)
-    assert capsys.readouterr().out
+def test_tables_are_maintained(ask, capsys):
+    for command in find_block("docs/operations/maintenance.md", "maintain").commands:
+        ask(command)
+        printed = capsys.readouterr().out
+        assert "client_telemetry_to_delta, topic clientele.telemetry: " in printed
+        assert "client_pushes: " in printed
+        assert "!!!" not in printed
 
 
 def test_the_bridge_of_its_guide_says_where_it_listens(site):

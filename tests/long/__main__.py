@@ -55,6 +55,7 @@ PROOFS = (
     Proof(name="job-stops", words=("long/job_stops.py",)),
     Proof(name="job-memory", words=("long/job_memory.py",)),
     Proof(name="replays", words=("long/replays.py",)),
+    Proof(name="maintenance-kills", words=("long/maintenance_kills.py",)),
     Proof(name="config-shuffles", words=("long/config_shuffles.py",)),
     Proof(name="feed-kills", words=("long/feed_kills.py",)),
     Proof(name="dynamic-configs", words=("long/dynamic_config_kills.py",)),

@@ -39,7 +39,7 @@ JOBS = (
     *("spark/test_purged_history.py", "spark/test_row_replacement.py"),
     *("spark/test_sinks.py", "spark/test_table_setup.py"),
     *("spark/test_wire_configs.py", "spark/test_writers.py"),
-    "spark/test_client_traffic.py",
+    *("spark/test_client_traffic.py", "spark/test_maintain_tables.py"),
     *("integration/test_compact_tables.py", "integration/test_configs_job.py"),
     *("integration/test_config_job_canaries.py", "integration/test_job_progress.py"),
     *("integration/test_job_bombs.py", "integration/test_job_instances.py"),

@@ -9,14 +9,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.delta_tables.compaction import (
-    compact_date,
-    read_clusterings,
-    read_partition_files,
-)
+from pipelines.delta_tables.compaction import compact, read_clusterings
 from pipelines.delta_tables.direct.row_replacement import FileReplacement
 from pipelines.delta_tables.retry import is_conflict
 from pipelines.delta_tables.session_settings import session_settings
+from pipelines.delta_tables.stored_files import list_stored_files
 from pipelines.tables.contract import create_statement
 from tests.spark.test_row_replacement import (
     CONTRACT,
@@ -41,24 +38,27 @@ def table(spark, tmp_path):
     return name
 
 
-def compact(spark, table):
-    compact_date(spark, CLUSTERED, table, DAY, file_bytes=FILE_BYTES)
+def compact_day(spark, table):
+    return compact(spark, CLUSTERED, table, f"{DAY}", file_bytes=FILE_BYTES)
 
 
 def test_rows_stay_in_order_and_the_history_tells_of_it(spark, table):
     before = spark.createDataFrame(
         spark.table(table).collect(), spark.table(table).schema
     )
-    compact(spark, table)
-    assert read_partition_files(spark, table)[DAY].count == 1
+    rewritten = compact_day(spark, table)
+    held = list_stored_files(spark, CLUSTERED, table, table.split("`")[1]).held
+    (file,) = held[f"{DAY}"]
+    assert (rewritten.files_removed, rewritten.files_added) == (3, 1)
+    assert rewritten.bytes_added == file.size_bytes
     assertDataFrameEqual(spark.table(table), before)
     stored = pyarrow.dataset.dataset(
         [unquote(urlsplit(name).path) for name in spark.table(table).inputFiles()]
     ).to_table()
     assert stored["offset"].to_pylist() == [1, 2, 3]
-    history = spark.sql(f"DESCRIBE HISTORY {table}")
-    files = read_partition_files(spark, table)[DAY]
-    assert read_clusterings(history, CLUSTERED)[DAY] >= files.newest_ms
+    known = read_clusterings(spark, table, CLUSTERED)
+    assert known.ordered == {f"{DAY}"}
+    assert known.since_ms <= file.modified_ms
 
 
 def test_the_session_has_its_own_settings_back(spark):
@@ -75,7 +75,7 @@ def test_no_reader_of_changes_sees_it_and_appends_stand_beside_it(spark, table):
     removing = FileReplacement(spark, CLUSTERED, table)
     names = [unquote(urlsplit(n).path) for n in spark.table(table).inputFiles()]
     newest = spark.sql(f"DESCRIBE HISTORY {table}").first()["version"]
-    compact(spark, table)
+    compact_day(spark, table)
     nobody = rows_of(spark, (0, *NOTHING)).limit(0)
     later = rows_of(spark, (9, *NOTHING))
     appending.commit(nobody, [], later, row_count=1)

@@ -35,10 +35,6 @@ RUN_ELSEWHERE = {
         "integration/test_proxy_wire_configs.py",
         "client_wire_configs_to_delta",
     ),
-    ("docs/operations/compaction.md", "compact"): (
-        "integration/test_compact_tables.py",
-        "compact_tables",
-    ),
     ("docs/operations/upgrade.md", "pip"): (
         "unit/settings/test_places.py",
         "console_scripts",

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from pipelines.commands.reference.readers import ALL_CONTRACTS
 from pipelines.tables.columns import Column, required
 from pipelines.tables.contract import (
     STATISTICS_PROPERTY,
@@ -14,6 +13,7 @@ from pipelines.tables.contract import (
     create_statement,
     set_properties_statement,
 )
+from pipelines.tables.registry import ALL_CONTRACTS
 from pipelines.tables.telemetry import (
     CLIENT_METRICS,
     CLIENT_PUSHES,

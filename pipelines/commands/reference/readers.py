@@ -8,26 +8,13 @@ from pipelines.reading.views.view_names import (
     VIEWS,
     find_maker,
 )
-from pipelines.tables.cluster import CLUSTER_CONTRACTS, EFFECTIVE_QUOTAS
-from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.contract import TableContract
-from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
-from pipelines.tables.telemetry import QUARANTINE, TELEMETRY_CONTRACTS
-from pipelines.tables.traffic import CLIENT_TRAFFIC
-from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+from pipelines.tables.registry import ALL_CONTRACTS
+from pipelines.tables.telemetry import QUARANTINE
 
 from .markdown import code, format_page, format_table
 
-ALL_CONTRACTS = (
-    *TELEMETRY_CONTRACTS,
-    *CLIENT_CONFIG_CONTRACTS,
-    CLIENT_WIRE_CONFIGS,
-    CLIENT_TRAFFIC,
-    *CLUSTER_CONTRACTS,
-    EFFECTIVE_QUOTAS,
-    *DYNAMIC_CONFIG_CONTRACTS,
-)
 _WHERE = (
     "Tables are folders below `tables.root_path`, or names of `tables.catalog_schema`. "
     "A newer contract version only adds columns that may be null."

@@ -8,6 +8,7 @@ an attempt that was cut off is found right by the next one, or made right.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -31,6 +32,7 @@ from pipelines.tables.configs import (
 )
 from pipelines.tables.contract import DECODED
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE
+from pipelines.time_ranges import EPOCH, MICROSECOND
 from udfs.spark_configs import (
     ConfigTables,
     encode_config_files,
@@ -55,6 +57,8 @@ class BatchWriter:
     layouts: ConfigTables
     has_references: bool
     """Whether client_configs holds known defaults without their values."""
+    kept_closed_days: int = 0
+    """How long rows of the history stay after they were no longer so; 0: for ever."""
 
     def write(
         self, records: DataFrame, transaction: transactions.Transaction
@@ -157,7 +161,9 @@ class BatchWriter:
                 ends = self._find_ends(turns)
                 holdings = config_history.select_holdings(turns, ends)
                 made = holdings.transform(select_histories)
-                differing = config_history.compare_histories(made, table, families)
+                differing = config_history.compare_histories(
+                    made, table, families, self._find_kept_from()
+                )
                 with transactions.persisted(differing) as rows:
                     self.tables.change(
                         changes,
@@ -166,6 +172,13 @@ class BatchWriter:
                         rows.count(),
                         is_gone="is_gone",
                     )
+
+    def _find_kept_from(self) -> int | None:
+        """Return what compare_histories takes of what is no longer kept."""
+        if not self.kept_closed_days:
+            return None
+        oldest = datetime.now(tz=UTC) - timedelta(days=self.kept_closed_days)
+        return (oldest - EPOCH) // MICROSECOND
 
     def _find_ends(self, turns: DataFrame) -> DataFrame | None:
         """Return which instances have ended, as far as telemetry is there to tell."""

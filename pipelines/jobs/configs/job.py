@@ -52,12 +52,14 @@ def run(
     *,
     catalogs: Catalogs,
     client_type_keys: Mapping[str, frozenset[str]],
+    kept_closed_days: int = 0,
 ) -> StreamingQuery:
     """Start the job.
 
     Args:
         catalogs: From settings.load_config_catalogs.
         client_type_keys: From settings.load_client_type_keys.
+        kept_closed_days: As the file of retention has it for client_config_history.
     Raises: As run_stream; InvalidSetting for a rule that is none.
     """
     job = settings.client_configs_to_delta
@@ -70,6 +72,7 @@ def run(
                 settings, catalogs, client_type_keys, floors=opened.start.floors
             ),
             has_references=job.store_defaults == "references",
+            kept_closed_days=kept_closed_days,
         )
         return BatchWriting(write_slice=writer.write)
 

@@ -73,10 +73,10 @@ _COMPARED: Mapping[str, tuple[Column, ...]] = {
 }
 
 _OTHERS: Mapping[str, str] = {
-    "direct": "another replay, or compact_tables",
+    "direct": "another replay, or maintain_tables",
     # Open-source Delta is Serializable: an append to a date fails who replaces in it.
     "spark": "stop the jobs, which write to the same date, another replay and "
-    "compact_tables",
+    "maintain_tables",
 }
 """Who changes the same files, by the way of writing."""
 

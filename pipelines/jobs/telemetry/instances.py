@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables import transactions
+from pipelines.delta_tables.retry import JOB_ATTEMPTS, repeat_on_conflict
 from pipelines.delta_tables.writers import TableWriter
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from udfs.envelopes.deciding_pushes import (
@@ -171,7 +172,12 @@ class InstanceWriter:
         if changes.rows is not None:
             is_new = self.tables.is_new(spark, CLIENT_INSTANCES, transaction)
             source = spark.createDataFrame(changes.rows)
-            self.tables.merge(source, CLIENT_INSTANCES, transaction)
+            # Maintenance may have written the files of these rows anew.
+            repeat_on_conflict(
+                lambda: self.tables.merge(source, CLIENT_INSTANCES, transaction),
+                what=CLIENT_INSTANCES.name,
+                attempts=JOB_ATTEMPTS,
+            )
             # Delta skips the merge of a micro-batch that it has: then the rows may not
             # be what the table says. Nor may they where somebody else wrote meanwhile.
             version = self.tables.read_version(spark, CLIENT_INSTANCES)

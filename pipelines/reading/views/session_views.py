@@ -14,24 +14,16 @@ from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.settings.records import Settings
-from pipelines.tables.cluster import (
-    CLIENT_QUOTAS,
-    CLUSTER_CONTRACTS,
-    EFFECTIVE_QUOTAS,
-)
+from pipelines.tables.cluster import CLIENT_QUOTAS
 from pipelines.tables.columns import Column
-from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.contract import TableContract
-from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
+from pipelines.tables.registry import ALL_CONTRACTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
     SILENT_AFTER_INTERVALS,
-    TELEMETRY_CONTRACTS,
 )
-from pipelines.tables.traffic import CLIENT_TRAFFIC
-from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .broker_views import register_brokers
 from .client_config_views import register_client_configs
@@ -122,15 +114,7 @@ def register(
             view_names finds them; None: all.
     """
     registered = []
-    for contract in (
-        *TELEMETRY_CONTRACTS,
-        *CLIENT_CONFIG_CONTRACTS,
-        CLIENT_WIRE_CONFIGS,
-        CLIENT_TRAFFIC,
-        *CLUSTER_CONTRACTS,
-        EFFECTIVE_QUOTAS,
-        *DYNAMIC_CONFIG_CONTRACTS,
-    ):
+    for contract in ALL_CONTRACTS:
         if names is not None and contract.name not in names:
             continue
         table = identify_table(spark, settings.tables, contract)

@@ -20,6 +20,7 @@ from pipelines.tables.cluster import (
 )
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS, CLIENT_CONFIGS
 from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
+from pipelines.tables.maintenance import MAINTENANCE_RUNS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -53,6 +54,7 @@ _TRAFFIC_JOB = "client_traffic_to_delta"
 _CLUSTER_JOB = "cluster_metadata_to_delta"
 _QUOTAS_JOB = "refresh_quotas"
 _DYNAMIC_CONFIGS_JOB = "dynamic_configs_to_delta"
+_MAINTENANCE = "maintain_tables"
 _OF_TELEMETRY = (CLIENTS, NEWEST_VALUES, LABELLED, COVERAGE)
 """Views that are made of what was pushed as telemetry."""
 _OF_CONFIGS = (
@@ -124,6 +126,7 @@ _CLUSTER_MAKERS = {
     CLIENT_TRAFFIC.name: _TRAFFIC_JOB,
     **{one.name: _DYNAMIC_CONFIGS_JOB for one in DYNAMIC_CONFIG_CONTRACTS},
     EFFECTIVE: _DYNAMIC_CONFIGS_JOB,
+    MAINTENANCE_RUNS.name: _MAINTENANCE,
 }
 _ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS
 """What readers may name to the job that makes it."""

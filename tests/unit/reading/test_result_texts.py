@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-from pipelines.jobs.compact import job as compact_tables
 from pipelines.jobs.replay.results import (
     Differences,
     ReplayResult,
@@ -40,8 +39,3 @@ def test_a_part_of_a_replay_says_how_many_pushes_it_had():
     found = {"client_pushes": Differences(pushes=1, stored_rows=1, fresh_rows=1)}
     assert describe(found, 1) == "1 push, client_pushes: 1 differs (1 row, decoded 1)"
     assert describe({}, 2000) == "2,000 pushes, nothing differs"
-
-
-def test_a_compaction_without_rows_says_so():
-    text = compact_tables.format_result([], SPAN)
-    assert text == f"{SPAN}: nothing to do, no table has rows of these dates"

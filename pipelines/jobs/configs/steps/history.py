@@ -7,7 +7,7 @@ the newest push of its logical client is left open here, and is for those to say
 know what time it is.
 """
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
@@ -154,7 +154,10 @@ def select_holdings(turns: DataFrame, ends: DataFrame | None) -> DataFrame:
 
 
 def compare_histories(
-    made: DataFrame, history: DataFrame, families: DataFrame
+    made: DataFrame,
+    history: DataFrame,
+    families: DataFrame,
+    kept_from_us: int | None = None,
 ) -> DataFrame:
     """Say how the table differs from what its rows should be.
 
@@ -163,6 +166,8 @@ def compare_histories(
         history: The table, with position.
         families: From select_families. Their logical clients of other types are those
             that instances were taken for before they had pushed more keys.
+        kept_from_us: Rows that were no longer so before this moment, microseconds since
+            1970, are passed over: retention takes them out of the table. Null: none.
     Returns: The rows that differ, by the table's columns, with is_gone (the table has
         it and must not) and the position of the row that the table has.
     """
@@ -172,6 +177,9 @@ def compare_histories(
     rows = made.select(*_KEY, F.struct(*_ROW).alias("row"))
     joined = rows.join(known, _KEY, "full")
     differing = joined.where("NOT row <=> known")
+    if kept_from_us is not None:
+        is_gone = [_is_closed_before(kept_from_us, one) for one in ("row", "known")]
+        differing = differing.where(~(is_gone[0] & is_gone[1]))
     keys = {name: F.col(name) for name in _KEY}
     others = {name: F.col(f"row.{name}") for name in _ROW if name not in keys}
     return differing.select(
@@ -179,3 +187,11 @@ def compare_histories(
         F.col("row").isNull().alias("is_gone"),
         "position",
     )
+
+
+def _is_closed_before(moment_us: int, row: str) -> Column:
+    """Say whether a row, or none, was no longer so before a moment."""
+    valid_to = F.col(f"{row}.valid_to")
+    is_closed = valid_to < F.timestamp_micros(F.lit(moment_us))
+    is_old = ~F.col(f"{row}.is_current") & is_closed
+    return F.col(row).isNull() | F.coalesce(is_old, F.lit(False))

@@ -1,0 +1,91 @@
+"""maintain_tables: tables stay small, quick to read and within what they may keep."""
+
+from typing import TYPE_CHECKING
+
+from .call import Call
+from .options import CONFIG, ENV, SET, Command, flag, option
+
+if TYPE_CHECKING:
+    from pipelines.streaming.start_records import Ledger
+
+
+def check(call: Call) -> None:
+    """Refuse the names of tables that there cannot be."""
+    from pipelines.tables.registry import ALL_CONTRACTS
+
+    known = [contract.name for contract in ALL_CONTRACTS]
+    for name in call.arguments.table:
+        if name not in known:
+            call.arguments.parser.error(
+                f"--table {name}: known are {', '.join(sorted(known))}"
+            )
+
+
+def list_ledgers() -> "tuple[Ledger, ...]":
+    """Return the ledgers of all streaming jobs."""
+    from pipelines.jobs.cluster import job as cluster
+    from pipelines.jobs.configs import job as configs
+    from pipelines.jobs.dynamic_configs import job as dynamic_configs
+    from pipelines.jobs.telemetry import job as telemetry
+    from pipelines.jobs.traffic import job as traffic
+    from pipelines.jobs.wire_configs import job as wire_configs
+
+    return (
+        telemetry.LEDGER,
+        configs.LEDGER,
+        wire_configs.LEDGER,
+        traffic.LEDGER,
+        cluster.LEDGER,
+        dynamic_configs.LEDGER,
+    )
+
+
+def run(call: Call) -> int:
+    """Maintain, and print what was done, or what would be."""
+    from pipelines.jobs.maintain import job
+    from pipelines.jobs.maintain.context import Request
+    from pipelines.jobs.maintain.queries import clean_checkpoints, compare_topics
+
+    arguments, ledgers = call.arguments, list_ledgers()
+    settings = call.read_settings()
+    loud: list[str] = []
+    with call.session(job.JOB_NAME) as spark:
+        if not arguments.without_topics:
+            secrets = call.make_secret_reader(spark)
+            loud = compare_topics(spark, settings, secrets, ledgers, print)
+        request = Request(tables=arguments.table, is_dry_run=arguments.dry_run)
+        outcome = job.run(spark, settings, request, ledgers=ledgers, say=print)
+        clean_checkpoints(spark, settings, ledgers, print, is_dry_run=arguments.dry_run)
+    print(outcome.summary())
+    # Once more, where the last lines of a mail are.
+    for line in loud:
+        print(line)
+    return 1 if loud or outcome.has_failed else 0
+
+
+COMMAND = Command(
+    name="maintain_tables",
+    help="job: compact files, delete what retention lets go, and files that no version "
+    "needs; compare topics' retention with the jobs; for once a day",
+    options=(
+        option(
+            "--table",
+            "a table to maintain; may be repeated (default: all that there are)",
+            default=[],
+            action="append",
+            metavar="NAME",
+        ),
+        flag("--dry-run", "say what would be done and why, and change nothing"),
+        flag(
+            "--without-topics",
+            "ask Kafka nothing: do not compare what topics keep with the jobs",
+        ),
+        ENV,
+        CONFIG,
+        SET,
+    ),
+    takes_spark_options=True,
+    is_job=True,
+    check=check,
+    run=run,
+)

@@ -1,1 +1,0 @@
-"""compact_tables: few files of past dates."""

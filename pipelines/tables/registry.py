@@ -1,0 +1,21 @@
+"""Every table of the product."""
+
+from .cluster import CLUSTER_CONTRACTS, EFFECTIVE_QUOTAS
+from .configs import CLIENT_CONFIG_CONTRACTS
+from .dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
+from .maintenance import MAINTENANCE_RUNS
+from .telemetry import TELEMETRY_CONTRACTS
+from .traffic import CLIENT_TRAFFIC
+from .wire_configs import CLIENT_WIRE_CONFIGS
+
+ALL_CONTRACTS = (
+    *CLIENT_CONFIG_CONTRACTS,
+    *TELEMETRY_CONTRACTS,
+    CLIENT_WIRE_CONFIGS,
+    CLIENT_TRAFFIC,
+    *CLUSTER_CONTRACTS,
+    EFFECTIVE_QUOTAS,
+    *DYNAMIC_CONFIG_CONTRACTS,
+    MAINTENANCE_RUNS,
+)
+"""Those of a job in the order in which it writes them, its ledger last."""

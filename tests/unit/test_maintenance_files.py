@@ -1,0 +1,152 @@
+"""The examples of maintenance start commands that there are, in words that they take."""
+
+import ast
+import re
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+from pipelines.commands import COMMANDS_BY_NAME, build_parser
+from pipelines.settings import CONF_PATH, load_settings
+
+ROOT = CONF_PATH.parent
+EXAMPLES = ROOT / "docs/operations"
+SCRIPT = "/opt/kafka-clientele/spark-submit.sh"
+LINE = f"{SCRIPT} maintain_tables --env cluster"
+UNIT = "kafka-clientele-maintenance"
+PRIVILEGES = {
+    *("USE_CATALOG", "USE_SCHEMA", "CREATE_TABLE", "SELECT", "MODIFY"),
+    *("READ_VOLUME", "WRITE_VOLUME"),
+}
+"""Of Unity Catalog, those that are used."""
+VARIABLE = re.compile(r"\$\{(var|workspace|resources)\.([\w.]+)\}")
+
+
+def parse(words):
+    """Return the arguments that the program itself reads out of these words."""
+    return build_parser().parse_args(words)
+
+
+def check_line(line):
+    program, *words = line.split()
+    assert program == SCRIPT
+    arguments = parse(words)
+    assert (arguments.command, arguments.env) == ("maintain_tables", "cluster")
+
+
+def test_cron_starts_it_once_a_night():
+    lines = (EXAMPLES / "maintenance.cron").read_text().splitlines()
+    (line,) = [one for one in lines if not re.match(r"#|\w+=", one)]
+    minute, hour, day, month, weekday, user, command = line.split(None, 6)
+    assert (int(minute) in range(60), int(hour) in range(24)) == (True, True)
+    assert (day, month, weekday) == ("*", "*", "*")
+    assert user == "kafka-clientele"
+    check_line(command)
+
+
+def test_systemd_understands_timer_and_service(tmp_path):
+    service = (EXAMPLES / f"{UNIT}.service").read_text()
+    (start,) = re.findall(r"^ExecStart=(.*)$", service, re.MULTILINE)
+    check_line(start)
+    timer = (EXAMPLES / f"{UNIT}.timer").read_text()
+    (calendar,) = re.findall(r"^OnCalendar=(.*)$", timer, re.MULTILINE)
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("this machine has no systemd-analyze")
+    done = subprocess.run(
+        [analyze, "calendar", calendar], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    # systemd wants programs that exist; those of the unit are where it is installed.
+    here = service.replace("/opt/kafka-clientele", str(ROOT))
+    (tmp_path / f"{UNIT}.service").write_text(here)
+    (tmp_path / f"{UNIT}.timer").write_text(timer)
+    done = subprocess.run(
+        [analyze, "verify", "--man=no", str(tmp_path / f"{UNIT}.timer")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert [line for line in done.stderr.splitlines() if UNIT in line] == []
+
+
+def test_airflow_has_one_run_at_a_time():
+    tree = ast.parse((EXAMPLES / "maintenance_dag.py").read_text())
+    calls = {
+        ast.unparse(one.func): {
+            word.arg: word.value for word in one.keywords if word.arg is not None
+        }
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Call)
+    }
+    dag = calls["DAG"]
+    assert ast.literal_eval(dag["max_active_runs"]) == 1
+    assert len(ast.literal_eval(dag["schedule"]).split()) == 5
+    check_line(ast.literal_eval(calls["BashOperator"]["bash_command"]))
+
+
+@pytest.fixture(scope="module")
+def bundle():
+    return yaml.safe_load((EXAMPLES / "databricks.yml").read_text())
+
+
+def list_tasks(bundle):
+    for name, job in bundle["resources"]["jobs"].items():
+        clusters = {one["job_cluster_key"] for one in job["job_clusters"]}
+        for task in job["tasks"]:
+            assert task["job_cluster_key"] in clusters
+            yield name, task
+
+
+def find_file(path):
+    return ROOT / path.removeprefix("${workspace.file_path}/")
+
+
+def test_tasks_of_databricks_start_what_there_is(bundle):
+    started = {}
+    for name, task in list_tasks(bundle):
+        for library in task["libraries"]:
+            assert find_file(library["requirements"]).is_file()
+        if "notebook_task" in task:
+            notebook = find_file(task["notebook_task"]["notebook_path"])
+            widgets = re.findall(
+                r'widgets\.\w+\(\s*"(\w+)"', notebook.read_text(encoding="utf-8")
+            )
+            assert {*task["notebook_task"]["base_parameters"]} <= {*widgets}
+            started.setdefault(name, []).append("notebook")
+            continue
+        python = task["spark_python_task"]
+        assert find_file(python["python_file"]).is_file()
+        driver, *words = python["parameters"]
+        assert driver == "run"
+        arguments = parse(words)
+        assert arguments.env == "cluster"
+        started.setdefault(name, []).append(arguments.command)
+    streams = {name for name in COMMANDS_BY_NAME if name.endswith("_to_delta")}
+    assert {*started["streaming"]} == streams
+    assert started["maintenance"] == ["maintain_tables", "notebook"]
+    for job in bundle["resources"]["jobs"].values():
+        assert job["max_concurrent_runs"] == 1
+
+
+def test_names_and_rights_of_databricks_are_those_of_the_settings(bundle):
+    variables = {name: one["default"] for name, one in bundle["variables"].items()}
+    tables = load_settings("cluster").tables
+    named = f"{variables['catalog']}.{variables['schema']}"
+    assert named == tables.catalog_schema
+    (volume,) = bundle["resources"]["volumes"].values()
+    (schema,) = bundle["resources"]["schemas"].values()
+    place = f"/Volumes/{named.replace('.', '/')}/{volume['name']}/"
+    location = load_settings("cluster").client_telemetry_to_delta.checkpoint_location
+    assert location.startswith(place)
+    for grant in (*schema["grants"], *volume["grants"]):
+        assert {*grant["privileges"]} <= PRIVILEGES
+    text = (EXAMPLES / "databricks.yml").read_text()
+    for kind, name in VARIABLE.findall(text):
+        if kind == "var":
+            assert name in variables
+        if kind == "resources":
+            group, key, _ = name.split(".")
+            assert key in bundle["resources"][group]
