@@ -69,10 +69,23 @@ starts_jvm() {
   case "${1:-}" in
     demo | kafka | client_telemetry_to_delta | client_configs_to_delta) ;;
     client_wire_configs_to_delta | client_traffic_to_delta | cluster_metadata_to_delta | replay_pushes | compact_tables | purge_secrets) ;;
+    check_tables) ;;
     dynamic_configs_to_delta) ;;
     purge-secrets) ;; # as it was called
     refresh_quotas | maintain_tables) ;;
     sql | configs | clients | brokers | quotas | shell | notebook) ;;
+    *) return 1 ;;
+  esac
+  for word in "$@"; do
+    case "$word" in -h | --help) return 1 ;; esac
+  done
+}
+
+# Checks of tables bring packages of their own; what runs without them has none of them.
+checks_tables() {
+  local word
+  case "${1:-}" in
+    demo | check_tables) ;;
     *) return 1 ;;
   esac
   for word in "$@"; do
@@ -139,7 +152,7 @@ STEP_PID=""
 SCRATCH=""
 VENV_IS_PARTIAL=""
 # Options of `setup`.
-WITH_TESTS="" WITHOUT_JAVA=""
+WITH_TESTS="" WITH_CHECKS="" WITHOUT_JAVA=""
 # Of the Java that was found.
 JAVA_SUM=""
 
@@ -262,6 +275,18 @@ install_tests() {
   tests_stamp >"$VENV/.tests-complete"
 }
 
+# great-expectations, for the commands that check tables.
+checks_stamp() { checksum "$ROOT/conf/checks-requirements.txt"; }
+
+checks_are_missing() {
+  [ -n "$WITH_CHECKS" ] && ! holds "$VENV/.checks-complete" "$(checks_stamp)"
+}
+
+install_checks() {
+  install_set "$1" "$ROOT/conf/checks-requirements.txt" "packages of the checks"
+  checks_stamp >"$VENV/.checks-complete"
+}
+
 ivy() {
   local java=$1 ivy_jar resolver=central
   if [ -n "${DEFAULT_ARTIFACT_REPOSITORY:-}" ]; then resolver=mirror; fi
@@ -333,6 +358,7 @@ set_up() {
     install_packages "$python"
   fi
   if tests_are_missing; then install_tests "$python"; fi
+  if checks_are_missing; then install_checks "$python"; fi
   if jars_are_missing "$java"; then
     check_disk
     install_jars "$java"
@@ -355,7 +381,8 @@ reads_setup_words() {
   for word in "$@"; do
     case "$word" in
       --without-java) WITHOUT_JAVA=yes ;;
-      --with-tests) WITH_TESTS=yes ;;
+      --with-tests) WITH_TESTS=yes WITH_CHECKS=yes ;;
+      --with-checks) WITH_CHECKS=yes ;;
       *) return 1 ;;
     esac
   done
@@ -364,6 +391,7 @@ reads_setup_words() {
 main() {
   local python java="" found classes is_set_up=""
   if [ "${1:-}" = setup ] && reads_setup_words "$@"; then is_set_up=yes; fi
+  if checks_tables "$@"; then WITH_CHECKS=yes; fi
   check_root
   if { [ -n "$is_set_up" ] && [ -z "$WITHOUT_JAVA" ]; } || starts_jvm "$@"; then
     check_root_for_java "$1"
@@ -377,7 +405,7 @@ main() {
     python=$(find_python)
   fi
   if ! venv_is_complete "$(python_version "$python")" || jars_are_missing "$java" ||
-    classes_are_missing "$java" || tests_are_missing; then
+    classes_are_missing "$java" || tests_are_missing || checks_are_missing; then
     # Its own successor it cannot make.
     if [ "$python" = "$VENV/bin/python" ] && ! venv_is_complete "$(python_version "$python")"; then
       python=$(find_python)

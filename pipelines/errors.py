@@ -39,6 +39,10 @@ class MissingTable(PipelineError):
     """Raised when a command works on tables and there are none yet."""
 
 
+class ChecksNotInstalled(PipelineError):
+    """Raised when tables are to be checked and great-expectations is not here."""
+
+
 class NothingToDo(PipelineError):
     """Raised when what a command was asked for does not exist; it may be a mistake."""
 

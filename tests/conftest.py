@@ -6,6 +6,7 @@ Tests of jobs write tables as `--writer` says, in one driver a process.
 import pytest
 from hypothesis import HealthCheck, settings
 
+import pipelines.quality  # noqa: F401 - before great-expectations, see there
 from tests.support.spark.local_session import start_quick_session
 from tests.support.spark.writer_option import WRITERS, choose_writer
 

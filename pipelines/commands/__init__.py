@@ -13,6 +13,7 @@ from pipelines.settings.places import PROGRAM
 from . import (
     bridge,
     brokers,
+    check_tables,
     client_configs_to_delta,
     client_telemetry_to_delta,
     client_traffic_to_delta,
@@ -69,6 +70,7 @@ GROUPS = {
         replay_pushes,
         maintain_tables,
         compact_tables,
+        check_tables,
         purge_secrets,
     ),
     "Watch": (status,),

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +24,8 @@ from pipelines.jobs.cluster import job as cluster_metadata_to_delta
 from pipelines.jobs.configs import job as client_configs_to_delta
 from pipelines.jobs.quotas import job as refresh_quotas
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
+from pipelines.quality import check as quality
+from pipelines.quality.results import format_run
 from pipelines.reading import views
 from pipelines.settings.loading import (
     load_broker_config_types,
@@ -110,6 +113,7 @@ class Demo:
             spark.sparkContext.setLogLevel("OFF")
             for query in queries:
                 query.stop()
+            _check_tables(spark, settings)
         return 0
 
     def _start_cluster(
@@ -188,6 +192,20 @@ def _check_complete(missing: list[str]) -> None:
             f"not seen with software, version, configuration and {MIN_PUSHES} pushes, "
             f"or as a quota: {', '.join(missing)}"
         )
+
+
+def _check_tables(spark: SparkSession, settings: Settings) -> None:
+    """Say whether the tables are as they should be.
+
+    Raises: DemoIncomplete, naming what is not.
+    """
+    if not quality.is_installed():
+        _say("check_tables: left out, since great-expectations is not installed")
+        return
+    done = quality.run(spark, settings, datetime.now(tz=UTC))
+    if done.failures:
+        raise DemoIncomplete(f"check_tables:\n{format_run(done.outcomes)}")
+    print(f"check_tables: all of {len(done.outcomes)} expectations of the tables hold")
 
 
 def _say(text: str) -> None:

@@ -29,7 +29,7 @@ from .stream_job_settings import (
     TelemetryJobSettings,
     TrafficJobSettings,
 )
-from .table_job_settings import MaintenanceSettings, ReplaySettings
+from .table_job_settings import CheckSettings, MaintenanceSettings, ReplaySettings
 from .topic_settings import TopicSettings
 from .watching_settings import WatchingSettings
 
@@ -377,4 +377,5 @@ class Settings:
     effective_quotas: EffectiveQuotaSettings
     replay_pushes: ReplaySettings
     maintain_tables: MaintenanceSettings
+    check_tables: CheckSettings
     watching: WatchingSettings

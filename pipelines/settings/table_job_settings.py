@@ -58,3 +58,32 @@ class MaintenanceSettings:
         high=10_080,
         default=60,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSettings:
+    """The command check_tables."""
+
+    stale_intervals: int = key(
+        "A table that is written to at intervals (of pushes, of full sets of a "
+        "cluster) fails when so many of them passed without a new row; 0: never.",
+        high=1_000,
+        default=3,
+    )
+    stale_grace_ms: int = key(
+        "What that may take longer, for clients that start, jobs and checks.",
+        unit="ms",
+        default=600_000,
+    )
+    time_bound_ms: int = key(
+        "The time of a point may be so far from the time of its push, either way: "
+        "clients' clocks differ.",
+        unit="ms",
+        low=1,
+        default=86_400_000,
+    )
+    examples: int = key(
+        "Keys of failing rows that quality_results names of each expectation, at most.",
+        high=100,
+        default=5,
+    )

@@ -4,6 +4,7 @@ from .cluster import CLUSTER_CONTRACTS, EFFECTIVE_QUOTAS
 from .configs import CLIENT_CONFIG_CONTRACTS
 from .dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from .maintenance import MAINTENANCE_RUNS
+from .quality import QUALITY_RESULTS
 from .telemetry import TELEMETRY_CONTRACTS
 from .traffic import CLIENT_TRAFFIC
 from .wire_configs import CLIENT_WIRE_CONFIGS
@@ -17,5 +18,6 @@ ALL_CONTRACTS = (
     EFFECTIVE_QUOTAS,
     *DYNAMIC_CONFIG_CONTRACTS,
     MAINTENANCE_RUNS,
+    QUALITY_RESULTS,
 )
 """Those of a job in the order in which it writes them, its ledger last."""

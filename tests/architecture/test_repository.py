@@ -1,6 +1,7 @@
 """The repository keeps what its documents promise."""
 
 import ast
+import configparser
 import re
 import subprocess
 import sys
@@ -99,22 +100,41 @@ def read_pins(text):
     return {canonicalize_name(name): version for name, version in PIN.findall(text)}
 
 
-def read_lock(room):
-    return read_pins((ROOT / room / "requirements.txt").read_text())
+LOCKS = {
+    "run": "conf/requirements.txt",
+    "checks": "conf/checks-requirements.txt",
+    "test": "tests/requirements.txt",
+}
 
 
-def test_every_pin_of_setup_cfg_is_the_one_that_is_installed():
-    for_users, mark, for_tests = (ROOT / "setup.cfg").read_text().partition("\ntest =")
-    assert mark
-    assert read_pins(for_users).items() <= read_lock("conf").items()
-    assert read_pins(for_tests).items() <= read_lock("tests").items()
+def read_lock(name):
+    return read_pins((ROOT / LOCKS[name]).read_text())
 
 
-def test_what_runs_needs_no_package_of_the_tests():
-    locked = read_lock("conf")
-    assert not locked.keys() & read_lock("tests").keys()
-    text, _, _ = (ROOT / "setup.cfg").read_text().partition("\ntest =")
-    found, waiting = set(), [*read_pins(text)]
+def read_needs():
+    """Return lock to the pins of setup.cfg that it holds, with what they need."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    extras = setup["options.extras_require"]
+    needs = {name: read_pins(extras[name]) for name in ("checks", "test")}
+    always = setup["options"]["install_requires"] + extras["notebooks"]
+    return needs | {"run": read_pins(always)}
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_pin_of_setup_cfg_is_the_one_that_is_installed(name):
+    assert read_needs()[name].items() <= read_lock(name).items()
+
+
+def test_no_package_is_in_two_locks():
+    every = [one for name in LOCKS for one in read_lock(name)]
+    assert len(every) == len(set(every))
+
+
+@pytest.mark.parametrize("lock", ["run", "checks"])
+def test_a_lock_holds_what_is_needed_and_nothing_of_the_tests(lock):
+    needs = read_needs()
+    found, waiting = set(), [*needs["run"], *needs[lock]]
     while waiting:
         name = waiting.pop()
         if name not in found:
@@ -125,7 +145,7 @@ def test_what_runs_needs_no_package_of_the_tests():
                 for one in needed
                 if one.marker is None or one.marker.evaluate({"extra": ""})
             ]
-    assert found == locked.keys()
+    assert found == read_lock("run").keys() | read_lock(lock).keys()
 
 
 def list_imports(path):
@@ -147,7 +167,7 @@ def test_what_runs_imports_what_is_installed_for_it():
     others = imported - sys.stdlib_module_names - {"pipelines", "udfs"}
     makers = packages_distributions()
     packages = {canonicalize_name(makers[name][0]) for name in others}
-    assert packages <= read_lock("conf").keys()
+    assert packages <= read_lock("run").keys() | read_lock("checks").keys()
 
 
 def test_spark_sessions_are_built_in_one_place_of_the_product():

@@ -105,6 +105,7 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path, spark, c
     assert f"\nDelta tables: {folder}/tables\n" in printed
     assert (folder / "tables" / "client_metrics" / "_delta_log").is_dir()
     assert f"{ROOT}/spark-submit.sh sql" in printed
+    assert re.search(r"\ncheck_tables: all of \d{2,} expectations", printed)
     assert list(tmp_path.iterdir()) == []
     ask_about_the_quota(spark, folder / "tables", capsys)
     shutil.rmtree(folder)

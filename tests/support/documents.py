@@ -35,6 +35,14 @@ RUN_ELSEWHERE = {
         "integration/test_proxy_wire_configs.py",
         "client_wire_configs_to_delta",
     ),
+    ("docs/operations/quality.md", "check"): (
+        "spark/test_quality_faults.py",
+        "check_tables",
+    ),
+    ("docs/operations/quality.md", "check-html"): (
+        "spark/test_quality_faults.py",
+        "html=",
+    ),
     ("docs/operations/upgrade.md", "pip"): (
         "unit/settings/test_places.py",
         "console_scripts",

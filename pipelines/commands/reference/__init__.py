@@ -10,6 +10,7 @@ from pipelines.settings.places import IS_CHECKOUT, ROOT_PATH
 
 def list_pages() -> Mapping[str, Callable[[], str]]:
     """Return path below the checkout to what makes the text that stands there."""
+    from pipelines.quality.suites import list_suite_files
     from pipelines.settings import reference
 
     from . import bridge_metrics, commands, job_metrics, readers
@@ -23,6 +24,7 @@ def list_pages() -> Mapping[str, Callable[[], str]]:
         "docs/reference/quarantine-reasons.md": readers.format_quarantine_reasons,
         "docs/reference/metrics.md": bridge_metrics.format_metrics,
         "docs/reference/job-metrics.md": job_metrics.format_job_metrics,
+        **list_suite_files(),
     }
 
 

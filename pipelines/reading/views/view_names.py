@@ -21,6 +21,7 @@ from pipelines.tables.cluster import (
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS, CLIENT_CONFIGS
 from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from pipelines.tables.maintenance import MAINTENANCE_RUNS
+from pipelines.tables.quality import QUALITY_RESULTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
@@ -128,7 +129,7 @@ _CLUSTER_MAKERS = {
     EFFECTIVE: _DYNAMIC_CONFIGS_JOB,
     MAINTENANCE_RUNS.name: _MAINTENANCE,
 }
-_ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS
+_ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS | {QUALITY_RESULTS.name: "check_tables"}
 """What readers may name to the job that makes it."""
 _PARTS_OF_CONFIGS = frozenset(
     {

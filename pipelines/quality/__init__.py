@@ -1,0 +1,13 @@
+"""Checks of the tables: great-expectations' suites, and what they say."""
+
+import logging
+import sys
+from importlib.util import find_spec
+
+# It tells of each of its own classes while it is imported.
+logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
+# great-expectations looks for Spark Connect, and pyspark ends a process that lacks grpc
+# and whose main module has no file, as a notebook's or a test's: it takes it for a
+# doctest of its own.
+if find_spec("grpc") is None:
+    sys.modules.setdefault("pyspark.sql.connect", None)  # type: ignore[arg-type]

@@ -1,0 +1,279 @@
+"""One run of checks: which tables and rows, what came of it, where that is kept."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.delta_tables.noted_offsets import read_at
+from pipelines.delta_tables.setup import ensure_tables
+from pipelines.delta_tables.spark_writer import read_version
+from pipelines.errors import ChecksNotInstalled, MissingTable
+from pipelines.settings.records import Settings
+from pipelines.tables.contract import TableContract
+from pipelines.tables.quality import QUALITY_RESULTS
+
+from .frames import FRAMES, since
+from .results import Outcome, format_key
+from .suites import CHECKED, VIEW_PREFIX, key_of, read_suite
+
+if TYPE_CHECKING:
+    from great_expectations.core import ExpectationSuiteValidationResult
+
+PACKAGE = "great_expectations"
+_DATE = "event_date"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be checked."""
+
+    tables: Collection[str] = ()
+    """Names of contracts; none: all that there are."""
+    since: date | None = None
+    """First date, where a table has dates; null: the newest one of each table."""
+    is_all: bool = False
+    """All dates."""
+    html: Path | None = None
+    """Folder for great-expectations' Data Docs."""
+
+
+EVERYTHING = Request()
+"""All tables, and the newest date of each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """Rows that a suite is about."""
+
+    suite: str
+    table: str
+    """What its failures are told of."""
+    rows: DataFrame
+    key: Sequence[str]
+    scope: str
+    """Which rows, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRun:
+    """What one run has found."""
+
+    run_id: str
+    outcomes: Sequence[Outcome]
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """Return the expectations that do not hold."""
+        return [one for one in self.outcomes if not one.success]
+
+
+def is_installed() -> bool:
+    """Say whether great-expectations is here, an extra of the package."""
+    return find_spec(PACKAGE) is not None
+
+
+def run(
+    spark: SparkSession,
+    settings: Settings,
+    now: datetime,
+    request: Request = EVERYTHING,
+) -> CheckRun:
+    """Check tables, and append what came of it to quality_results.
+
+    Args:
+        now: When the run begins; knows its zone.
+    Raises: MissingTable where there is no table to check, ChecksNotInstalled.
+    """
+    if not is_installed():
+        raise ChecksNotInstalled(
+            "checks need great-expectations: pip install 'kafka-clientele[checks]', or "
+            "start them by ./spark-submit.sh, which installs it"
+        )
+    from .data_docs import write_docs
+    from .validation import quiet_context, validate
+
+    parameters = _list_parameters(settings, now)
+    with opened_tables(spark, settings, request) as tables, quiet_context() as context:
+        subjects = list(list_subjects(tables, request))
+        results = [
+            validate(
+                context,
+                read_suite(subject.suite),
+                subject.rows,
+                key=subject.key,
+                parameters=parameters,
+                examples=settings.check_tables.examples,
+            )
+            for subject in subjects
+        ]
+        if request.html is not None:
+            write_docs(context, results, request.html, now)
+    outcomes = [
+        outcome
+        for subject, result in zip(subjects, results, strict=True)
+        for outcome in _tell(subject, result)
+    ]
+    made = CheckRun(run_id=str(uuid4()), outcomes=outcomes)
+    _keep(spark, settings, made, now)
+    return made
+
+
+def _list_parameters(settings: Settings, now: datetime) -> dict[str, int]:
+    """Return what `$PARAMETER` may name in a suite."""
+    checks = settings.check_tables
+    return {
+        "now_ms": round((now - _EPOCH).total_seconds() * 1000),
+        "stale_intervals": checks.stale_intervals,
+        "stale_grace_ms": checks.stale_grace_ms,
+        "time_bound_ms": checks.time_bound_ms,
+        "full_set_ms": settings.cluster.full_set_ms,
+    }
+
+
+@contextmanager
+def opened_tables(
+    spark: SparkSession, settings: Settings, request: Request
+) -> Iterator[Mapping[str, DataFrame]]:
+    """Yield the tables that there are, by name, each as it is now until the end.
+
+    Raises: MissingTable where none of those that are asked for is there.
+    """
+    tables: dict[str, DataFrame] = {}
+    # Against the order in which jobs write, so that what is read first is only about
+    # what is in the others by then.
+    for contract in reversed(CHECKED):
+        table = identify_table(spark, settings.tables, contract)
+        if has_table(spark, table):
+            rows = read_at(spark, table, read_version(spark, table))
+            tables[contract.name] = _widened(rows, contract)
+    if not tables.keys() & set(request.tables or tables):
+        where = settings.tables.catalog_schema or settings.tables.root_path
+        asked = ", ".join(request.tables) or "of the product"
+        raise MissingTable(f"there is no table {asked} in {where} to be checked")
+    for name, rows in tables.items():
+        rows.createOrReplaceTempView(VIEW_PREFIX + name)
+    try:
+        yield tables
+    finally:
+        for name in tables:
+            spark.catalog.dropTempView(VIEW_PREFIX + name)
+
+
+def _widened(rows: DataFrame, contract: TableContract) -> DataFrame:
+    """Add, as nulls, the columns that a table of an older contract lacks."""
+    missing = {
+        one.name: F.lit(None).cast(one.sql_type)
+        for one in contract.columns
+        if one.name not in rows.columns
+    }
+    return rows.withColumns(missing) if missing else rows
+
+
+def list_subjects(
+    tables: Mapping[str, DataFrame], request: Request
+) -> Iterator[Subject]:
+    """Return what is to be checked, table by table."""
+    asked = set(request.tables or tables)
+    frames = {
+        name: frame
+        for name, frame in FRAMES.items()
+        if asked & set(frame.needs) and tables.keys() >= set(frame.needs)
+    }
+    dated = asked.union(frame.needs[0] for frame in frames.values())
+    firsts = {
+        name: _find_first(rows, request)
+        for name, rows in tables.items()
+        if name in dated
+    }
+    for contract in CHECKED:
+        if contract.name in asked & tables.keys():
+            first = firsts[contract.name]
+            yield Subject(
+                suite=contract.name,
+                table=contract.name,
+                rows=since(tables[contract.name], first),
+                key=key_of(contract),
+                scope=_tell_scope(first),
+            )
+    for name, frame in frames.items():
+        first = firsts[frame.needs[0]]
+        yield Subject(
+            suite=name,
+            table=frame.table,
+            rows=frame.make(tables, first),
+            key=frame.key,
+            scope=_tell_scope(first),
+        )
+
+
+def _find_first(rows: DataFrame, request: Request) -> date | None:
+    """Return the first date that is looked at; null: all rows are."""
+    if request.is_all or _DATE not in rows.columns:
+        return None
+    ((newest,),) = rows.agg(F.max(_DATE)).collect()
+    found: date | None = newest
+    # The newest one always: it says whether anybody writes.
+    return min(filter(None, (found, request.since)), default=None)
+
+
+def _tell_scope(first: date | None) -> str:
+    return "all" if first is None else f"{_DATE} from {first}"
+
+
+def _tell(
+    subject: Subject, validated: "ExpectationSuiteValidationResult"
+) -> Iterator[Outcome]:
+    from .validation import KEYS, find_fault, name_of
+
+    said = {
+        one["meta"]["name"]: one for one in read_suite(subject.suite)["expectations"]
+    }
+    for one in validated.results:
+        name, result = name_of(one), one.result
+        fault = find_fault(one)
+        rows, failed = result.get("element_count"), result.get("unexpected_count")
+        counts = f"{failed} of {rows} rows"
+        yield Outcome(
+            table=subject.table,
+            suite=subject.suite,
+            expectation=name,
+            expectation_type=said[name]["type"],
+            meaning=said[name]["description"],
+            success=bool(one.success),
+            observed=f"not evaluated: {fault}"
+            if fault
+            else result.get("observed_value", counts),
+            checked_rows=rows,
+            failed_rows=failed,
+            examples=[format_key(key) for key in result.get(KEYS, ())],
+            scope=subject.scope,
+        )
+
+
+def _keep(
+    spark: SparkSession, settings: Settings, run: CheckRun, now: datetime
+) -> None:
+    """Append a row for each expectation."""
+    ensure_tables(spark, settings.tables, (QUALITY_RESULTS,))
+    table = identify_table(spark, settings.tables, QUALITY_RESULTS)
+    known: dict[str, Any] = {
+        "run_id": run.run_id,
+        "checked_at": now,
+        "event_date": now.astimezone(UTC).date(),
+    }
+    rows = [
+        tuple((known | asdict(one))[name] for name in QUALITY_RESULTS.column_names)
+        for one in run.outcomes
+    ]
+    schema = spark.table(table).schema
+    spark.createDataFrame(rows, schema).coalesce(1).writeTo(table).append()
