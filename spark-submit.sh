@@ -67,7 +67,7 @@ find_python() {
 starts_jvm() {
   local word
   case "${1:-}" in
-    demo | kafka | client_telemetry_to_delta | client_configs_to_delta) ;;
+    demo | kafka | jobs | client_telemetry_to_delta | client_configs_to_delta) ;;
     client_wire_configs_to_delta | client_traffic_to_delta | cluster_metadata_to_delta | replay_pushes | compact_tables | purge_secrets) ;;
     check_tables) ;;
     dynamic_configs_to_delta) ;;

@@ -80,7 +80,7 @@ def _run(command: Command, call: Call) -> int:
     command.check(call)
     call.read_settings()  # a wrong key fails now, not after Spark has started
     words = [RUN, command.name, *command.words_of(call.arguments)]
-    return hand_over(words, call.spark_words, call.environ)
+    return hand_over(words, call.spark_words, call.environ, is_small=command.is_small)
 
 
 class _Terminated(BaseException):

@@ -27,6 +27,7 @@ from . import (
     dynamic_configs_to_delta,
     explain_rule,
     import_metadata,
+    jobs,
     kafka,
     kafka_client_metrics,
     kafka_configs,
@@ -60,6 +61,7 @@ GROUPS = {
         push_config,
     ),
     "Fill and keep tables": (
+        jobs,
         client_telemetry_to_delta,
         client_configs_to_delta,
         client_wire_configs_to_delta,

@@ -3,11 +3,11 @@
 from functools import partial
 
 from .call import Call
-from .streaming_jobs import run_job, streaming_command
+from .streaming_jobs import PreparedJob, streaming_command
 
 
-def run(call: Call) -> int:
-    """Run it until it ends."""
+def prepare(call: Call) -> PreparedJob:
+    """Import it, and read what it needs."""
     from pipelines.jobs.configs import job
     from pipelines.settings.loading import load_client_type_keys, load_config_catalogs
     from pipelines.settings.retention import load_retention
@@ -21,11 +21,11 @@ def run(call: Call) -> int:
         client_type_keys=load_client_type_keys(),
         kept_closed_days=kept.closed_days,
     )
-    return run_job(call, job.LEDGER, start)
+    return PreparedJob(job.LEDGER, start)
 
 
 COMMAND = streaming_command(
     "client_configs_to_delta",
     "job: pushed configurations to Delta tables",
-    run,
+    prepare,
 )

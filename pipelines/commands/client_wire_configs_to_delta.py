@@ -3,20 +3,20 @@
 from functools import partial
 
 from .call import Call
-from .streaming_jobs import run_job, streaming_command
+from .streaming_jobs import PreparedJob, streaming_command
 
 
-def run(call: Call) -> int:
-    """Run it until it ends."""
+def prepare(_call: Call) -> PreparedJob:
+    """Import it, and read what it needs."""
     from pipelines.jobs.wire_configs import job
     from pipelines.settings.loading import load_config_catalogs
 
     start = partial(job.run, catalogs=load_config_catalogs())
-    return run_job(call, job.LEDGER, start)
+    return PreparedJob(job.LEDGER, start)
 
 
 COMMAND = streaming_command(
     "client_wire_configs_to_delta",
     "job: configurations seen by the proxy to a Delta table",
-    run,
+    prepare,
 )

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from .call import Call
-from .streaming_jobs import run_job, streaming_command
+from .streaming_jobs import PreparedJob, streaming_command
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def run(call: Call) -> int:
-    """Run it until it ends; what quotas mean follows where they have changed."""
+def prepare(call: Call) -> PreparedJob:
+    """Import it; what quotas mean follows where they have changed."""
     from functools import partial
 
     from pipelines.jobs.cluster import job
@@ -27,11 +27,11 @@ def run(call: Call) -> int:
         refreshing.after_batch(session, has_changed=CLIENT_QUOTAS.name in changed)
 
     start = partial(job.run, config_types=load_broker_config_types(), on_change=refresh)
-    return run_job(call, job.LEDGER, start)
+    return PreparedJob(job.LEDGER, start)
 
 
 COMMAND = streaming_command(
     "cluster_metadata_to_delta",
     "job: brokers, configs, subscriptions and quotas of a cluster to Delta tables",
-    run,
+    prepare,
 )

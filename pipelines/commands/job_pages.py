@@ -21,7 +21,7 @@ _logger = logging.getLogger(__name__)
 
 @contextmanager
 def served_metrics(
-    spark: "SparkSession",
+    sessions: "Sequence[SparkSession]",
     settings: Settings,
     job_names: Sequence[str],
     *,
@@ -30,8 +30,8 @@ def served_metrics(
     """Serve the figures of jobs of this driver while the block runs.
 
     Args:
-        spark: The session that they run in.
-        job_names: Of all that run in it.
+        sessions: That they run in.
+        job_names: Of all that run in them.
         place: Of its port, behind the first one.
     Raises: MissingService where the address cannot be had.
     """
@@ -67,7 +67,8 @@ def served_metrics(
         ) from None
     try:
         _logger.info("metrics: http://%s:%d/metrics", host, server.server_port)
-        spark.streams.addListener(metrics)
+        for spark in sessions:
+            spark.streams.addListener(metrics)
         yield metrics
     finally:
         # No call to the JVM: what ends the block may have cut one off.

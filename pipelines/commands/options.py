@@ -46,6 +46,8 @@ class Command:
     """What it was called; taken for one release, with a word on it."""
     is_job: bool = False
     """Whether Spark's own spark-submit starts it, here or on a cluster."""
+    is_small: bool = False
+    """Whether that job has little to do, and is to take little."""
     check: "Callable[[Call], None]" = lambda _call: None
     """What a job looks at before it is handed over."""
     run: "Callable[[Call], int]"

@@ -16,6 +16,7 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from pipelines.delta_tables.java_classes import keep_helpers
 from pipelines.settings.places import CACHE_PATH, CONF_PATH, PACKAGES_PATH
 
 from .failures import EXIT_INTERRUPTED, told_in_a_sentence
@@ -45,7 +46,11 @@ Environ = MutableMapping[str, str]
 
 
 def hand_over(
-    words: Sequence[str], spark_words: Sequence[str], environ: Environ
+    words: Sequence[str],
+    spark_words: Sequence[str],
+    environ: Environ,
+    *,
+    is_small: bool = False,
 ) -> int:
     """Hand a job to Spark's spark-submit, which replaces this process.
 
@@ -53,17 +58,26 @@ def hand_over(
         words: What the driver is called with.
         spark_words: The user's options of spark-submit.
         environ: Of this process.
+        is_small: As build_arguments takes it.
     """
     home = find_spark_home()
     program = str(home / "bin" / "spark-submit")
-    line = [program, *spark_arguments(spark_words, environ), str(_MAIN), *words]
+    options = spark_arguments(spark_words, environ, is_small=is_small)
+    if is_small:
+        # Else each of Java's many threads may have 64 MiB of what was freed.
+        environ.setdefault("MALLOC_ARENA_MAX", "2")
+    line = [program, *options, str(_MAIN), *words]
     environ["SPARK_HOME"] = str(home)
     sys.stdout.flush()
     os.execv(program, line)  # noqa: S606 - built above, no shell reads it
 
 
 def spark_arguments(
-    spark_words: Sequence[str], environ: Environ, *, is_short: bool = False
+    spark_words: Sequence[str],
+    environ: Environ,
+    *,
+    is_short: bool = False,
+    is_small: bool = False,
 ) -> list[str]:
     """Return spark-submit's options: the product's own, then the user's."""
     if is_local(spark_words):
@@ -83,6 +97,7 @@ def spark_arguments(
         installation,
         spark_words,
         is_short=is_short,
+        is_small=is_small,
         java_words=" ".join(environ.get(name, "") for name in JAVA_VARIABLES),
     )
 
@@ -104,6 +119,7 @@ def _prepare_details(environ: Environ) -> None:
 def start_session(name: str) -> SparkSession:
     """Start Spark with the configuration that spark-submit was given."""
     spark = SparkSession.builder.appName(name).getOrCreate()
+    keep_helpers(spark.sparkContext._jvm)  # noqa: SLF001 - pyspark has no other door to Java
     # Spark's own asks the JVM something, in the middle of whatever was asked before.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     return spark

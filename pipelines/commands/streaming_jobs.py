@@ -1,7 +1,7 @@
 """What the commands of streaming jobs share: their options, and how they run."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipelines.errors import InvalidSetting
 from pipelines.settings.watching_settings import STREAMING_JOBS
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pipelines.streaming.start_records import Ledger
 
-_OPTIONS = (
+OPTIONS = (
     ENV,
     CONFIG,
     SET,
@@ -29,7 +29,20 @@ _OPTIONS = (
 )
 
 
-def _check(call: Call) -> None:
+class PreparedJob(NamedTuple):
+    """A job, before a session of Spark is there."""
+
+    ledger: "Ledger"
+    """That says how far it is."""
+    start: "Callable[..., StreamingQuery]"
+    """Takes session, settings and context; all that it has alone is given."""
+
+
+Prepare = Callable[[Call], PreparedJob]
+"""Imports a job and reads what it alone needs."""
+
+
+def check_once(call: Call) -> None:
     """Refuse two words that exclude each other.
 
     Raises: InvalidSetting.
@@ -38,37 +51,31 @@ def _check(call: Call) -> None:
         raise InvalidSetting("--once and --continuous exclude each other")
 
 
-def streaming_command(name: str, help_text: str, run: Callable[[Call], int]) -> Command:
+def streaming_command(name: str, help_text: str, prepare: Prepare) -> Command:
     """Return the command of a streaming job."""
     return Command(
         name=name,
         help=help_text,
-        options=_OPTIONS,
+        options=OPTIONS,
         takes_spark_options=True,
         is_job=True,
-        check=_check,
-        run=run,
+        check=check_once,
+        run=lambda call: _run_job(call, prepare),
     )
 
 
-def run_job(
-    call: Call, ledger: "Ledger", start: "Callable[..., StreamingQuery]"
-) -> int:
-    """Run a job until it is stopped, or, with --once, until all is read.
-
-    Args:
-        call: Of its command.
-        ledger: That says how far it is.
-        start: The job's own, with all arguments that it has alone.
-    """
+def _run_job(call: Call, prepare: Prepare) -> int:
+    """Run a job until it is stopped, or, with --once, until all is read."""
     from pipelines.streaming.job_runs import run_to_end
     from pipelines.streaming.run_stream import RunContext
 
-    settings, name = call.read_settings(), ledger.job_name
+    settings = call.read_settings()
+    ledger, start = prepare(call)
+    name = ledger.job_name
     with (
         call.session(call.arguments.command) as spark,
         served_metrics(
-            spark, settings, [name], place=STREAMING_JOBS.index(name)
+            [spark], settings, [name], place=STREAMING_JOBS.index(name)
         ) as metrics,
     ):
         secrets = call.make_secret_reader(spark)

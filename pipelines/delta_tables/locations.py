@@ -9,6 +9,7 @@ from pipelines.settings.records import TableSettings
 from pipelines.tables.contract import TableContract
 
 from .damaged_logs import LOG_FOLDER, gone_table
+from .java_classes import find_class
 
 _MISSING = {
     "DELTA_MISSING_DELTA_TABLE",
@@ -32,7 +33,7 @@ def open_path(spark: SparkSession, path: str) -> tuple[Any, Any]:
     context = spark.sparkContext
     jvm: Any = context._jvm  # noqa: SLF001 - pyspark has no other door to Hadoop
     configuration = context._jsc.hadoopConfiguration()  # noqa: SLF001 - the same
-    made = jvm.org.apache.hadoop.fs.Path(path)
+    made = find_class(jvm, "org.apache.hadoop.fs.Path")(path)
     return made.getFileSystem(configuration), made
 
 

@@ -26,6 +26,7 @@ from .secret_references import SecretReference
 from .stream_job_settings import (
     ClusterJobSettings,
     DynamicConfigJobSettings,
+    JobsSettings,
     TelemetryJobSettings,
     TrafficJobSettings,
 )
@@ -374,6 +375,7 @@ class Settings:
     client_traffic_to_delta: TrafficJobSettings
     cluster_metadata_to_delta: ClusterJobSettings
     dynamic_configs_to_delta: DynamicConfigJobSettings
+    jobs: JobsSettings
     effective_quotas: EffectiveQuotaSettings
     replay_pushes: ReplaySettings
     maintain_tables: MaintenanceSettings

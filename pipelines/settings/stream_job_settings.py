@@ -5,6 +5,8 @@ from typing import Any
 
 from .keys import key
 
+MAX_WAIT_MS = 3_600_000
+"""Longest that records may wait for others: an hour."""
 _TRIGGER = "Shortest time between two micro-batches of a continuous run."
 _MOST_RECORDS = "Records in one micro-batch, at most."
 
@@ -93,3 +95,33 @@ class ClusterJobSettings(StreamJobSettings):
         "cluster_metadata_to_delta", newest="cluster_changes"
     )
     max_record_bytes: int = record_bytes_key()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsSettings:
+    """The command jobs, which runs all of these in one process.
+
+    A micro-batch has a price of its own, so that where little comes, few and larger
+    ones are cheap.
+    """
+
+    min_records: int = key(
+        "So many new records of a topic begin a micro-batch at once; fewer wait.",
+        low=1,
+        default=1_000,
+    )
+    max_wait_ms: int = key(
+        "Longest time that pushed metrics wait to become so many; 0: they do not.",
+        unit="ms",
+        low=0,
+        high=MAX_WAIT_MS,
+        default=20_000,
+    )
+    max_config_wait_ms: int = key(
+        "The same of all else, which changes rarely and is dearer: configurations, "
+        "counts of traffic, and what is so in the cluster.",
+        unit="ms",
+        low=0,
+        high=MAX_WAIT_MS,
+        default=120_000,
+    )

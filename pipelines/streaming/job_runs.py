@@ -33,6 +33,7 @@ def run_to_end(
     start: StartJob,
     *,
     accepts_data_loss: bool = False,
+    job_run: JobRun | None = None,
 ) -> None:
     """Start a job, and wait until its query ends.
 
@@ -41,30 +42,34 @@ def run_to_end(
         ledger: Of the job.
         start: Starts its query, for this run.
         accepts_data_loss: Whether to go on behind records that Kafka no longer has.
+        job_run: What its caller holds of the run, in place of that.
     Raises: PipelineError, with one sentence, for each end that is known; what Spark
         raises for any other.
     """
-    job_run = JobRun(accepts_data_loss=accepts_data_loss)
+    job_run = job_run or JobRun(accepts_data_loss=accepts_data_loss)
     # What interrupts a call to the JVM ends this process: no other call may follow, and
     # the claim ends with it.
     try:
-        start(job_run).awaitTermination()
+        job_run.query = start(job_run)
+        job_run.query.awaitTermination()
     except PipelineError:
-        _release(job_run)
+        _release(spark, job_run)
         raise
     except Exception as error:
         ended_by = job_run.failure or error
         told = _explain(spark, settings, secrets, ledger, ended_by) or ended_by
-        _release(job_run)
+        _release(spark, job_run)
         if told is error:
             raise
         raise told from error
-    _release(job_run)
+    _release(spark, job_run)
 
 
-def _release(job_run: JobRun) -> None:
-    if job_run.claim is not None:
-        with suppress(Py4JError, OSError):  # of a JVM that is gone
+def _release(spark: SparkSession, job_run: JobRun) -> None:
+    with suppress(Py4JError, OSError):  # of a JVM that is gone
+        if job_run.listener is not None:
+            spark.streams.removeListener(job_run.listener)
+        if job_run.claim is not None:
             job_run.claim.release()
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from pipelines.delta_tables.java_classes import find_class
 from pipelines.errors import MissingService
 
 from .refusals import explain_refusal, iter_java_causes
@@ -16,6 +17,7 @@ from .refusals import explain_refusal, iter_java_causes
 _PREFIX = "kafka."
 _PACKAGES = ("org.apache.kafka", "kafkashaded.org.apache.kafka")
 """Of the Java client in Spark's Kafka source; Databricks has moved it to the second."""
+_COLLECTIONS = "java.util.Collections"
 _OWN_CONFIG = "DYNAMIC_TOPIC_CONFIG"
 _ANSWER_TIMEOUT_MS = 20_000
 
@@ -73,11 +75,11 @@ def read_topic_bounds(
 
 def _ask(spark: SparkSession, options: Mapping[str, str], topic: str) -> TopicBounds:
     jvm, kafka, properties = _open_client(spark, options)
-    consumer = kafka.clients.consumer.KafkaConsumer(properties)
+    consumer = kafka("clients.consumer.KafkaConsumer")(properties)
     try:
-        partitions = jvm.java.util.ArrayList()
+        partitions = find_class(jvm, "java.util.ArrayList")()
         for info in consumer.partitionsFor(topic) or ():
-            partitions.add(kafka.common.TopicPartition(topic, info.partition()))
+            partitions.add(kafka("common.TopicPartition")(topic, info.partition()))
         # Before the offsets: what is made anew meanwhile is seen by the next look.
         with _open_admin(kafka, properties) as admin:
             topic_id = _ask_topic_id(jvm, kafka, admin, topic) if partitions else None
@@ -149,13 +151,13 @@ def _ask_configs(
     spark: SparkSession, options: Mapping[str, str], topic: str
 ) -> list[Any] | None:
     jvm, kafka, properties = _open_client(spark, options)
-    kinds = getattr(kafka.common.config, "ConfigResource$Type")
-    resource = kafka.common.config.ConfigResource(kinds.valueOf("TOPIC"), topic)
-    asked = jvm.java.util.Collections.singletonList(resource)
+    kinds = kafka("common.config.ConfigResource$Type")
+    resource = kafka("common.config.ConfigResource")(kinds.valueOf("TOPIC"), topic)
+    asked = find_class(jvm, _COLLECTIONS).singletonList(resource)
     try:
         with _open_admin(kafka, properties) as admin:
             answer = admin.describeConfigs(asked).all().get().get(resource)
-            return [*jvm.java.util.ArrayList(answer.entries())]
+            return [*find_class(jvm, "java.util.ArrayList")(answer.entries())]
     except Py4JJavaError:
         return None
 
@@ -195,14 +197,19 @@ def read_offsets_since(
 def _open_client(spark: SparkSession, options: Mapping[str, str]) -> tuple[Any, ...]:
     # pyspark has no other door to the JVM, and no question to Kafka of its own.
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-    package = next(one for one in _PACKAGES if _has_client(jvm, one))
-    kafka = reduce(getattr, package.split("."), jvm)
-    return jvm, kafka, _client_properties(jvm, options, package)
+    package = _find_package(jvm)
+    properties = _client_properties(jvm, options, package)
+    return jvm, lambda name: find_class(jvm, f"{package}.{name}"), properties
+
+
+@cache
+def _find_package(jvm: Any) -> str:  # noqa: ANN401 - py4j has no types
+    return next(one for one in _PACKAGES if _has_client(jvm, one))
 
 
 @contextmanager
 def _open_admin(kafka: Any, properties: Any) -> Iterator[Any]:  # noqa: ANN401 - py4j has no types
-    admin = kafka.clients.admin.AdminClient.create(properties)
+    admin = kafka("clients.admin.AdminClient").create(properties)
     try:
         yield admin
     finally:
@@ -210,20 +217,21 @@ def _open_admin(kafka: Any, properties: Any) -> Iterator[Any]:  # noqa: ANN401 -
 
 
 def _ask_topic_id(jvm: Any, kafka: Any, admin: Any, topic: str) -> str | None:  # noqa: ANN401 - py4j has no types
-    names = jvm.java.util.Collections.singletonList(topic)
+    names = find_class(jvm, _COLLECTIONS).singletonList(topic)
     described = admin.describeTopics(names).allTopicNames().get().get(topic)
     topic_id = described.topicId()
     return (
         None
-        if topic_id.equals(kafka.common.Uuid.ZERO_UUID)
+        if topic_id.equals(kafka("common.Uuid").ZERO_UUID)
         else str(topic_id.toString())
     )
 
 
 def _has_client(jvm: Any, package: str) -> bool:  # noqa: ANN401 - py4j has no types
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    thread = find_class(jvm, "java.lang.Thread").currentThread()
+    loader, name = thread.getContextClassLoader(), f"{package}.common.TopicPartition"
     try:
-        jvm.java.lang.Class.forName(f"{package}.common.TopicPartition", False, loader)
+        find_class(jvm, "java.lang.Class").forName(name, False, loader)
     except Py4JJavaError:
         return False
     return True
@@ -235,7 +243,7 @@ def _client_properties(
     package: str,
 ) -> Any:  # noqa: ANN401 - a java.util.Properties
     deserializer = f"{package}.common.serialization.ByteArrayDeserializer"
-    properties = jvm.java.util.Properties()
+    properties = find_class(jvm, "java.util.Properties")()
     for name, value in options.items():
         properties.setProperty(name.removeprefix(_PREFIX), value)
     properties.setProperty("key.deserializer", deserializer)

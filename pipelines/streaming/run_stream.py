@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Event, Lock
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -25,7 +26,7 @@ from .loss_sentences import list_losses
 from .offsets import Offsets
 from .positions import TopicBounds, list_own_configs, read_topic_bounds, read_topic_id
 from .progress import BatchListener, ProgressObserver, log_batch
-from .sources import read_kafka, read_kafka_ranges
+from .sources import Gathering, read_kafka, read_kafka_ranges
 from .start_records import (
     ACCEPT_OPTION,
     EARLIEST_OFFSET,
@@ -41,6 +42,10 @@ _CONFIGS_OF_BRIDGE = ("retention.ms", "max.message.bytes")
 _logger = logging.getLogger(__name__)
 
 
+class RunIsEnding(Exception):
+    """Raised in place of a micro-batch where none is to begin any more."""
+
+
 @dataclass(slots=True, kw_only=True)
 class JobRun:
     """One run of a job: what its command decides, and what has ended it."""
@@ -51,6 +56,16 @@ class JobRun:
     """What the newest micro-batch has raised; Spark tells of it as a text only."""
     claim: Claim | None = None
     """What keeps others off the tables, until it is released."""
+    query: StreamingQuery | None = None
+    """What it has started; null where it never came so far."""
+    listener: BatchListener | None = None
+    """What tells of its micro-batches, until its end."""
+    is_ending: bool = False
+    """Whether no other micro-batch is to begin."""
+    batch: Lock = field(default_factory=Lock)
+    """Held as long as a micro-batch is being written."""
+    is_warm: Event = field(default_factory=Event)
+    """Set when its first micro-batch is written, which takes longest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +83,8 @@ class RunContext:
     """Told of each micro-batch that is written, and how far behind it is."""
     job_run: JobRun | None = None
     """What was decided for this run; it takes what ends it."""
+    gathering: Gathering | None = None
+    """How records are waited for that are few; null: they are not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,13 +136,18 @@ class JobRecords:
 
         def write(records: DataFrame, batch_id: int) -> None:
             session = records.sparkSession
-            try:
-                self.tables.check_are_there(session)
-                self._check_topic(session)
-                write_batch(records, batch_id)
-            except Exception as error:
-                self.job_run.failure = error
-                raise
+            with self.job_run.batch:
+                if self.job_run.is_ending:
+                    raise RunIsEnding
+                try:
+                    self.tables.check_are_there(session)
+                    self._check_topic(session)
+                    write_batch(records, batch_id)
+                except Exception as error:
+                    self.job_run.failure = error
+                    raise
+                finally:
+                    self.job_run.is_warm.set()
 
         return write
 
@@ -154,6 +176,7 @@ def run_stream(
     opened = _open_records(spark, settings, spec, context)
     listener = BatchListener(name, context.on_batch, rows_name=spec.rows_name)
     spark.streams.addListener(listener)
+    opened.job_run.listener = listener
     writing = spec.make_writing(opened)
     batches = SlicedBatches(
         read_ranges=opened.read_ranges,
@@ -210,6 +233,7 @@ def _open_records(
         starting_offsets=start.starting_offsets_json,
         max_offsets_per_trigger=job.max_offsets_per_trigger,
         is_transactional=spec.is_transactional,
+        gathering=None if context.is_once else context.gathering,
     )
     location = find_location(spark, checkpoint_location)
     _logger.info(

@@ -4,6 +4,7 @@ import json
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -24,6 +25,16 @@ _range_groups = defaultdict[frozenset[tuple[str, str]], str](
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathering:
+    """How records are waited for that are few: a micro-batch has a price of its own."""
+
+    min_records: int
+    """So many begin a micro-batch at once."""
+    max_wait_ms: int
+    """Longest time between two looks that take fewer."""
+
+
 def read_kafka(
     spark: SparkSession,
     options: Mapping[str, str],
@@ -32,6 +43,7 @@ def read_kafka(
     starting_offsets: str,
     max_offsets_per_trigger: int,
     is_transactional: bool = False,
+    gathering: Gathering | None = None,
 ) -> DataFrame:
     """Return a stream of the Kafka source's own columns, headers included.
 
@@ -41,9 +53,16 @@ def read_kafka(
         starting_offsets: JSON of first offsets, for a new checkpoint location only.
         max_offsets_per_trigger: Most records in one micro-batch.
         is_transactional: Whether records of aborted transactions are passed over.
+        gathering: Not for a run that ends when all is read: Spark would leave the last
+            records where they are.
     Raises: nothing yet; a missing record fails the query, for it would be lost.
     Source: Spark, Structured Streaming + Kafka Integration Guide.
     """
+    gathered = {}
+    if gathering is not None:
+        least = min(gathering.min_records, max_offsets_per_trigger)
+        gathered["minOffsetsPerTrigger"] = str(least)
+        gathered["maxTriggerDelay"] = f"{gathering.max_wait_ms}ms"
     return (
         spark.readStream.format("kafka")
         .option("kafka.max.poll.records", MAX_POLL_RECORDS)
@@ -52,6 +71,7 @@ def read_kafka(
         .option("subscribe", topic)
         .option("startingOffsets", starting_offsets)
         .option("maxOffsetsPerTrigger", max_offsets_per_trigger)
+        .options(**gathered)
         .option("includeHeaders", value=True)
         .option("failOnDataLoss", value=True)
         .load()

@@ -18,6 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from pipelines.delta_tables.java_classes import find_class
 from pipelines.delta_tables.locations import find_local_path, identify_schema
 from pipelines.errors import TablesInUse
 from pipelines.settings.records import TableSettings
@@ -70,7 +71,7 @@ def claim_tables(
         )
     told = {
         "host": platform.node(),
-        "pid": int(_jvm(spark).java.lang.ProcessHandle.current().pid()),
+        "pid": int(find_class(_jvm(spark), "java.lang.ProcessHandle").current().pid()),
         "since": f"{datetime.now(tz=UTC):%Y-%m-%dT%H:%M:%SZ}",
         "job": job_name,
         "checkpoint_location": checkpoint_location,
@@ -114,7 +115,7 @@ def _lock(
     """Lock a file of the folder by the JVM; return what unlocks it."""
     path = folder.absolute() / f".{job_name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = _jvm(spark).java.io.RandomAccessFile(str(path), "rw")
+    file = find_class(_jvm(spark), "java.io.RandomAccessFile")(str(path), "rw")
     channel = file.getChannel()
     try:
         lock = channel.tryLock()

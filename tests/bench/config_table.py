@@ -16,11 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines.delta_tables.direct.delta_transactions import (
+    DELTA,
     as_scala,
-    companion,
     parse_actions,
     start_transaction,
 )
+from pipelines.delta_tables.java_classes import find_object
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import create_statement
 
@@ -44,9 +45,7 @@ def make_table(spark, path, clients):
         name = f"part-{first:010}.snappy.parquet"
         pq.write_table(rows, Path(path, name), store_schema=False)
         added.append({"add": describe_file(rows, name, Path(path, name))})
-    operation = companion(
-        jvm.org.apache.spark.sql.delta.DeltaOperations, "ManualUpdate"
-    )
+    operation = find_object(jvm, f"{DELTA}.DeltaOperations$ManualUpdate")
     started.commit(as_scala(jvm, parse_actions(jvm, added)), operation)
 
 

@@ -12,20 +12,34 @@ def cpu_seconds(root: int) -> float:
 
     What has ended counts through its parent, once the parent has waited for it.
     """
-    parents, ticks = {}, {}
+    ticks = 0
+    for pid in list_tree(root):
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text(
+                encoding="utf-8", errors="replace"
+            )
+        except OSError:
+            continue  # it has ended meanwhile
+        ticks += sum(map(int, stat.rpartition(")")[2].split()[11:15]))
+    return ticks / TICKS_PER_S
+
+
+def list_tree(root: int) -> dict[int, bytes]:
+    """Return the processes of a tree with their command lines, brokers left out."""
+    parents, lines = {}, {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal():
             continue
         try:
             stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
-            command = (folder / "cmdline").read_bytes()
+            line = (folder / "cmdline").read_bytes()
         except OSError:
             continue  # it has ended meanwhile
-        fields = stat.rpartition(")")[2].split()
         pid = int(folder.name)
-        parents[pid] = -1 if BROKER.encode() in command else int(fields[1])
-        ticks[pid] = sum(map(int, fields[11:15]))
-    return sum(ticks[p] for p in ticks if _descends(p, root, parents)) / TICKS_PER_S
+        is_broker = BROKER.encode() in line
+        parents[pid] = -1 if is_broker else int(stat.rpartition(")")[2].split()[1])
+        lines[pid] = line
+    return {pid: lines[pid] for pid in lines if _descends(pid, root, parents)}
 
 
 def _descends(pid: int, root: int, parents: dict[int, int]) -> bool:

@@ -78,7 +78,7 @@ def find_port(lines):
 @contextmanager
 def running_job(spark, site):
     """Run the job as its command does, in this session, until it is stopped."""
-    with served_metrics(spark, site.settings, [JOB]) as metrics:
+    with served_metrics([spark], site.settings, [JOB]) as metrics:
         is_started = threading.Event()
 
         def start(job_run):
@@ -277,7 +277,7 @@ def test_a_query_that_fails_is_counted_and_down(site, spark, caplog):
         raise ArithmeticError("on purpose")
 
     secrets = SecretReader(environ={})
-    with served_metrics(spark, site.settings, [JOB]):
+    with served_metrics([spark], site.settings, [JOB]):
         site.page_port = find_port([one.getMessage() for one in caplog.records])
 
         def start(job_run):

@@ -64,6 +64,11 @@ _STACK_OPTION = "-Xss8m"
 SHORT_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 # A collector without threads of its own, which has nothing to do for a short query.
 _SERIAL_COLLECTOR = ("-XX:+UseSerialGC", "-XX:NewSize=256m")
+# One that lasts and takes no more memory than what it keeps.
+_SMALL_COLLECTOR = (
+    *("-XX:+UseSerialGC", "-XX:MaxNewSize=64m"),
+    *("-XX:MinHeapFreeRatio=15", "-XX:MaxHeapFreeRatio=30"),
+)
 _NAMES_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 # A file that does not fit what else is on the class path is no fault of anybody's.
 QUIET_ARCHIVE = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
@@ -136,6 +141,7 @@ def build_arguments(
     spark_words: Sequence[str],
     *,
     is_short: bool = False,
+    is_small: bool = False,
     java_words: str = "",
 ) -> list[str]:
     """Return the options that go before the program on a spark-submit line.
@@ -144,14 +150,14 @@ def build_arguments(
         installation: Where this copy of the product stands.
         spark_words: The user's own options.
         is_short: Whether the driver lives for minutes; it then compiles in haste.
+        is_small: Whether it has little to do, and is to take little; so it does, too.
         java_words: Options that Java reads from the environment.
     Raises: InvalidSetting for a value that Spark could not start with.
     """
     user_conf, lists, rest = _read_spark_words(spark_words)
     _check_values(user_conf, rest)
-    conf = _load_conf(installation.conf / "spark-defaults.conf")
+    conf = _load_own_files(installation, spark_words, is_small=is_small)
     if is_local(spark_words):
-        conf |= _load_conf(installation.conf / "spark-local.conf")
         conf[WORKER_PYTHON] = installation.python
     else:
         conf |= _prepare_executors(installation, lists)
@@ -175,12 +181,12 @@ def build_arguments(
     conf |= _own_jars(installation, spark_words, named | conf, rest, lists)
     if installation.jars and _is_one_process(spark_words):
         java_options += _archive_options(installation)
-    if is_short:
+    if is_short or is_small:
         java_options += SHORT_JAVA_OPTIONS
         usual = (named | conf).get(_DEFAULT_JAVA_OPTIONS, "")
         # Java ends where two are named.
         if not _NAMES_COLLECTOR.search(" ".join([*users, usual, java_words])):
-            java_options += _SERIAL_COLLECTOR
+            java_options += _SERIAL_COLLECTOR if is_short else _SMALL_COLLECTOR
     # Behind ours: of two that mean the same, Java takes the later one.
     conf[_DRIVER_JAVA_OPTIONS] = " ".join([*java_options, *filter(None, users)])
     words = [*rest]
@@ -190,6 +196,18 @@ def build_arguments(
     for name, value in conf.items():
         words += ["--conf", f"{name}={value}"]
     return words
+
+
+def _load_own_files(
+    installation: Installation, spark_words: Sequence[str], *, is_small: bool
+) -> dict[str, str]:
+    """Return what files of conf/ say; of two, the later one counts."""
+    names = {"defaults": True, "local": is_local(spark_words), "small": is_small}
+    conf: dict[str, str] = {}
+    for name, is_taken in names.items():
+        if is_taken:
+            conf |= _load_conf(installation.conf / f"spark-{name}.conf")
+    return conf
 
 
 def _own_jars(

@@ -25,6 +25,7 @@ from pipelines.tables.contract import TableContract
 
 from .delta_transactions import (
     MILLISECOND_NS,
+    as_scala,
     parse_actions,
     read_transaction,
     start_transaction,
@@ -114,7 +115,7 @@ def append_files(
     actions: list[dict[str, object]] = [{"txn": seen}]
     actions += [store_file(spark, contract, location, file) for file in files]
     started.commit(
-        jvm.org.apache.spark.api.python.PythonUtils.toSeq(parse_actions(jvm, actions)),
+        as_scala(jvm, parse_actions(jvm, actions)),
         streaming_update(jvm, transaction.query_id, transaction.batch_id),
     )
 

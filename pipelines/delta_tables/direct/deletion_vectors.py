@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pipelines.delta_tables.java_classes import find_class, find_object
 from pipelines.errors import IncompatibleTable
 from udfs.files.row_bitmaps import MalformedBitmap, Rows, read_rows, write_rows
 
-from .delta_transactions import companion, find_files
+from .delta_transactions import DELTA, find_files
 
 FILE_PATH, ROW_INDEX = "file_path", "row_index"
 LOCAL = "file"
@@ -64,9 +65,9 @@ class StoredVectors:
                 begin = vector.offset().get() if vector.offset().isDefined() else 0
                 size = vector.sizeInBytes()
                 return _read_stored(Path(place.getPath()), begin, size)
-        delta = self._jvm.org.apache.spark.sql.delta
-        portable = companion(delta.deletionvectors, "RoaringBitmapArrayFormat")
-        stored = companion(delta.deletionvectors, "StoredBitmap")
+        vectors = f"{DELTA}.deletionvectors"
+        portable = find_object(self._jvm, f"{vectors}.RoaringBitmapArrayFormat")
+        stored = find_object(self._jvm, f"{vectors}.StoredBitmap")
         store = _open_store(self._jvm, self._snapshot)
         rows = stored.create(vector, self._table).load(store)
         return bytes(rows.serializeAsByteArray(portable.Portable()))
@@ -139,14 +140,15 @@ def _store(
     """Write the rows marked in files into one file; return the actions of each."""
     if not vectors:
         return
-    delta, option = jvm.org.apache.spark.sql.delta, jvm.scala.Option
+    option = find_class(jvm, "scala.Option")
     log = snapshot.deltaLog()
     configuration = log.newDeltaHadoopConf()
-    home = delta.util.PathWithFileSystem.withConf(log.dataPath(), configuration)
+    homes = find_class(jvm, f"{DELTA}.util.PathWithFileSystem")
+    home = homes.withConf(log.dataPath(), configuration)
     store = _open_store(jvm, snapshot)
-    file_id = jvm.java.util.UUID.randomUUID()
+    file_id = find_class(jvm, "java.util.UUID").randomUUID()
     path = store.generateFileNameInTable(home, file_id, _NO_PREFIX)
-    descriptors = companion(delta.actions, "DeletionVectorDescriptor")
+    descriptors = find_object(jvm, f"{DELTA}.actions.DeletionVectorDescriptor")
     writer = store.createWriter(path)
     try:
         places = [writer.write(data) for _, data, _ in vectors]
@@ -163,9 +165,8 @@ def _store(
 
 
 def _open_store(jvm: Any, snapshot: Any) -> Any:  # noqa: ANN401 - objects of the JVM
-    storage = jvm.org.apache.spark.sql.delta.storage.dv
-    configuration = snapshot.deltaLog().newDeltaHadoopConf()
-    return companion(storage, "DeletionVectorStore").createInstance(configuration)
+    stores = find_object(jvm, f"{DELTA}.storage.dv.DeletionVectorStore")
+    return stores.createInstance(snapshot.deltaLog().newDeltaHadoopConf())
 
 
 def _group_by_file(places: pa.Table) -> Iterator[tuple[str, Rows]]:

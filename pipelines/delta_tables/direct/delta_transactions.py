@@ -9,6 +9,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pipelines.delta_tables.java_classes import find_class, find_object
+
+DELTA = "org.apache.spark.sql.delta"
+"""The package of its Scala."""
+ARRAY_LIST = "java.util.ArrayList"
+_CONVERTERS = "scala.jdk.javaapi.CollectionConverters"
 MILLISECOND_NS = 1_000_000
 
 
@@ -17,7 +23,7 @@ def start_transaction(spark: SparkSession, location: str) -> tuple[Any, Any]:
     # pyspark has no door to a transaction, and Delta's Python none to its files.
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
     session: Any = spark._jsparkSession  # noqa: SLF001
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, location)
+    log = find_class(jvm, f"{DELTA}.DeltaLog").forTable(session, location)
     return jvm, log.startTransaction()
 
 
@@ -57,8 +63,8 @@ def parse_actions(jvm: Any, actions: Iterable[dict[str, object]]) -> Any:  # noq
         jvm: As py4j has it.
         actions: As they stand in the log.
     """
-    made = jvm.java.util.ArrayList()
-    parser = companion(jvm.org.apache.spark.sql.delta.actions, "Action")
+    made = find_class(jvm, ARRAY_LIST)()
+    parser = find_object(jvm, f"{DELTA}.actions.Action")
     for action in actions:
         made.add(parser.fromJson(json.dumps(action)))
     return made
@@ -83,7 +89,7 @@ def find_files(jvm: Any, snapshot: Any, names: Collection[str]) -> Any:  # noqa:
         quoted = ", ".join(f"'{name}'" for name in names)
         is_named = f"element_at(split(path, '/'), -1) IN ({quoted})"
         return snapshot.allFiles().where(is_named).collectAsList()
-    found = jvm.java.util.ArrayList()
+    found = find_class(jvm, ARRAY_LIST)()
     for file in listed:
         if file.path().rpartition("/")[2] in names:
             found.add(file)
@@ -100,17 +106,12 @@ def _list_from_checksum(jvm: Any, snapshot: Any) -> Any:  # noqa: ANN401 - objec
     if checksum.isEmpty() or checksum.get().allFiles().isEmpty():
         return None
     files = checksum.get().allFiles().get()
-    return jvm.scala.jdk.javaapi.CollectionConverters.asJava(files)
+    return find_class(jvm, _CONVERTERS).asJava(files)
 
 
 def as_scala(jvm: Any, java_list: Any) -> Any:  # noqa: ANN401 - objects of the JVM
     """Return a Java list as a Seq of Scala."""
-    return jvm.scala.jdk.javaapi.CollectionConverters.asScala(java_list).toSeq()
-
-
-def companion(package: Any, name: str) -> Any:  # noqa: ANN401 - objects of the JVM
-    """Return an object of Scala."""
-    return getattr(getattr(package, f"{name}$"), "MODULE$")
+    return find_class(jvm, _CONVERTERS).asScala(java_list).toSeq()
 
 
 def streaming_update(jvm: Any, query_id: str, batch_id: int) -> Any:  # noqa: ANN401 - objects of the JVM
@@ -119,7 +120,6 @@ def streaming_update(jvm: Any, query_id: str, batch_id: int) -> Any:  # noqa: AN
     After a ManualUpdate Delta reads the whole state of the table by jobs of Spark, to
     write the checksum of the version; after this it adds to that of the version before.
     """
-    mode = jvm.org.apache.spark.sql.streaming.OutputMode.Append()
-    nothing = companion(jvm.scala, "None")
-    operations = jvm.org.apache.spark.sql.delta.DeltaOperations
-    return operations.StreamingUpdate(mode, query_id, batch_id, nothing)
+    mode = find_class(jvm, "org.apache.spark.sql.streaming.OutputMode").Append()
+    update = find_class(jvm, f"{DELTA}.DeltaOperations$StreamingUpdate")
+    return update(mode, query_id, batch_id, find_object(jvm, "scala.None"))

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
+from pipelines.delta_tables.java_classes import find_class
 from pipelines.delta_tables.locations import check_is_there
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.delta_tables.ways import POSITION, ROWS_PER_FILE
@@ -22,6 +23,7 @@ from pipelines.tables.contract import TableContract
 
 from .deletion_vectors import FILE_PATH, ROW_INDEX, StoredVectors, mark_rows
 from .delta_transactions import (
+    ARRAY_LIST,
     MILLISECOND_NS,
     as_scala,
     parse_actions,
@@ -121,7 +123,7 @@ class RowChanges:
         # What follows writes files, and makes the folder for them if need be.
         check_is_there(self._spark, self._contract.name, self._location)
         vectors = mark_rows(self._jvm, self._snapshot, self._vectors, gone)
-        actions = self._jvm.java.util.ArrayList()
+        actions = find_class(self._jvm, ARRAY_LIST)()
         for action in (self._name_transaction(), *vectors):
             actions.add(action)
         files = 1 + row_count // ROWS_PER_FILE

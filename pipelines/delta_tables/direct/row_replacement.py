@@ -16,12 +16,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
 
+from pipelines.delta_tables.java_classes import find_class, find_object
 from pipelines.delta_tables.locations import check_is_there
 from pipelines.delta_tables.ways import PLACE, ROWS_PER_FILE
 from pipelines.tables.contract import PUSH, TableContract
 
 from .commits import check_writable
-from .delta_transactions import as_scala, companion, find_files
+from .delta_transactions import ARRAY_LIST, DELTA, as_scala, find_files
 
 BYTES_PER_FILE = 32 * 2**20
 """Of files that are written anew."""
@@ -76,14 +77,14 @@ class FileReplacement:
         removed = (
             find_files(self._jvm, self._snapshot, places)
             if places
-            else self._jvm.java.util.ArrayList()
+            else find_class(self._jvm, ARRAY_LIST)()
         )
         # The files as they are listed: no predicate that an append could meet.
         old = self._log.createDataFrame(
             self._snapshot,
             as_scala(self._jvm, removed),
             False,
-            self._jvm.scala.Option.empty(),
+            find_class(self._jvm, "scala.Option").empty(),
         )
         stored = JvmDataFrame(old, self._spark)
         kept = stored.join(F.broadcast(pushes.select(*PUSH)), PUSH, "left_anti")
@@ -94,12 +95,10 @@ class FileReplacement:
         assert isinstance(written, JvmDataFrame)  # noqa: S101 - the job has no Connect
         check_is_there(self._spark, self._contract.name, location)
         added = self._transaction.writeFiles(written._jdf)  # noqa: SLF001 - see above
-        actions = self._jvm.java.util.ArrayList()
+        actions = find_class(self._jvm, ARRAY_LIST)()
         for file in removed:
             actions.add(file.remove())
-        manual_update = companion(
-            self._jvm.org.apache.spark.sql.delta, "DeltaOperations$ManualUpdate"
-        )
+        manual_update = find_object(self._jvm, f"{DELTA}.DeltaOperations$ManualUpdate")
         self._transaction.commit(
             added.concat(as_scala(self._jvm, actions)), manual_update
         )

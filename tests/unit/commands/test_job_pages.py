@@ -57,7 +57,7 @@ def test_a_driver_shows_its_jobs_and_their_tables(tmp_path, caplog):
     session = Session()
     settings = make_settings(tmp_path, 0)
     jobs = ["client_telemetry_to_delta", "client_traffic_to_delta"]
-    with served_metrics(session, settings, jobs) as metrics:
+    with served_metrics([session], settings, jobs) as metrics:
         assert session.listeners == [metrics]
         port = find_port(caplog)
         kind, text = fetch(port, OPENMETRICS)
@@ -80,7 +80,7 @@ def test_a_driver_shows_its_jobs_and_their_tables(tmp_path, caplog):
 def test_tables_elsewhere_are_not_shown(caplog):
     caplog.set_level(logging.INFO, "pipelines")
     settings = make_settings("hdfs://name/tables", 0)
-    with served_metrics(Session(), settings, STREAMING_JOBS[:1]):
+    with served_metrics([Session()], settings, STREAMING_JOBS[:1]):
         _, text = fetch(find_port(caplog), {})
     assert "kafka_clientele_query_up" in text
     assert "kafka_clientele_table" not in text
@@ -93,7 +93,7 @@ def test_a_port_that_somebody_has_is_told_with_its_keys(tmp_path):
         session = Session()
         with (
             pytest.raises(MissingService, match=r"watching\.jobs_http_port") as caught,
-            served_metrics(session, settings, STREAMING_JOBS[:1]),
+            served_metrics([session], settings, STREAMING_JOBS[:1]),
         ):
             pytest.fail("served")
     assert str(caught.value).startswith(
@@ -106,7 +106,7 @@ def test_without_a_port_nothing_is_served_and_nothing_listens(tmp_path, caplog):
     caplog.set_level(logging.INFO, "pipelines")
     session = Session()
     settings = make_settings(tmp_path, -1)
-    with served_metrics(session, settings, STREAMING_JOBS[:1]):
+    with served_metrics([session], settings, STREAMING_JOBS[:1]):
         assert (session.listeners, caplog.records) == ([], [])
 
 
@@ -114,7 +114,7 @@ def test_each_job_by_itself_has_a_port_behind_the_first(tmp_path, caplog):
     caplog.set_level(logging.INFO, "pipelines")
     first, third = pick_free_pair()
     settings = make_settings(tmp_path, first)
-    with served_metrics(Session(), settings, STREAMING_JOBS[2:3], place=2):
+    with served_metrics([Session()], settings, STREAMING_JOBS[2:3], place=2):
         assert find_port(caplog) == third
 
 

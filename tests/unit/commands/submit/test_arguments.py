@@ -266,9 +266,18 @@ def test_without_kept_classes_nothing_is_said_of_them():
 def test_a_short_command_has_the_collector_of_the_user(
     words, java_words, is_short, collectors
 ):
-    made = build_arguments(HERE, words, is_short=is_short, java_words=java_words)
-    options = read_conf(made)["spark.driver.extraJavaOptions"]
-    assert re.findall(r"Use\w+GC", options) == collectors
+    for kind in ({"is_short": is_short}, {"is_small": is_short}):
+        made = build_arguments(HERE, words, **kind, java_words=java_words)
+        options = read_conf(made)["spark.driver.extraJavaOptions"]
+        assert re.findall(r"Use\w+GC", options) == collectors
+
+
+def test_a_small_driver_has_settings_of_its_own_and_the_users_win():
+    name = "spark.sql.ui.retainedExecutions"
+    assert name not in read_conf(build_arguments(HERE, []))
+    assert name in read_conf(build_arguments(HERE, [], is_small=True))
+    users = build_arguments(HERE, ["--conf", f"{name}=7"], is_small=True)
+    assert read_conf(users)[name] == "7"
 
 
 @pytest.fixture

@@ -1,0 +1,137 @@
+"""jobs: every streaming job in one process, for a site that gives each too little."""
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from pipelines.errors import InvalidSetting
+
+from . import (
+    client_configs_to_delta,
+    client_telemetry_to_delta,
+    client_traffic_to_delta,
+    client_wire_configs_to_delta,
+    cluster_metadata_to_delta,
+    dynamic_configs_to_delta,
+)
+from .call import Call
+from .failures import describe
+from .job_pages import served_metrics
+from .options import Command, Option, option
+from .streaming_jobs import OPTIONS, PreparedJob, check_once
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from pipelines.settings.records import Settings
+    from pipelines.streaming.sources import Gathering
+
+# The first one comes first: most look at what it writes.
+_MODULES = (
+    client_telemetry_to_delta,
+    client_configs_to_delta,
+    client_wire_configs_to_delta,
+    client_traffic_to_delta,
+    cluster_metadata_to_delta,
+    dynamic_configs_to_delta,
+)
+PREPARE = {one.COMMAND.name: one.prepare for one in _MODULES}
+"""The jobs in the order of their first starts."""
+
+
+def choose_jobs(call: Call) -> list[str]:
+    """Return the names of the jobs to run.
+
+    Raises: InvalidSetting where --only and --without leave none.
+    """
+    only, without = call.arguments.only, call.arguments.without
+    chosen = [name for name in PREPARE if name in (only or PREPARE)]
+    chosen = [name for name in chosen if name not in without]
+    if not chosen:
+        raise InvalidSetting("--only and --without leave no job")
+    return chosen
+
+
+def _check(call: Call) -> None:
+    check_once(call)
+    choose_jobs(call)
+
+
+def run(call: Call) -> int:
+    """Run the jobs until they are stopped, or, with --once, until all is read."""
+    from pipelines.streaming.job_groups import GroupedJob, JobGroup
+    from pipelines.streaming.run_stream import JobRun, RunContext
+
+    settings = call.read_settings()
+    prepared = [PREPARE[name](call) for name in choose_jobs(call)]
+    names = [job.ledger.job_name for job in prepared]
+    with ExitStack() as served:
+        spark = served.enter_context(call.session(COMMAND.name))
+        sessions = [spark.newSession() for _ in prepared]
+        metrics = served.enter_context(served_metrics(sessions, settings, names))
+        secrets = call.make_secret_reader(spark)
+
+        def group(job: PreparedJob, session: "SparkSession") -> GroupedJob:
+            gathering = _gather(settings, job.ledger.job_name)
+
+            def start(job_run: JobRun) -> "StreamingQuery":
+                context = RunContext(
+                    secrets=secrets,
+                    is_once=call.arguments.once,
+                    job_run=job_run,
+                    gathering=gathering,
+                    on_batch=metrics.observe(job.ledger.job_name),
+                )
+                return job.start(session, settings, context)
+
+            return GroupedJob(spark=session, ledger=job.ledger, start=start)
+
+        jobs = JobGroup(
+            spark,
+            settings,
+            secrets,
+            is_once=call.arguments.once,
+            accepts_data_loss=call.arguments.accept_data_loss,
+            describe=describe,
+        )
+        jobs.run([*map(group, prepared, sessions)])
+    return 0
+
+
+def _gather(settings: "Settings", job_name: str) -> "Gathering":
+    """Return how the records of a job are waited for."""
+    from pipelines.streaming.sources import Gathering
+
+    waiting = settings.jobs
+    is_telemetry = job_name == client_telemetry_to_delta.COMMAND.name
+    return Gathering(
+        min_records=waiting.min_records,
+        max_wait_ms=waiting.max_wait_ms if is_telemetry else waiting.max_config_wait_ms,
+    )
+
+
+def _choice(name: str, help_text: str) -> Option:
+    return option(
+        name,
+        help_text,
+        default=[],
+        action="append",
+        choices=[*PREPARE],
+        metavar="JOB",
+    )
+
+
+COMMAND = Command(
+    name="jobs",
+    help="job: every streaming job in one process, for a small site",
+    options=(
+        *OPTIONS,
+        _choice("--only", "run this job; may be repeated (default: all)"),
+        _choice("--without", "leave this job out; may be repeated"),
+    ),
+    takes_spark_options=True,
+    is_job=True,
+    is_small=True,
+    check=_check,
+    run=run,
+)
