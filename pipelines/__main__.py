@@ -41,7 +41,7 @@ def main(words: list[str]) -> int:
     command = COMMANDS_BY_NAME.get(words[0] if words else "")
     spark_words: list[str] = []
     if command and command.takes_spark_options:
-        from pipelines.commands.submit.arguments import split_arguments
+        from pipelines.commands.submit.spark_words import split_arguments
 
         own, spark_words = split_arguments(words[1:], command.own_options)
         words = [words[0], *own]
@@ -76,9 +76,11 @@ def _run(command: Command, call: Call) -> int:
     if not command.is_job or call.is_driver:
         return command.run(call)
     from pipelines.commands.session import hand_over
+    from pipelines.commands.submit.cluster_mode import check_job
 
     command.check(call)
-    call.read_settings()  # a wrong key fails now, not after Spark has started
+    settings = call.read_settings()  # a wrong key fails now, not after Spark started
+    check_job(settings, command.name, call.spark_words)
     words = [RUN, command.name, *command.words_of(call.arguments)]
     return hand_over(words, call.spark_words, call.environ, is_small=command.is_small)
 

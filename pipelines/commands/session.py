@@ -24,10 +24,10 @@ from .submit.arguments import (
     WORKER_PYTHON,
     Installation,
     build_arguments,
-    find_conf,
     find_spark_home,
-    is_local,
 )
+from .submit.cluster_mode import FILES_OPTION, refuse, words_for_driver
+from .submit.spark_words import find_conf, is_cluster_mode, is_local
 from .trace_files import DETAILS_VARIABLE, name_trace_file, remove_old_files
 
 LOOPBACK = "127.0.0.1"
@@ -60,6 +60,11 @@ def hand_over(
         environ: Of this process.
         is_small: As build_arguments takes it.
     """
+    if is_cluster_mode(spark_words):
+        words, files = words_for_driver(words, environ)
+        spark_words = [*spark_words, *(w for f in files for w in (FILES_OPTION, f))]
+        # Places of this machine; YARN would take them for its own.
+        environ.pop("PYTHONPATH", None)
     home = find_spark_home()
     program = str(home / "bin" / "spark-submit")
     options = spark_arguments(spark_words, environ, is_small=is_small)
@@ -153,6 +158,7 @@ def own_session(
     A block that fails ends the JVM at once: a call to it that was cut off leaves an
     answer behind, which the next call would take for its own.
     """
+    refuse(name, spark_words)
     with TemporaryDirectory(
         prefix="kafka-clientele-", ignore_cleanup_errors=True
     ) as scratch:

@@ -27,6 +27,7 @@ from .locations import (
     has_table,
     identify_table,
 )
+from .log_stores import find_limit
 from .retry import JOB_ATTEMPTS, repeat_on_conflict
 from .spark_writer import SparkWriter, merge_rows
 from .ways import Changes, Replacement, StoreFile, Way
@@ -182,6 +183,8 @@ def open_writer(
     if reason is None or not settings.catalog_schema:
         found = {c.name: find_table_folder(spark, settings, c) for c in contracts}
         folders = {name: folder for name, folder in found.items() if folder}
+    if limit := find_limit(spark, folders.values()):
+        _logger.warning("%s", limit)
     if reason is None:
         reason = find_misfit(spark, contracts, names, folders)
     if reason is None:

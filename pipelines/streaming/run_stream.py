@@ -140,6 +140,8 @@ class JobRecords:
                 if self.job_run.is_ending:
                     raise RunIsEnding
                 try:
+                    if self.job_run.claim is not None:
+                        self.job_run.claim.check()
                     self.tables.check_are_there(session)
                     self._check_topic(session)
                     write_batch(records, batch_id)

@@ -1,11 +1,12 @@
 """The job on a Spark standalone cluster whose Python has only what the job ships."""
 
+import shutil
 import subprocess
 import sys
 import tarfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyarrow.dataset
@@ -13,7 +14,11 @@ import pyspark
 import pytest
 from confluent_kafka import Producer
 
-from pipelines.commands.submit.packing import pack_code, pack_environment
+from pipelines.commands.submit.packing import (
+    DRIVER_PACKAGES,
+    pack_code,
+    pack_environment,
+)
 from pipelines.settings import CONF_PATH
 
 ROOT = CONF_PATH.parent
@@ -23,12 +28,26 @@ PATIENCE_S = 480
 TOPIC = "cluster-submit"
 CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 DEPLOY = "org.apache.spark.deploy"
+WORKERS = 2
 IMPORT_UDFS = """
 import importlib, pkgutil, udfs
 names = [one.name for one in pkgutil.walk_packages(udfs.__path__, "udfs.")]
 assert len(names) > 10
 for name in names:
     importlib.import_module(name)
+"""
+IMPORT_JOBS = """
+import importlib, pkgutil
+import pipelines.__main__, pipelines.commands.session, pipelines.jobs
+from pipelines.settings.loading import load_config_catalogs, load_settings
+names = [
+    one.name for one in pkgutil.walk_packages(pipelines.jobs.__path__, "pipelines.jobs.")
+]
+assert len(names) > 20
+for name in names:
+    importlib.import_module(name)
+load_settings("cluster")
+assert load_config_catalogs()
 """
 # JVMs that live for a minute; compiling well would take most of it.
 HASTE = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
@@ -105,8 +124,14 @@ def bare_python(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def cluster(java, bare_python, tmp_path_factory):
-    """A master and one worker on loopback; yields the master's address."""
+def folders(tmp_path_factory):
+    """Where each worker has what it starts."""
+    return [tmp_path_factory.mktemp(f"worker-{one}") for one in range(WORKERS)]
+
+
+@pytest.fixture(scope="module")
+def cluster(java, bare_python, folders):
+    """A master and two workers on loopback; yields the master's address."""
     environ = {
         "PATH": f"{bare_python}:/usr/bin:/bin",
         "JAVA_HOME": find_java_home(java),
@@ -116,14 +141,14 @@ def cluster(java, bare_python, tmp_path_factory):
         "SPARK_DAEMON_JAVA_OPTS": HASTE,
     }
     local = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-    work = ["--work-dir", str(tmp_path_factory.mktemp("worker"))]
-    size = ["--cores", "2", "--memory", "2g"]
+    size = ["--cores", "1", "--memory", "1g"]
+    mark = "Successfully registered with master"
     with daemon("master.Master", local, environ, "Starting Spark master at") as line:
         master = line.split()[-1]
-        words = [*local, *work, *size, master]
-        with daemon(
-            "worker.Worker", words, environ, "Successfully registered with master"
-        ):
+        with ExitStack() as workers:
+            for folder in folders:
+                words = [*local, *size, "--work-dir", str(folder), master]
+                workers.enter_context(daemon("worker.Worker", words, environ, mark))
             yield master
 
 
@@ -149,16 +174,31 @@ def test_the_bare_python_lacks_what_the_job_needs(bare_python):
     assert b"No module named 'numpy'" in done.stderr
 
 
-def test_what_the_job_ships_is_all_that_an_executor_imports(bare_python, tmp_path):
-    with tarfile.open(pack_environment(tmp_path)) as packages:
+@pytest.mark.parametrize(
+    ("ships", "program"),
+    [
+        ({"code": (), "packages": ()}, IMPORT_UDFS),
+        ({"code": (ROOT / "conf",), "packages": (DRIVER_PACKAGES,)}, IMPORT_JOBS),
+    ],
+    ids=["executor", "driver"],
+)
+def test_what_a_job_ships_is_all_that_is_imported_elsewhere(
+    bare_python, tmp_path, ships, program
+):
+    with tarfile.open(pack_environment(tmp_path, *ships["packages"])) as packages:
         packages.extractall(tmp_path / "packages", filter="data")
-    # An executor's Spark brings these two, and nothing that stands beside them here.
+    # A Spark there brings these two, and nothing that stands beside them here.
     (tmp_path / "spark").mkdir()
     for name in ("pyspark", "py4j"):
         (tmp_path / "spark" / name).symlink_to(SPARK_HOME.parent / name)
-    places = [pack_code(ROOT, tmp_path), tmp_path / "packages", tmp_path / "spark"]
+    # Unpacked, as YARN and Spark do it: conf/ is read as files.
+    shutil.unpack_archive(
+        pack_code(ROOT, tmp_path, *ships["code"]), tmp_path / "code", "zip"
+    )
+    places = [tmp_path / name for name in ("code", "packages", "spark")]
     done = subprocess.run(
-        [bare_python / "python", "-c", IMPORT_UDFS],
+        [bare_python / "python", "-c", program],
+        cwd=tmp_path,
         env={"PYTHONPATH": ":".join(map(str, places))},
         capture_output=True,
         text=True,
@@ -168,7 +208,7 @@ def test_what_the_job_ships_is_all_that_an_executor_imports(bare_python, tmp_pat
 
 
 @pytest.mark.long
-def test_the_job_brings_its_packages_to_a_cluster(kafka, cluster, tmp_path):
+def test_the_job_brings_its_packages_to_a_cluster(kafka, cluster, folders, tmp_path):
     publish_captures(kafka.bootstrap_servers)
     values = {
         "kafka.bootstrap_servers": kafka.bootstrap_servers,
@@ -190,6 +230,7 @@ def test_the_job_brings_its_packages_to_a_cluster(kafka, cluster, tmp_path):
         [
             *[str(ROOT / "spark-submit.sh"), "client_telemetry_to_delta"],
             *["--env", "local", "--master", cluster, "--once", *sets],
+            *["--executor-cores", "1", "--executor-memory", "700m"],
             *[word for one in conf for word in ("--conf", one)],
         ],
         cwd=tmp_path,
@@ -205,3 +246,4 @@ def test_the_job_brings_its_packages_to_a_cluster(kafka, cluster, tmp_path):
     points = sum(push["point_count"] for push in pushes.values())
     assert len(read_table(tmp_path, "client_metrics")) == points > 0
     assert read_table(tmp_path, "quarantine") == []
+    assert all([*folder.glob("app-*/*/stderr")] for folder in folders)

@@ -52,6 +52,9 @@ PROOFS = (
         )
     ),
     Proof(name="spark-range", words=("long/spark_range.py",)),
+    Proof(name="yarn-kills", words=("long/yarn_kills.py",)),
+    Proof(name="yarn-kills-short", words=("long/yarn_kills.py", "--short")),
+    Proof(name="s3-tables", words=("long/s3_tables.py",)),
     Proof(name="job-stops", words=("long/job_stops.py",)),
     Proof(name="job-memory", words=("long/job_memory.py",)),
     Proof(name="replays", words=("long/replays.py",)),

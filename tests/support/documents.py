@@ -13,6 +13,11 @@ NOT_RUN = {
     ("docs/dev/tests.md", "long-proofs"): "it takes hours",
     ("docs/guide/cluster.md", "submit"): "it names a host of a cluster; "
     "tests/integration/test_cluster_submit.py submits to one of this machine",
+    ("docs/operations/spark-cluster.md", "yarn"): "it names files of a cluster; "
+    "tests/long/yarn_kills.py submits to one of this machine",
+    ("docs/operations/spark-cluster.md", "yarn-cluster"): "as the one before",
+    ("docs/operations/spark-cluster.md", "s3"): "it names a server of S3; "
+    "tests/long/s3_tables.py has one of this machine",
     ("docs/tutorial.md", "kcat"): "kcat is no package of Python; the blocks before it "
     "do the same",
 }

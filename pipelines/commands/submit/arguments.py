@@ -9,29 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .packing import pack_code, pack_environment
-from .spark_values import check_values
+from pipelines.commands.trace_files import DETAILS_VARIABLE
 
-# spark-submit's options that take no value; every other one takes the next word.
-_FLAGS = frozenset(
-    {
-        *("--help", "-h", "--verbose", "-v", "--version", "--supervise"),
-        *("--load-spark-defaults", "--usage-error"),
-    }
+from .packing import CONF_IN_PACKAGE, DRIVER_PACKAGES, pack_code, pack_environment
+from .spark_values import check_values
+from .spark_words import (
+    DRIVER_VARIABLE,
+    find_option,
+    is_cluster_mode,
+    is_local,
+    is_one_process,
+    load_conf,
+    load_properties_file,
+    read_spark_words,
 )
-# Of an option that is none of these spark-submit prints its help of a hundred lines.
-SPARK_OPTIONS = _FLAGS | {
-    *("--archives", "--class", "--conf", "-c", "--deploy-mode", "--driver-class-path"),
-    *("--driver-cores", "--driver-default-class-path", "--driver-java-options"),
-    *("--driver-library-path", "--driver-memory", "--exclude-packages"),
-    *("--executor-cores", "--executor-memory", "--extra-properties-file", "--files"),
-    *("--jars", "--keytab", "--kill", "--master", "--name", "--num-executors"),
-    *("--packages", "--principal", "--properties-file", "--proxy-user", "--py-files"),
-    *("--queue", "--remote", "--repositories", "--status", "--total-executor-cores"),
-}
-"""All options of spark-submit."""
-_NAME_AND_VALUE = re.compile(r"\s*=\s*|\s+")
-_LIST_OPTIONS = ("--jars", "--py-files", "--archives")
+
 _DRIVER_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # spark-submit takes the last of an option and a --conf that mean the same; ours stands
 # behind the user's, so it has to go where the user has named the option.
@@ -77,6 +69,9 @@ ENVIRONMENT_NAME = "environment"
 """Folder that the archive of packages is unpacked into, beside an executor."""
 CODE_NAME = "code"
 """Folder that the archive of our own code is unpacked into, there."""
+_LOG4J = "log4j2.properties"
+# YARN puts the folder of a container's logs there, which `yarn logs` shows.
+_CONTAINER_DETAILS = "<LOG_DIR>/details"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,36 +101,6 @@ class Installation:
         return [":".join(found) for found in _OWN_JARS.findall(text)]
 
 
-def split_arguments(
-    words: Sequence[str], own_options: Mapping[str, bool]
-) -> tuple[list[str], list[str]]:
-    """Part the command's own words from spark-submit's.
-
-    Args:
-        words: Everything after the command's name.
-        own_options: Option of ours to whether it takes a value.
-    Returns: (ours, spark-submit's), each in the order given.
-    """
-    own: list[str] = []
-    spark: list[str] = []
-    remaining = list(words)
-    while remaining:
-        word = remaining.pop(0)
-        name, has_value, _ = word.partition("=")
-        # What nobody knows is for the command to refuse.
-        is_own = name in own_options or name not in SPARK_OPTIONS
-        target = own if is_own else spark
-        # spark-submit itself does not read --option=value.
-        if not is_own and has_value and word.startswith("--"):
-            target.extend([name, word[len(name) + 1 :]])
-            continue
-        target.append(word)
-        takes_value = own_options.get(name, not is_own and word not in _FLAGS)
-        if takes_value and not has_value and remaining:
-            target.append(remaining.pop(0))
-    return own, spark
-
-
 def build_arguments(
     installation: Installation,
     spark_words: Sequence[str],
@@ -154,19 +119,21 @@ def build_arguments(
         java_words: Options that Java reads from the environment.
     Raises: InvalidSetting for a value that Spark could not start with.
     """
-    user_conf, lists, rest = _read_spark_words(spark_words)
+    user_conf, lists, rest = read_spark_words(spark_words)
     _check_values(user_conf, rest)
     conf = _load_own_files(installation, spark_words, is_small=is_small)
     if is_local(spark_words):
         conf[WORKER_PYTHON] = installation.python
     else:
-        conf |= _prepare_executors(installation, lists)
-    named = _load_properties_file(rest)
+        conf |= _prepare_machines(installation, spark_words, lists)
+    named = load_properties_file(rest)
     for option, name in _OPTION_CONFS.items():
-        if _find_option(rest, option) is not None:
+        if find_option(rest, option) is not None:
             conf.pop(name, None)
-    conf["spark.pyspark.driver.python"] = installation.python
-    conf |= _own_places(installation)
+    is_elsewhere = is_cluster_mode(spark_words)
+    driver_python = conf[WORKER_PYTHON] if is_elsewhere else installation.python
+    conf["spark.pyspark.driver.python"] = driver_python
+    conf |= _own_places(installation, is_elsewhere=is_elsewhere)
     users = [
         options.get(_DRIVER_JAVA_OPTIONS, "")
         for options in (
@@ -177,9 +144,9 @@ def build_arguments(
     ]
     conf = {name: value for name, value in conf.items() if name not in named}
     conf |= user_conf
-    java_options = _own_java_options(installation)
+    java_options = _own_java_options(installation, is_elsewhere=is_elsewhere)
     conf |= _own_jars(installation, spark_words, named | conf, rest, lists)
-    if installation.jars and _is_one_process(spark_words):
+    if installation.jars and is_one_process(spark_words):
         java_options += _archive_options(installation)
     if is_short or is_small:
         java_options += SHORT_JAVA_OPTIONS
@@ -206,7 +173,7 @@ def _load_own_files(
     conf: dict[str, str] = {}
     for name, is_taken in names.items():
         if is_taken:
-            conf |= _load_conf(installation.conf / f"spark-{name}.conf")
+            conf |= load_conf(installation.conf / f"spark-{name}.conf")
     return conf
 
 
@@ -228,7 +195,7 @@ def _own_jars(
         popped = _pop_option(rest, _PACKAGES_OPTION, _PACKAGES)
         users = {**conf, **popped}.get(_PACKAGES)
         return {_PACKAGES: ",".join([*installation.packages, *filter(None, [users])])}
-    if not _is_one_process(spark_words):
+    if not is_one_process(spark_words):
         lists["--jars"] = [
             *(jar.as_uri() for jar in installation.jars),
             *lists["--jars"],
@@ -245,28 +212,33 @@ def _check_values(user_conf: Mapping[str, str], rest: Sequence[str]) -> None:
     given = {
         name: (option, value)
         for option, name in _OPTION_CONFS.items()
-        if (value := _find_option(rest, option)) is not None
+        if (value := find_option(rest, option)) is not None
     }
     values = {name: value for name, (_, value) in given.items()}
     check_values(
-        {**_load_properties_file(rest), **user_conf, **values},
+        {**load_properties_file(rest), **user_conf, **values},
         {name: option for name, (option, _) in given.items()},
     )
 
 
-def _own_places(installation: Installation) -> dict[str, str]:
+def _own_places(installation: Installation, *, is_elsewhere: bool) -> dict[str, str]:
     """Return settings of what Spark makes by itself: where it is, and for whom."""
     os.umask(umask := os.umask(0o077))
-    # Else it is made in the current folder; Hadoop takes it unescaped, and has a mask.
-    return {
-        "spark.sql.warehouse.dir": f"file:{installation.cache}/spark-warehouse",
-        "spark.hadoop.fs.permissions.umask-mode": f"{umask:03o}",
-    }
+    # Hadoop has a mask of its own.
+    places = {"spark.hadoop.fs.permissions.umask-mode": f"{umask:03o}"}
+    if not is_elsewhere:
+        # Else it is made in the current folder; Hadoop takes it unescaped.
+        places["spark.sql.warehouse.dir"] = f"file:{installation.cache}/spark-warehouse"
+    return places
 
 
-def _own_java_options(installation: Installation) -> list[str]:
+def _own_java_options(installation: Installation, *, is_elsewhere: bool) -> list[str]:
     # As a URI it holds no blank, which would part it in two.
-    log_levels = (installation.conf / "log4j2.properties").as_uri()
+    log_levels = (
+        f"{CODE_NAME}/{CONF_IN_PACKAGE}/{_LOG4J}"
+        if is_elsewhere
+        else (installation.conf / _LOG4J).as_uri()
+    )
     return [f"-Dlog4j2.configurationFile={log_levels}", _STACK_OPTION]
 
 
@@ -280,16 +252,11 @@ def _archive_options(installation: Installation) -> list[str]:
 
 def _pop_option(rest: list[str], option: str, name: str) -> dict[str, str]:
     """Take an option out of the words, as the setting that it means."""
-    value = _find_option(rest, option)
+    value = find_option(rest, option)
     while option in rest[:-1]:
         place = rest.index(option)
         del rest[place : place + 2]
     return {} if value is None else {name: value}
-
-
-def _load_properties_file(rest: Sequence[str]) -> dict[str, str]:
-    path = _find_option(rest, "--properties-file")
-    return {} if path is None else _load_conf(Path(path))
 
 
 def find_spark_home() -> Path:
@@ -300,82 +267,31 @@ def find_spark_home() -> Path:
     return Path(spec.origin).parent
 
 
-def is_local(spark_words: Sequence[str]) -> bool:
-    """Say whether the user's options leave Spark on this machine."""
-    return _find_master(spark_words).startswith("local")
-
-
-def _is_one_process(spark_words: Sequence[str]) -> bool:
-    """Say whether the driver's JVM is the only one."""
-    return _find_master(spark_words).partition("[")[0] == "local"
-
-
-def _find_master(spark_words: Sequence[str]) -> str:
-    conf, _, rest = _read_spark_words(spark_words)
-    named = _load_properties_file(rest).get("spark.master", "local")
-    return _find_option(rest, "--master") or conf.get("spark.master", named)
-
-
-def find_conf(words: Sequence[str], name: str) -> str | None:
-    """Return the value of one --conf among the options that build_arguments made.
-
-    Nulls: None where it stands in a properties file of the user's, or nowhere.
-    """
-    pairs = [word.partition("=") for word in words]
-    return next((value for key, _, value in pairs if key == name), None)
-
-
-def _prepare_executors(
-    installation: Installation, lists: dict[str, list[str]]
+def _prepare_machines(
+    installation: Installation,
+    spark_words: Sequence[str],
+    lists: dict[str, list[str]],
 ) -> dict[str, str]:
     packed = installation.cache / "submit"
-    environment = pack_environment(packed)
-    code = pack_code(installation.packages_path, packed)
+    if is_cluster_mode(spark_words):
+        environment = pack_environment(packed, DRIVER_PACKAGES)
+        code = pack_code(installation.packages_path, packed, installation.conf)
+    else:
+        environment = pack_environment(packed)
+        code = pack_code(installation.packages_path, packed)
     # Not by --py-files: the driver too would import that copy, which has no conf/.
     lists["--archives"][:0] = [
         f"{environment}#{ENVIRONMENT_NAME}",
         f"{code}#{CODE_NAME}",
     ]
-    return {
-        "spark.executorEnv.PYTHONPATH": f"{CODE_NAME}:{ENVIRONMENT_NAME}",
-        # Compiled kernels are kept beside the executor and end with it.
-        "spark.executorEnv.NUMBA_CACHE_DIR": "numba-cache",
-        WORKER_PYTHON: f"python{'.'.join(map(str, sys.version_info[:2]))}",
+    variables = {
+        "PYTHONPATH": f"{CODE_NAME}:{ENVIRONMENT_NAME}",
+        # Compiled kernels are kept beside the process and end with it.
+        "NUMBA_CACHE_DIR": "numba-cache",
     }
-
-
-def _read_spark_words(
-    words: Sequence[str],
-) -> tuple[dict[str, str], dict[str, list[str]], list[str]]:
-    conf: dict[str, str] = {}
-    lists: dict[str, list[str]] = {option: [] for option in _LIST_OPTIONS}
-    rest: list[str] = []
-    remaining = list(words)
-    while remaining:
-        word = remaining.pop(0)
-        if word in {"--conf", "-c"} and remaining:
-            name, _, value = remaining.pop(0).partition("=")
-            conf[name] = value
-        elif word in lists and remaining:
-            lists[word] += remaining.pop(0).split(",")
-        else:
-            rest.append(word)
-            if word not in _FLAGS and remaining:
-                rest.append(remaining.pop(0))
-    return conf, lists, rest
-
-
-def _find_option(words: Sequence[str], option: str) -> str | None:
-    places = [index for index, word in enumerate(words[:-1]) if word == option]
-    return words[places[-1] + 1] if places else None
-
-
-def _load_conf(path: Path) -> dict[str, str]:
-    """Read a properties file as spark-submit does: name, blanks or =, value."""
-    conf: dict[str, str] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        text = line.strip()
-        if text and not text.startswith("#"):
-            name, *value = _NAME_AND_VALUE.split(text, maxsplit=1)
-            conf[name] = "".join(value)
+    conf = {f"spark.executorEnv.{name}": one for name, one in variables.items()}
+    if is_cluster_mode(spark_words):
+        variables[DETAILS_VARIABLE] = _CONTAINER_DETAILS
+        conf |= {DRIVER_VARIABLE + name: one for name, one in variables.items()}
+    conf[WORKER_PYTHON] = f"python{'.'.join(map(str, sys.version_info[:2]))}"
     return conf

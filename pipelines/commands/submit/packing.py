@@ -1,4 +1,4 @@
-"""What executors on other machines need: the code as a zip, packages as an archive.
+"""What other machines need: the code as a zip, packages as an archive.
 
 Both are made once and named by what is in them, so that a second submit uploads the
 same files and two submits at once do not disturb each other.
@@ -11,10 +11,12 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 CODE_ROOMS = ("pipelines", "udfs")
+CONF_IN_PACKAGE = "pipelines/conf"
+"""Where conf/ is without a checkout; see settings.places."""
 EXECUTOR_PACKAGES = (
     "google-re2",
     "llvmlite",
@@ -32,15 +34,27 @@ EXECUTOR_PACKAGES = (
     "zstandard",
 )
 """What `udfs/` imports on an executor, with what those packages import."""
+DRIVER_PACKAGES = (*EXECUTOR_PACKAGES, "delta-spark")
+"""What a job imports on its driver; pyspark and py4j come with Spark."""
 _LEFT_OUT = ("/tests/", "/include/", "/__pycache__/", "../")
 # Level 1: the archive is made in seconds, and the network is rarely the slow part.
 _GZIP_LEVEL = 1
 
 
-def pack_code(root: Path, cache: Path) -> Path:
-    """Zip the rooms that executors import; return the zip's path."""
+def pack_code(root: Path, cache: Path, conf: Path | None = None) -> Path:
+    """Zip the rooms that executors import; return the zip's path.
+
+    Args:
+        root: Folder of the rooms.
+        cache: Folder of the zip.
+        conf: Files for a driver as well, where an installation has them.
+    """
     paths = sorted(path for room in CODE_ROOMS for path in (root / room).rglob("*.py"))
     names = [str(path.relative_to(root)) for path in paths]
+    if conf is not None:
+        files = sorted(path for path in conf.rglob("*") if path.is_file())
+        paths += files
+        names += [f"{CONF_IN_PACKAGE}/{path.relative_to(conf)}" for path in files]
     digest = hashlib.sha256()
     for name, path in zip(names, paths, strict=True):
         digest.update(name.encode())
@@ -55,13 +69,13 @@ def pack_code(root: Path, cache: Path) -> Path:
     return _make_once(target, write)
 
 
-def pack_environment(cache: Path) -> Path:
-    """Pack the packages of EXECUTOR_PACKAGES; return the archive's path.
+def pack_environment(cache: Path, packages: Sequence[str] = EXECUTOR_PACKAGES) -> Path:
+    """Pack some packages; return the archive's path.
 
     The archive holds no interpreter: executors bring a Python of the same minor
     version, and find these packages on its PYTHONPATH.
     """
-    distributions = [importlib.metadata.distribution(p) for p in EXECUTOR_PACKAGES]
+    distributions = [importlib.metadata.distribution(p) for p in packages]
     pins = ",".join(f"{one.name}=={one.version}" for one in distributions)
     platform = f"{sys.implementation.cache_tag}-{sys.platform}-{os.uname().machine}"
     digest = hashlib.sha256(f"{platform},{pins}".encode()).hexdigest()[:16]

@@ -75,9 +75,9 @@ class Outcomes:
 class Pusher:
     """One client instance after another on one connection after another."""
 
-    def __init__(self, run, number, address, size, outcomes):
+    def __init__(self, run, number, address, make_payload, outcomes):
         self._run, self._number, self._address = run, number, address
-        self._padding = bytes(size - PUSH_ID.size)
+        self._make_payload = make_payload
         self._outcomes = outcomes
         self._pushes = 0
 
@@ -113,7 +113,7 @@ class Pusher:
         self._pushes += 1
         key = self._run, self._number, self._pushes
         self._outcomes.note(key, UNANSWERED)
-        writer.write(make_push(*client, PUSH_ID.pack(*key) + self._padding))
+        writer.write(make_push(*client, self._make_payload(key)))
         body = await self._read_body(reader)
         (code,) = struct.unpack_from(">h", body, 4)
         self._outcomes.note(key, code)
@@ -127,10 +127,15 @@ class Pusher:
 
 
 @contextlib.asynccontextmanager
-async def pushing(address, count, *, size=200, run=1):
-    """Push while the block runs; yields the outcomes as they come."""
+async def pushing(address, count, *, size=200, run=1, make_payload=None):
+    """Push while the block runs; yields the outcomes as they come.
+
+    Args:
+        size: Of a payload, where nothing else makes it of its key.
+    """
+    make = make_payload or (lambda key: PUSH_ID.pack(*key) + bytes(size - PUSH_ID.size))
     outcomes, stop = Outcomes(), asyncio.Event()
-    pushers = [Pusher(run, number, address, size, outcomes) for number in range(count)]
+    pushers = [Pusher(run, number, address, make, outcomes) for number in range(count)]
     async with asyncio.TaskGroup() as group:
         for one in pushers:
             group.create_task(one.push_until(stop))

@@ -13,10 +13,12 @@ from pipelines.__main__ import limit_readers, main
 from pipelines.commands import COMMANDS_BY_NAME
 from pipelines.commands.submit import arguments
 from pipelines.commands.submit.arguments import (
-    SPARK_OPTIONS,
     Installation,
     build_arguments,
     find_spark_home,
+)
+from pipelines.commands.submit.spark_words import (
+    SPARK_OPTIONS,
     is_local,
     split_arguments,
 )
@@ -238,7 +240,7 @@ def test_a_class_path_of_the_user_stands_behind_ours(given, installation, tmp_pa
 @pytest.mark.parametrize("master", ["local-cluster[1,1,1024]", "spark://here:7077"])
 def test_executors_of_their_own_are_sent_the_jars(installation, master, monkeypatch):
     # What a cluster is sent beside them is tested with one.
-    monkeypatch.setattr(arguments, "_prepare_executors", lambda *_: {})
+    monkeypatch.setattr(arguments, "_prepare_machines", lambda *_: {})
     words = ["--master", master, "--driver-class-path", "/mine.jar"]
     made = build_arguments(installation, words)
     assert made[made.index("--jars") + 1] == installation.jars[0].as_uri()
