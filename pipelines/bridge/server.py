@@ -11,7 +11,12 @@ from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
 
-from pipelines.bridge.cluster.clients_cluster import find_clients_cluster
+from pipelines.bridge.cluster.access import check_token, read_access
+from pipelines.bridge.cluster.clients_cluster import (
+    KAFKA,
+    ClientsCluster,
+    find_clients_cluster,
+)
 from pipelines.bridge.cluster.part import ClusterPart
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, serve_metadata
@@ -101,6 +106,8 @@ class BridgeServer:
         self._bridge = settings.bridge
         check_limits(settings.bridge)
         self._kafka = publisher_config(settings.kafka, secrets)
+        kafka = ClientsCluster(KAFKA, settings.kafka)
+        self._kafka_access = read_access(self._kafka, key_name=kafka.key_name)
         self._rules = make_sensitive_key_rules(
             settings.sensitive_keys, load_config_catalogs()
         )
@@ -246,6 +253,7 @@ class BridgeServer:
 
         Raises: MissingService.
         """
+        await check_token(self._kafka_access, KAFKA)
         await ensure_topics(
             self._kafka,
             self._find_topics(),

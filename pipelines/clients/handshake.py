@@ -154,8 +154,11 @@ class Handshake:
 
         In this order: before a login, a broker takes one ApiVersions and no more.
         """
-        if self.plan.access.login is not None:
-            link.hold(log_in(self.plan.access.login), deadline)
+        login = self.plan.access.login
+        if login is not None:
+            if login.prepare is not None:
+                login.prepare(deadline.remaining_s())
+            link.hold(log_in(login, served), deadline)
         if self._is_pushed_to(served):
             link.hold(name_instance(self.plan.software, served), deadline)
 

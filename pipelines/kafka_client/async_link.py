@@ -3,23 +3,41 @@
 Strategy: it is opened for the first conversation and again after a fault, at the next
 server; one conversation at a time. One is tried until its time is over, so it may be
 held twice. What a peer refuses is not tried again. `Access.at` makes a link to one node
-of what reaches the cluster.
+of what reaches the cluster. Where a peer tells how long a session is, the next
+conversation behind most of it logs in again first, on the same connection.
+Source: KIP-368.
 """
 
 import asyncio
 import ssl
 from collections.abc import Callable
 
-from .faults import MalformedAnswer, NoAnswer, describe
+from .faults import LoginRefused, MalformedAnswer, NoAnswer, describe
 from .messages import Request, Served
-from .properties import Access, Address, fault_of_tls
-from .session import Answer, Conversation, Session, Software, greet
+from .properties import Access, Address
+from .session import (
+    Answer,
+    Conversation,
+    Greeted,
+    Session,
+    Software,
+    greet,
+    log_in,
+)
+from .tls import fault_of_tls
 
 FIRST_BACKOFF_S = 0.1
 LONGEST_BACKOFF_S = 1.0
 CONNECT_TIMEOUT_S = 3.0
 """For TCP, TLS and login together, so that another server is tried in time."""
+TOKEN_TIMEOUT_S = 5.0
+"""For each part of a token endpoint's answer, before that."""
+SESSION_SHARE = 0.85
+"""Of a session, behind which there is another login; the Java client's earliest."""
+SHORTEST_SESSION_S = 1.5
+"""Kafka's brokers take no other login within a second."""
 MAX_ANSWER_BYTES = 64 << 20
+_MS = 1_000
 _READ_BYTES = 65_536
 
 
@@ -83,8 +101,10 @@ class AsyncLink:
     ) -> Answer:
         connection = self._open
         if connection is None:
+            await self._prepare()
             connection = self._open = await self._connect()
         try:
+            await self._log_in_again(connection)
             return await connection.hold(start(connection.served))
         except MalformedAnswer:
             self.close()
@@ -93,6 +113,24 @@ class AsyncLink:
             # Also when this is cancelled: what comes later would answer another one.
             if connection.is_waiting:
                 self.close()
+
+    async def _prepare(self) -> None:
+        """Get what a login needs; in a thread, since that may wait."""
+        login = self.access.login
+        if login is not None and login.prepare is not None:
+            await asyncio.to_thread(login.prepare, TOKEN_TIMEOUT_S)
+
+    async def _log_in_again(self, connection: "_Connection") -> None:
+        login = self.access.login
+        if login is None or not connection.is_session_old:
+            return
+        await self._prepare()
+        try:
+            lifetime_ms = await connection.hold(log_in(login, connection.served))
+        except LoginRefused:
+            self.close()
+            raise
+        connection.begin_session(lifetime_ms)
 
     async def _connect(self) -> "_Connection":
         servers = self.access.servers
@@ -104,8 +142,8 @@ class AsyncLink:
                 address, self.access.tls, self._software
             )
             try:
-                connection.served = await connection.hold(
-                    greet(self._software, self.access.login)
+                connection.note(
+                    await connection.hold(greet(self._software, self.access.login))
                 )
             except BaseException:
                 connection.close()
@@ -122,6 +160,24 @@ class _Connection:
     ) -> None:
         self._reader, self._writer, self._session = reader, writer, session
         self.served: Served = {}
+        self._session_ends_s: float | None = None
+
+    def note(self, greeted: Greeted) -> None:
+        """Note what the greeting has told."""
+        self.served = greeted.served
+        self.begin_session(greeted.session_lifetime_ms)
+
+    def begin_session(self, lifetime_ms: int) -> None:
+        """Note that the login is good for so long; for ever where that is 0."""
+        share_s = max(SESSION_SHARE * lifetime_ms / _MS, SHORTEST_SESSION_S)
+        now_s = asyncio.get_running_loop().time()
+        self._session_ends_s = now_s + share_s if lifetime_ms > 0 else None
+
+    @property
+    def is_session_old(self) -> bool:
+        """Whether there should be another login before anything is asked."""
+        ends_s = self._session_ends_s
+        return ends_s is not None and asyncio.get_running_loop().time() >= ends_s
 
     @property
     def is_waiting(self) -> bool:

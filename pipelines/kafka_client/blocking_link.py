@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from .faults import LoginRefused
 from .messages import Request
-from .properties import Address, fault_of_tls
+from .properties import Address
 from .session import Answer, Conversation, Session
+from .tls import fault_of_tls
 
 MAX_ANSWER_BYTES = 1 << 20
 _READ_BYTES = 65_536

@@ -42,6 +42,10 @@ class LoginRefused(Refused):
     """Raised when the client cannot log in or finds no trust."""
 
 
+class NoToken(ConnectionError):
+    """Raised when there is no token to log in with; the next attempt may have one."""
+
+
 class NoAnswer(TimeoutError):
     """Raised when the time for a request is over; the text is the last fault."""
 

@@ -37,6 +37,12 @@ class Login:
     mechanism: str
     start: Callable[[], Frames] = field(repr=False)
     """Makes the client's side of one login."""
+    prepare: Callable[[float], None] | None = field(default=None, repr=False)
+    """Called before each login: gets what it needs, such as a token, and may wait for
+    it, so many seconds for each part of an answer. Raises: Refused, OSError. None where
+    all is there."""
+    forget: Callable[[], None] | None = field(default=None, repr=False)
+    """Drops what prepare has got, since the peer has refused it; None as there."""
 
 
 def log_in_by_plain(username: str, password: str) -> Frames:
@@ -45,7 +51,7 @@ def log_in_by_plain(username: str, password: str) -> Frames:
 
 
 def log_in_by_oauth(callback: OauthCallback, config: str | None) -> Frames:
-    """Yield the frame of OAUTHBEARER; a refusal is answered as RFC 7628 has it.
+    """Log in by a token that the application gives.
 
     Raises: LoginRefused, naming what is wrong with the callback's answer.
     """
@@ -53,6 +59,11 @@ def log_in_by_oauth(callback: OauthCallback, config: str | None) -> Frames:
         token, extensions = _ask_for_token(callback, config)
     except Exception as error:  # noqa: BLE001 - the application's own function
         raise LoginRefused(f"oauth_cb failed ({type(error).__name__})") from None
+    yield from log_in_by_token(token, extensions)
+
+
+def log_in_by_token(token: str, extensions: Mapping[str, str]) -> Frames:
+    """Yield the frame of OAUTHBEARER; a refusal is answered as RFC 7628 has it."""
     pairs = "".join(f"{name}={value}\x01" for name, value in extensions.items())
     frame = f"{_NO_CHANNEL_BINDING}\x01auth=Bearer {token}\x01{pairs}\x01"
     refusal = yield frame.encode()

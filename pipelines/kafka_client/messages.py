@@ -74,9 +74,10 @@ def sasl_handshake(mechanism: str) -> Request:
     return Request(SASL_HANDSHAKE, 1, struct.pack(">h", len(encoded)) + encoded)
 
 
-def sasl_authenticate(frame: bytes) -> Request:
-    """Return SaslAuthenticate v0."""
-    return Request(SASL_AUTHENTICATE, 0, struct.pack(">i", len(frame)) + frame)
+def sasl_authenticate(frame: bytes, api_version: int) -> Request:
+    """Return SaslAuthenticate v0, or v1, whose answer tells how long a session is."""
+    body = struct.pack(">i", len(frame)) + frame
+    return Request(SASL_AUTHENTICATE, api_version, body)
 
 
 def read_api_versions(body: bytes) -> tuple[int, Served]:
@@ -124,13 +125,26 @@ def read_sasl_handshake(body: bytes) -> tuple[int, list[str]]:
     return error_code, [reader.read_string() for _ in range(count)]
 
 
-def read_sasl_authenticate(body: bytes) -> tuple[int, str, bytes]:
-    """Return error code, error message (empty for none) and the peer's frame."""
+class Authenticated(NamedTuple):
+    """An answer to SaslAuthenticate."""
+
+    error_code: int
+    error_message: str
+    """Empty for none."""
+    frame: bytes
+    session_lifetime_ms: int
+    """After which the peer wants another login; 0 for never, or not told."""
+
+
+def read_sasl_authenticate(body: bytes, api_version: int) -> Authenticated:
+    """Return an answer to SaslAuthenticate v0 or v1."""
     reader = Reader(body)
     (error_code,) = reader.unpack(">h")
     message = reader.read_string()
     (size,) = reader.unpack(">i")
-    return error_code, message, reader.take(max(size, 0))
+    frame = reader.take(max(size, 0))
+    (lifetime_ms,) = reader.unpack(">q") if api_version else (0,)
+    return Authenticated(error_code, message, frame, lifetime_ms)
 
 
 class Reader:

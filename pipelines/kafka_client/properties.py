@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .faults import LoginRefused
 from .login import (
     HASHES,
     MECHANISMS,
@@ -25,6 +24,8 @@ from .login import (
     log_in_by_scram,
 )
 from .memory_files import as_file
+from .oidc import Credentials, find_place, parse_extensions
+from .token_source import TokenSource
 
 DEFAULT_PORT = 9092
 MAX_PORT = 65_535
@@ -40,12 +41,16 @@ _UNSUPPORTED = (
 )
 _UNSECURE_TOKENS = "enable.sasl.oauthbearer.unsecure.jwt"
 """Which librdkafka refuses beside oauth_cb."""
+_OAUTH = "sasl.oauthbearer."
+_OIDC_ALONE = {
+    f"{_OAUTH}grant.type": "client_credentials",
+    f"{_OAUTH}metadata.authentication.type": "none",
+}
+"""Ways of asking an issuer that librdkafka has beside, and the only one here."""
 _SERVER = re.compile(
     r"(?:[A-Za-z_]+://)?(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?"
 )
 _NONCE_BYTES = 24
-_PASSING_ALERTS = ("_ALERT_INTERNAL_ERROR", "_ALERT_USER_CANCELLED")
-"""Of a peer that may do better the next time."""
 
 Address = tuple[str, int]
 FindValue = Callable[[str], str | None]
@@ -126,23 +131,6 @@ def parse_servers(text: str) -> tuple[Address, ...]:
     return tuple(servers)
 
 
-def fault_of_tls(error: ssl.SSLError) -> OSError | LoginRefused:
-    """Return what a fault of TLS means for a connection.
-
-    As the Java client has it, a certificate that is not trusted, an alert of the peer
-    and what is no TLS at all are refusals; unlike there, two alerts are not. A
-    connection that ends in the middle, as that of a server that restarts or of a load
-    balancer without one, is a fault of the network.
-    """
-    reason = error.reason or "the connection was closed"
-    is_closed = isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)
-    if is_closed or not error.reason or reason.endswith(_PASSING_ALERTS):
-        return ConnectionError(f"TLS: {reason}")
-    if isinstance(error, ssl.SSLCertVerificationError):
-        reason = f"{reason}, {error.verify_message}"
-    return LoginRefused(f"TLS: {reason}")
-
-
 def _make_login(find: FindValue, given: Mapping[str, Any]) -> Login:
     mechanism = (find("sasl.mechanism") or "").upper()
     if mechanism not in MECHANISMS:
@@ -152,11 +140,10 @@ def _make_login(find: FindValue, given: Mapping[str, Any]) -> Login:
         )
     if mechanism == "OAUTHBEARER":
         return _make_oauth_login(find, given)
-    for name in ("sasl.username", "sasl.password"):
-        if not find(name):
-            # As librdkafka has it, with whom there will be no client.
-            raise UnusableConfig(name, "must be set")
-    username, password = find("sasl.username") or "", find("sasl.password") or ""
+    username, password = (
+        _require(find, "sasl.username"),
+        _require(find, "sasl.password"),
+    )
     if mechanism not in HASHES:
         return Login(
             mechanism=mechanism, start=lambda: log_in_by_plain(username, password)
@@ -169,16 +156,63 @@ def _make_login(find: FindValue, given: Mapping[str, Any]) -> Login:
     )
 
 
+def _require(find: FindValue, name: str) -> str:
+    value = find(name)
+    if not value:
+        # As librdkafka has it, with whom there will be no client.
+        raise UnusableConfig(name, "must be set")
+    return value
+
+
 def _make_oauth_login(find: FindValue, given: Mapping[str, Any]) -> Login:
-    callback, config = given.get("oauth_cb"), find("sasl.oauthbearer.config") or None
+    if (find(f"{_OAUTH}method") or "").lower() == "oidc":
+        return _make_oidc_login(find)
+    callback, config = given.get("oauth_cb"), find(f"{_OAUTH}config") or None
     if not callable(callback):
-        why = "OAUTHBEARER is supported with oauth_cb only"
+        why = f"OAUTHBEARER is supported with oauth_cb and {_OAUTH}method=oidc only"
         raise UnusableConfig("sasl.mechanism", why)
     if find(_UNSECURE_TOKENS) == "true":
         raise UnusableConfig(_UNSECURE_TOKENS, "is not supported")
     return Login(
         mechanism="OAUTHBEARER", start=lambda: log_in_by_oauth(callback, config)
     )
+
+
+def _make_oidc_login(find: FindValue) -> Login:
+    for name, alone in _OIDC_ALONE.items():
+        if (find(name) or alone) != alone:
+            raise UnusableConfig(name, f"is supported as {alone} only")
+    url = _require(find, f"{_OAUTH}token.endpoint.url")
+    if find_place(url) is None:
+        why = "must be an http or https URL of ASCII, without user and password"
+        raise UnusableConfig(f"{_OAUTH}token.endpoint.url", why)
+    extensions = parse_extensions(find(f"{_OAUTH}extensions") or "")
+    if extensions is None:
+        raise UnusableConfig(f"{_OAUTH}extensions", "must be name=value,name=value")
+    source = TokenSource(
+        url,
+        Credentials(
+            client_id=_require(find, f"{_OAUTH}client.id"),
+            client_secret=_require(find, f"{_OAUTH}client.secret"),
+            scope=find(f"{_OAUTH}scope") or "",
+        ),
+        extensions=extensions,
+        tls=_make_endpoint_context(find),
+    )
+    return Login(
+        mechanism="OAUTHBEARER",
+        start=source.log_in,
+        prepare=source.prepare,
+        forget=source.forget,
+    )
+
+
+def _make_endpoint_context(find: FindValue) -> ssl.SSLContext:
+    """Return how a token endpoint is trusted: apart from the brokers."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    _trust(context, find, "https.ca")
+    return context
 
 
 def _make_context(find: FindValue, given: Mapping[str, Any]) -> ssl.SSLContext:
@@ -196,24 +230,24 @@ def _make_context(find: FindValue, given: Mapping[str, Any]) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
     if ciphers := find("ssl.cipher.suites"):
         _use("ssl.cipher.suites", ciphers, lambda: context.set_ciphers(ciphers))
-    _trust(context, find)
+    _trust(context, find, "ssl.ca")
+    if crl := find("ssl.crl.location"):
+        _use("ssl.crl.location", crl, lambda: context.load_verify_locations(crl))
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
     _identify(context, find)
     return context
 
 
-def _trust(context: ssl.SSLContext, find: FindValue) -> None:
-    location, pem = find("ssl.ca.location"), find("ssl.ca.pem")
+def _trust(context: ssl.SSLContext, find: FindValue, name: str) -> None:
+    location, pem = find(f"{name}.location"), find(f"{name}.pem")
     if location and location != "probe":
         kind = "capath" if Path(location).is_dir() else "cafile"
         load = context.load_verify_locations
-        _use("ssl.ca.location", location, lambda: load(**{kind: location}))
+        _use(f"{name}.location", location, lambda: load(**{kind: location}))
     if pem:
-        _use("ssl.ca.pem", "", lambda: context.load_verify_locations(cadata=pem))
+        _use(f"{name}.pem", "", lambda: context.load_verify_locations(cadata=pem))
     if not pem and location in {None, "", "probe"}:
         context.load_default_certs()
-    if crl := find("ssl.crl.location"):
-        _use("ssl.crl.location", crl, lambda: context.load_verify_locations(crl))
-        context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
 def _identify(context: ssl.SSLContext, find: FindValue) -> None:

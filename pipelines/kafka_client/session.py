@@ -4,7 +4,7 @@ Strategy: a session makes frames of requests and finds answers in the bytes that
 one request at a time, none larger than it may be. What is said on a connection is a
 conversation: a generator that yields requests and is sent the bodies of their answers.
 Either link holds any conversation, so each is written once.
-Source: KIP-35; KIP-152; KIP-511.
+Source: KIP-35; KIP-152; KIP-368; KIP-511.
 """
 
 import struct
@@ -23,6 +23,7 @@ from .faults import (
 from .login import Login
 from .messages import (
     API_VERSIONS,
+    SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     Node,
     Reader,
@@ -106,7 +107,16 @@ class Session:
         return reader.rest()
 
 
-def greet(software: Software, login: Login | None) -> Conversation[Served]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeted:
+    """What is known once a connection may be used."""
+
+    served: Served
+    session_lifetime_ms: int = 0
+    """As log_in returns it."""
+
+
+def greet(software: Software, login: Login | None) -> Conversation[Greeted]:
     """Ask what a node serves, in the oldest version where it is old, and log in.
 
     Raises: Refused, LoginRefused, MalformedAnswer.
@@ -114,11 +124,12 @@ def greet(software: Software, login: Login | None) -> Conversation[Served]:
     served = yield from ask_versions(software)
     if served is None:
         served = yield from ask_oldest_versions()
-    if login is not None:
-        if SASL_HANDSHAKE not in served:
-            raise LoginRefused("the listener has no SASL")
-        yield from log_in(login)
-    return served
+    if login is None:
+        return Greeted(served=served)
+    if SASL_HANDSHAKE not in served:
+        raise LoginRefused("the listener has no SASL")
+    lifetime_ms = yield from log_in(login, served)
+    return Greeted(served=served, session_lifetime_ms=lifetime_ms)
 
 
 def ask_versions(software: Software) -> Conversation[Served | None]:
@@ -157,9 +168,12 @@ def check_versions(error_code: int) -> None:
     raise Refused(text)
 
 
-def log_in(login: Login) -> Conversation[None]:
-    """Authenticate.
+def log_in(login: Login, served: Served) -> Conversation[int]:
+    """Authenticate, for the first time on a connection or again.
 
+    Args:
+        login: Prepared.
+    Returns: Milliseconds after which the peer wants it again; 0 for never.
     Raises: LoginRefused.
     """
     body = yield sasl_handshake(login.mechanism)
@@ -171,16 +185,22 @@ def log_in(login: Login) -> Conversation[None]:
         )
     steps = login.start()
     frame = next(steps)
+    # The first version that tells how long a session is.
+    api_version = int(1 in served.get(SASL_AUTHENTICATE, ()))
     while True:
-        body = yield sasl_authenticate(frame)
-        error_code, said, reply = read_sasl_authenticate(body)
-        if error_code:
-            name = name_error(error_code)
-            raise LoginRefused(f"SaslAuthenticate is answered with {name}", said)
+        body = yield sasl_authenticate(frame, api_version)
+        answer = read_sasl_authenticate(body, api_version)
+        if answer.error_code:
+            if login.forget is not None:
+                login.forget()
+            name = name_error(answer.error_code)
+            raise LoginRefused(
+                f"SaslAuthenticate is answered with {name}", answer.error_message
+            )
         try:
-            frame = steps.send(reply)
+            frame = steps.send(answer.frame)
         except StopIteration:
-            return
+            return answer.session_lifetime_ms
 
 
 def list_nodes() -> Conversation[list[Node]]:

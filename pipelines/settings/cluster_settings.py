@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .keys import key
+from .listener_records import SASL_MECHANISMS
 from .secret_references import SecretReference
 
 ADMIN_API, METADATA_LOG, OFF = "admin_api", "metadata_log", "off"
@@ -58,16 +59,43 @@ class ClusterSettings:
     )
     controller_sasl_mechanism: str = key(
         "SASL mechanism of the controllers; empty without SASL.",
-        choices=("", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+        choices=("", *SASL_MECHANISMS),
         default="",
     )
     controller_sasl_username: str = key(
-        "SASL user name for the controllers; empty without SASL.",
+        "SASL user name for the controllers; empty without SASL, and for OAUTHBEARER.",
         default="",
     )
     controller_sasl_password: SecretReference | None = key(
         "Reference to that user's password: env:NAME, file:PATH or scope/key. Never "
         "the password.",
+        default="",
+    )
+    controller_sasl_oauthbearer_token_endpoint_url: str = key(
+        "OIDC token endpoint, an http or https URL, for OAUTHBEARER at controllers.",
+        default="",
+    )
+    controller_sasl_oauthbearer_client_id: str = key(
+        "Id of the client that asks there.",
+        default="",
+    )
+    controller_sasl_oauthbearer_client_secret: SecretReference | None = key(
+        "Reference to that client's secret: env:NAME, file:PATH or scope/key. Never "
+        "the secret.",
+        default="",
+    )
+    controller_sasl_oauthbearer_scope: str = key(
+        "Scope to ask for; empty: the issuer's own choice.",
+        default="",
+    )
+    controller_sasl_oauthbearer_extensions: str = key(
+        "SASL extensions that controllers are told beside each token, as "
+        "name=value,name=value.",
+        default="",
+    )
+    controller_https_ca_location: str = key(
+        "PEM file of certificates trusted for that token endpoint; empty: the host's "
+        "own.",
         default="",
     )
     controller_ssl_ca_location: str = key(

@@ -1,7 +1,8 @@
 """One [kafka] table, two dialects: librdkafka's names and the Java client's names.
 
 Certificates reach Java as PEM text, not as paths: executors on other machines have
-no such file.
+no such file. Of OAUTHBEARER Java has its endpoint's certificates, its client and what
+goes beside a token among the options of its login module alone.
 """
 
 from dataclasses import fields
@@ -10,7 +11,8 @@ from pathlib import Path
 from pipelines.errors import InvalidSetting
 
 from .cluster_settings import ClusterSettings
-from .records import KafkaSettings
+from .kafka_settings import KafkaSettings
+from .listener_records import OAUTHBEARER
 from .secret_references import SecretReader
 
 SOURCE_OPTION_PREFIX = _KAFKA = "kafka."
@@ -19,7 +21,23 @@ LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
 }
+OIDC_LOGIN_HANDLER = (
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+)
+ALLOWED_ENDPOINTS_PROPERTY = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
+"""Of a JVM: token endpoints that Java clients from Kafka 4.0 on may ask; to older ones
+all are allowed where it is not set."""
+ENDPOINT_URL = "sasl.oauthbearer.token.endpoint.url"
+_NEEDED = {
+    OAUTHBEARER: (
+        "sasl_oauthbearer_token_endpoint_url",
+        "sasl_oauthbearer_client_id",
+    )
+}
+"""Keys beside the secret that a mechanism needs; the others need a name."""
+EXTENSION_PREFIX = "extension_"
 
 
 def controller_settings(cluster: ClusterSettings) -> KafkaSettings:
@@ -51,8 +69,16 @@ def publisher_config(
     }
     if _uses_sasl(kafka, key_prefix):
         config["sasl.mechanism"] = kafka.sasl_mechanism
-        config["sasl.username"] = kafka.sasl_username
-        config["sasl.password"] = _read_password(kafka, secrets, key_prefix)
+        config |= (
+            _oidc_config(kafka, secrets, key_prefix)
+            if kafka.sasl_mechanism == OAUTHBEARER
+            else {
+                "sasl.username": kafka.sasl_username,
+                "sasl.password": _read_secret(
+                    kafka, secrets, key_prefix, "sasl_password"
+                ),
+            }
+        )
     if _uses_ssl(kafka):
         algorithm = kafka.ssl_endpoint_identification_algorithm
         config["ssl.endpoint.identification.algorithm"] = algorithm
@@ -81,6 +107,9 @@ def spark_source_options(kafka: KafkaSettings, secrets: SecretReader) -> dict[st
     if _uses_sasl(kafka):
         config["sasl.mechanism"] = kafka.sasl_mechanism
         config["sasl.jaas.config"] = _jaas_config(kafka, secrets)
+        if kafka.sasl_mechanism == OAUTHBEARER:
+            config[ENDPOINT_URL] = kafka.sasl_oauthbearer_token_endpoint_url
+            config["sasl.login.callback.handler.class"] = OIDC_LOGIN_HANDLER
     if _uses_ssl(kafka):
         config |= _java_ssl_config(kafka, secrets)
     return {f"{SOURCE_OPTION_PREFIX}{name}": value for name, value in config.items()}
@@ -88,11 +117,18 @@ def spark_source_options(kafka: KafkaSettings, secrets: SecretReader) -> dict[st
 
 def _uses_sasl(kafka: KafkaSettings, key_prefix: str = _KAFKA) -> bool:
     uses_sasl = kafka.security_protocol.startswith("SASL_")
-    if uses_sasl and not (kafka.sasl_mechanism and kafka.sasl_username):
+    if uses_sasl and not kafka.sasl_mechanism:
         raise InvalidSetting(
             f"{key_prefix}security_protocol is {kafka.security_protocol}: it needs "
-            f"{key_prefix}sasl_mechanism and {key_prefix}sasl_username"
+            f"{key_prefix}sasl_mechanism"
         )
+    needed = _NEEDED.get(kafka.sasl_mechanism, ("sasl_username",))
+    for name in needed if uses_sasl else ():
+        if not getattr(kafka, name):
+            raise InvalidSetting(
+                f"{key_prefix}sasl_mechanism is {kafka.sasl_mechanism}: it needs "
+                f"{key_prefix}{name}"
+            )
     return uses_sasl
 
 
@@ -100,15 +136,36 @@ def _uses_ssl(kafka: KafkaSettings) -> bool:
     return kafka.security_protocol.endswith("SSL")
 
 
-def _read_password(
-    kafka: KafkaSettings, secrets: SecretReader, key_prefix: str = _KAFKA
+def _oidc_config(
+    kafka: KafkaSettings, secrets: SecretReader, key_prefix: str
+) -> dict[str, str]:
+    return {
+        "sasl.oauthbearer.method": "oidc",
+        ENDPOINT_URL: kafka.sasl_oauthbearer_token_endpoint_url,
+        "sasl.oauthbearer.client.id": kafka.sasl_oauthbearer_client_id,
+        "sasl.oauthbearer.client.secret": _read_secret(
+            kafka, secrets, key_prefix, "sasl_oauthbearer_client_secret"
+        ),
+        **_set_only(
+            {
+                "sasl.oauthbearer.scope": kafka.sasl_oauthbearer_scope,
+                "sasl.oauthbearer.extensions": kafka.sasl_oauthbearer_extensions,
+                "https.ca.location": kafka.https_ca_location,
+            }
+        ),
+    }
+
+
+def _read_secret(
+    kafka: KafkaSettings, secrets: SecretReader, key_prefix: str, name: str
 ) -> str:
-    if kafka.sasl_password is None:
+    reference = getattr(kafka, name)
+    if reference is None:
         raise InvalidSetting(
-            f"{key_prefix}security_protocol is {kafka.security_protocol}: it needs "
-            f"{key_prefix}sasl_password, a reference to a secret"
+            f"{key_prefix}sasl_mechanism is {kafka.sasl_mechanism}: it needs "
+            f"{key_prefix}{name}, a reference to a secret"
         )
-    return secrets.read(kafka.sasl_password)
+    return secrets.read(reference)
 
 
 def _read_key_password(kafka: KafkaSettings, secrets: SecretReader) -> str:
@@ -119,13 +176,38 @@ def _read_key_password(kafka: KafkaSettings, secrets: SecretReader) -> str:
 
 def _jaas_config(kafka: KafkaSettings, secrets: SecretReader) -> str:
     module = LOGIN_MODULES[kafka.sasl_mechanism]
-    username = _quote_jaas(kafka.sasl_username)
-    password = _quote_jaas(_read_password(kafka, secrets))
-    return f"{module} required username={username} password={password};"
+    options = (
+        _oidc_options(kafka, secrets)
+        if kafka.sasl_mechanism == OAUTHBEARER
+        else {
+            "username": kafka.sasl_username,
+            "password": _read_secret(kafka, secrets, _KAFKA, "sasl_password"),
+        }
+    )
+    words = " ".join(f"{name}={_quote_jaas(value)}" for name, value in options.items())
+    return f"{module} required {words};"
+
+
+def _oidc_options(kafka: KafkaSettings, secrets: SecretReader) -> dict[str, str]:
+    name = "sasl_oauthbearer_client_secret"
+    options = {
+        "clientId": kafka.sasl_oauthbearer_client_id,
+        "clientSecret": _read_secret(kafka, secrets, _KAFKA, name),
+        **_set_only({"scope": kafka.sasl_oauthbearer_scope}),
+    }
+    for pair in filter(None, kafka.sasl_oauthbearer_extensions.split(",")):
+        extension, _, value = pair.partition("=")
+        options[f"{EXTENSION_PREFIX}{extension}"] = value
+    if kafka.https_ca_location:
+        trusted = _read_pem("https_ca_location", kafka.https_ca_location)
+        options["ssl.truststore.type"] = "PEM"
+        options["ssl.truststore.certificates"] = trusted
+    return options
 
 
 def _quote_jaas(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = escaped.replace("\n", "\\n")
     return f'"{escaped}"'
 
 

@@ -14,6 +14,7 @@ from .client_config_settings import (
 )
 from .cluster_settings import ClusterSettings
 from .dynamic_config_settings import DynamicConfigSettings
+from .kafka_settings import KafkaSettings, UpstreamSettings
 from .keys import MAX_INT32, MAX_PORT, key
 from .listener_records import (
     AuthenticationSettings,
@@ -22,7 +23,6 @@ from .listener_records import (
 )
 from .proxy_settings import ProxySettings
 from .quota_settings import EffectiveQuotaSettings
-from .secret_references import SecretReference
 from .stream_job_settings import (
     ClusterJobSettings,
     DynamicConfigJobSettings,
@@ -39,79 +39,6 @@ MAX_TELEMETRY_BYTES = 999_900_000
 """librdkafka sends records of up to 10^9 bytes, headers included."""
 MAX_UNACKNOWLEDGED_BYTES = 2**39
 """Twice as much, in kB, still is an int32, which librdkafka takes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaSettings:
-    """The Kafka that holds the topics of the product."""
-
-    bootstrap_servers: str = key(
-        "Brokers, as host:port,host:port.",
-        default="127.0.0.1:9092",
-    )
-    security_protocol: str = key(
-        "How to connect.",
-        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
-        default="PLAINTEXT",
-    )
-    sasl_mechanism: str = key(
-        "SASL mechanism; empty without SASL.",
-        choices=("", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
-        default="",
-    )
-    sasl_username: str = key(
-        "SASL user name; empty without SASL.",
-        default="",
-    )
-    sasl_password: SecretReference | None = key(
-        "Reference to the SASL password: env:NAME, file:PATH or scope/key. Never the "
-        "password.",
-        default="",
-    )
-    ssl_ca_location: str = key(
-        "PEM file of trusted certificates; empty: the host's own.",
-        default="",
-    )
-    ssl_certificate_location: str = key(
-        "PEM file of our certificate chain, for mTLS.",
-        default="",
-    )
-    ssl_key_location: str = key(
-        "PEM file of our private key (PKCS 8), for mTLS.",
-        default="",
-    )
-    ssl_key_password: SecretReference | None = key(
-        "Reference to the password of that key.",
-        default="",
-    )
-    ssl_endpoint_identification_algorithm: str = key(
-        "https: the broker's name must stand in its certificate; none: it need not.",
-        choices=("https", "none"),
-        default="https",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamSettings(KafkaSettings):
-    """The cluster that clients use.
-
-    The proxy stands in front of it, and its client-metrics subscriptions are followed.
-    """
-
-    bootstrap_servers: str = key(
-        "Brokers, as host:port,host:port. Empty: the cluster of [kafka], with all its "
-        "keys.",
-        default="",
-    )
-    sasl_username: str = key(
-        "SASL user name of the bridge itself, which asks for the brokers; clients have "
-        "their own. Empty without SASL.",
-        default="",
-    )
-    ssl_certificate_location: str = key(
-        "PEM file of our certificate chain, for mTLS; see proxy.upstream_identity.",
-        default="",
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""First and last offsets of a topic, asked of Kafka before a query begins."""
+"""First and last offsets of a topic, asked of Kafka before a query begins.
+
+What else is said to the JVM about its clients of Kafka stands here, too.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.java_classes import find_class
 from pipelines.errors import MissingService
+from pipelines.settings.kafka import ALLOWED_ENDPOINTS_PROPERTY
 
 from .refusals import explain_refusal, iter_java_causes
 
@@ -160,6 +164,14 @@ def _ask_configs(
             return [*find_class(jvm, "java.util.ArrayList")(answer.entries())]
     except Py4JJavaError:
         return None
+
+
+def allow_token_endpoint(spark: SparkSession, url: str) -> None:
+    """Let the Java clients of the driver ask it, unless an operator has said which."""
+    # pyspark has no other door to the JVM.
+    system: Any = spark.sparkContext._jvm.java.lang.System  # type: ignore[union-attr] # noqa: SLF001
+    if system.getProperty(ALLOWED_ENDPOINTS_PROPERTY) is None:
+        system.setProperty(ALLOWED_ENDPOINTS_PROPERTY, url)
 
 
 def read_offsets_since(

@@ -22,6 +22,7 @@ from pipelines.settings.stream_job_settings import StreamJobSettings
 from pipelines.tables.contract import TableContract
 
 from .batch_slices import SLICE_BYTES, AtOnce, ReadRanges, SlicedBatches
+from .logins import check_token
 from .loss_sentences import list_losses
 from .offsets import Offsets
 from .positions import TopicBounds, list_own_configs, read_topic_bounds, read_topic_id
@@ -208,6 +209,7 @@ def _open_records(
     job: StreamJobSettings = getattr(settings, ledger.job_name)
     topic = find_topic(settings, ledger)
     options = spark_source_options(settings.kafka, context.secrets)
+    check_token(spark, settings.kafka, context.secrets)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting
     )
@@ -282,6 +284,7 @@ def check_records(
     Raises: MissingService, UnsafeStart where it cannot.
     """
     options = spark_source_options(settings.kafka, secrets)
+    check_token(spark, settings.kafka, secrets)
     topic = find_topic(settings, ledger)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting

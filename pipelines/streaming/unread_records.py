@@ -13,6 +13,7 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
 from pipelines.tables.telemetry import QUARANTINE
 
+from .logins import check_token
 from .offsets import Offsets
 from .positions import (
     TopicBounds,
@@ -107,6 +108,7 @@ def find_unread(
         return None
     topic = find_topic(settings, ledger)
     options = spark_source_options(settings.kafka, secrets)
+    check_token(spark, settings.kafka, secrets)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting
     )

@@ -18,6 +18,7 @@ import signal
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,9 +30,11 @@ from tests.support.clients.raw_pushers import (  # noqa: E402 - path
     THROTTLED,
     compare,
     count_stored,
+    pad,
     print_comparison,
     pushing,
 )
+from tests.support.kafka.java_home import find_java  # noqa: E402 - path
 
 TOPIC = "outage"
 SAMPLE_S = 5.0
@@ -82,7 +85,8 @@ def run(seconds, pushers, push_bytes, bound_bytes, folder, say, phase_s=10.0):
     """Run it with load before and after; return outcomes, comparison and samples."""
 
     async def push_and_freeze():
-        async with pushing(bridge.address, pushers, size=push_bytes) as outcomes:
+        sized = partial(pad, size=push_bytes)
+        async with pushing(bridge.address, pushers, make_payload=sized) as outcomes:
             samples = Samples(bridge, outcomes, say)
             await samples.watch("before", phase_s)
             with frozen(kafka):
@@ -91,7 +95,7 @@ def run(seconds, pushers, push_bytes, bound_bytes, folder, say, phase_s=10.0):
             await samples.watch("after", phase_s)
         return outcomes, samples
 
-    with EmbeddedKafka(java=_java()) as kafka:
+    with EmbeddedKafka(java=find_java()) as kafka:
         bound = f"bridge.max_unacknowledged_bytes={bound_bytes}"
         bridge = BridgeProcess(folder, kafka.bootstrap_servers, TOPIC, bound)
         try:
@@ -102,11 +106,6 @@ def run(seconds, pushers, push_bytes, bound_bytes, folder, say, phase_s=10.0):
             bridge.close()
         stored = count_stored(kafka.bootstrap_servers, TOPIC)
     return outcomes, compare(outcomes, stored), samples
-
-
-def _java():
-    home = os.environ.get("JAVA_HOME", "")
-    return str(Path(home) / "bin" / "java") if home else "java"
 
 
 def main():

@@ -9,6 +9,8 @@ from tests.bench.process_tree import BROKER
 
 PAUSE_S = 0.1
 KIB_PER_MIB = 1024
+PEAK, NOW = "VmHWM", "VmRSS"
+"""Fields of the kernel: the largest resident set so far, and that of this moment."""
 DRIVER, JVM, WORKER = "driver", "jvm", "worker"
 
 
@@ -37,13 +39,13 @@ class MemoryWatch:
 
     def _watch(self):
         while not self._is_over.wait(PAUSE_S):
-            for kind, peak_kib in _list_peaks(self._root):
+            for kind, peak_kib in list_sizes(self._root, PEAK):
                 peak_mib = peak_kib // KIB_PER_MIB
                 self.peaks_mib[kind] = max(self.peaks_mib[kind], peak_mib)
 
 
-def _list_peaks(root):
-    """Return (kind, KiB) of each process below a root that lives now."""
+def list_sizes(root, field):
+    """Return (kind, KiB) of each process below a root that lives now; PEAK or NOW."""
     parents, found = {}, {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal():
@@ -56,8 +58,8 @@ def _list_peaks(root):
             parents[pid] = int(fields["PPid"])
             if command != (folder / "cmdline").read_bytes():
                 continue  # it was a copy of its parent until it began another program
-            if "VmHWM" in fields and BROKER.encode() not in command:
-                found[pid] = _kind(command), int(fields["VmHWM"].split()[0])
+            if field in fields and BROKER.encode() not in command:
+                found[pid] = _kind(command), int(fields[field].split()[0])
     return [found[pid] for pid in found if _descends(pid, root, parents)]
 
 

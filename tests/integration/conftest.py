@@ -5,13 +5,13 @@ import subprocess
 import threading
 import time
 import uuid
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from pipelines.embedded import EmbeddedKafka, ports, starting
+from tests.support.kafka.java_home import find_java
 from tests.support.kafka.topics import find_partitions, make_topic
 
 PATIENCE_S = 180
@@ -28,8 +28,7 @@ ports.LAST_PORT = ports.FIRST_PORT + _PORTS - 1
 @pytest.fixture(scope="session")
 def java():
     """The Java that brokers run on: JAVA_HOME's, else the one on the path."""
-    home = os.environ.get("JAVA_HOME", "")
-    return str(Path(home) / "bin" / "java") if home else "java"
+    return find_java()
 
 
 @pytest.fixture(scope="session")

@@ -104,7 +104,7 @@ def test_killed_kafka_makes_the_bridge_unready_until_it_is_back(own_kafka, bridg
 
 def test_metrics_count_what_clients_did(bridge):
     async def push():
-        async with pushing(bridge.address, 3, size=50) as outcomes:
+        async with pushing(bridge.address, 3) as outcomes:
             await outcomes.wait_for_accepted(30)
             read = await asyncio.to_thread(read_metrics, bridge)
         return outcomes, read

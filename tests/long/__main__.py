@@ -32,6 +32,8 @@ PROOFS = (
     Proof(name="protocol-fuzz", words=("fuzz/protocol.py",)),
     Proof(name="decode-fuzz", words=("fuzz/decode.py", "--inputs", "10000000")),
     Proof(name="bridge-kills", words=("long/bridge_kills.py",)),
+    Proof(name="kill-matrix", words=("long/kill_matrix.py",)),
+    Proof(name="soak", words=("long/soak.py",)),
     Proof(name="error-codes", words=("long/error_codes.py",)),
     Proof(name="java-pushes", words=("long/java_pushes.py",)),
     Proof(name="proxy-pipelines", words=("long/proxy_pipelines.py",)),

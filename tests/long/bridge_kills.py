@@ -11,7 +11,6 @@ with 0 must stand in the topic exactly once, and every other at most once.
 
 import argparse
 import asyncio
-import os
 import random
 import signal
 import sys
@@ -30,6 +29,7 @@ from tests.support.clients.raw_pushers import (  # noqa: E402 - path
     print_comparison,
     pushing,
 )
+from tests.support.kafka.java_home import find_java  # noqa: E402 - path
 
 BRIDGE, BROKER = "bridge", "broker"
 BROKER_ID = 1
@@ -72,7 +72,7 @@ def run(kills, pushers, folder, chance, say):
             await kill_all(kills, kafka, bridge, outcomes, chance, say)
         return outcomes
 
-    with EmbeddedKafka(java=_java()) as kafka:
+    with EmbeddedKafka(java=find_java()) as kafka:
         bridge = BridgeProcess(folder, kafka.bootstrap_servers, TOPIC)
         try:
             bridge.start()
@@ -82,11 +82,6 @@ def run(kills, pushers, folder, chance, say):
             bridge.close()
         stored = count_stored(kafka.bootstrap_servers, TOPIC)
     return outcomes, compare(outcomes, stored)
-
-
-def _java():
-    home = os.environ.get("JAVA_HOME", "")
-    return str(Path(home) / "bin" / "java") if home else "java"
 
 
 def main():

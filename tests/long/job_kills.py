@@ -16,9 +16,7 @@ client_instances must say what all pushes together say.
 """
 
 import argparse
-import contextlib
 import itertools
-import os
 import random
 import signal
 import sys
@@ -40,17 +38,17 @@ from tests.support.jobs.job_support import (  # noqa: E402 - path
     find_differences,
     make_settings,
 )
-from tests.support.jobs.kill_processes import PATIENCE_S, Driver  # noqa: E402 - path
+from tests.support.jobs.kill_processes import (  # noqa: E402 - path
+    POINTS,
+    Driver,
+    kill_workers,
+)
+from tests.support.kafka.java_home import find_java  # noqa: E402 - path
 from tests.support.spark.local_session import (  # noqa: E402 - path
     start_quick_session,
 )
 from tests.support.spark.writer_option import WRITERS  # noqa: E402 - path
 
-TABLES = ("client_metrics", "quarantine", "client_instances", "client_pushes")
-POINTS = (
-    *(f"{when} {table}" for table in TABLES for when in ("before", "after")),
-    "before commit",
-)
 TOPIC = "pushes-and-kills"
 WORKER = "worker"
 BOTH = "both"
@@ -120,27 +118,12 @@ def run_until_killed(driver, kill, chance):
             driver.wait(chance.random() * RANDOM_WINDOW_S)
         driver.kill()
     elif kill.point == WORKER:
-        _kill_worker(driver, chance)
+        killed = kill_workers(driver, chance)
+        assert killed, "the driver ended before a worker was killed"
     assert driver.wait(), f"no end at {kill}"
     is_killed = driver.process.returncode == -signal.SIGKILL
     assert is_killed or kill.point == WORKER, f"{kill}: ended by itself"
     return driver.reached[-1] if driver.reached else "start"
-
-
-def _kill_worker(driver, chance):
-    """Kill Python workers until Spark gives the query up, as it does without retries."""
-    killed = 0
-    while driver.process.poll() is None:
-        assert time.monotonic() - driver.began < PATIENCE_S
-        workers = driver.list_workers()
-        if not workers:
-            driver.wait(0.05)
-            continue
-        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
-            os.kill(chance.choice(workers), signal.SIGKILL)
-        killed += 1
-        driver.wait(0.5)
-    assert killed, "the driver ended before a worker was killed"
 
 
 def run(
@@ -163,7 +146,7 @@ def run(
     """
     ways = itertools.cycle(writers)
     (folder / "tmp").mkdir(parents=True)
-    with EmbeddedKafka(java=_java()) as kafka:
+    with EmbeddedKafka(java=find_java()) as kafka:
         servers = kafka.bootstrap_servers
         create_topic(servers, TOPIC)
         feed = Feed(servers, batch_pushes)
@@ -199,11 +182,6 @@ def run(
         settings = make_settings(servers, TOPIC, folder)
         differences = find_differences(spark, settings, feed.producer.expected)
     return differences, feed.producer.expected
-
-
-def _java():
-    home = os.environ.get("JAVA_HOME", "")
-    return str(Path(home) / "bin" / "java") if home else "java"
 
 
 def main():

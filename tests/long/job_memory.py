@@ -47,6 +47,7 @@ from tests.support.jobs.job_loads import (  # noqa: E402 - path
     WIRE_CONFIGS,
     produce_load,
 )
+from tests.support.kafka.java_home import find_java  # noqa: E402 - path
 
 REPLAY = "replay_pushes"
 MAX_MIB = {DRIVER: 600, JVM: 2_048, WORKER: 1_024}
@@ -75,7 +76,7 @@ def main():
 
 def _run_one(job, load_name, load, folder, arguments):
     """Return what is wrong after one load of one job, and of its replay."""
-    with EmbeddedKafka(folder=folder / "kafka", java=_java()) as kafka:
+    with EmbeddedKafka(folder=folder / "kafka", java=find_java()) as kafka:
         began = time.monotonic()
         produce_load(kafka.bootstrap_servers, job, job, load)
         took_s = time.monotonic() - began
@@ -152,11 +153,6 @@ def _count_rows(table, column="reason"):
         return {"": rows.count_rows()}
     counted = rows.to_table(columns=[column]).column(column).value_counts().to_pylist()
     return {one["values"]: one["counts"] for one in counted}
-
-
-def _java():
-    home = os.environ.get("JAVA_HOME", "")
-    return str(Path(home) / "bin" / "java") if home else "java"
 
 
 def _parse_arguments():

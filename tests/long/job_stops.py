@@ -40,6 +40,7 @@ from tests.long.job_stop_scenes import (  # noqa: E402 - path
     list_files,
 )
 from tests.support.jobs.job_support import PushProducer  # noqa: E402 - path
+from tests.support.kafka.java_home import find_java  # noqa: E402 - path
 from tests.support.kafka.topics import find_partitions, wait_for  # noqa: E402 - path
 
 ACCEPT = "--accept-data-loss"
@@ -556,11 +557,6 @@ def print_table(rows):
             f"{row.way_on:{way_width}}  {row.way_code!s:>4}  "
             f"{'yes' if row.is_ok else 'NO'}"
         )
-
-
-def find_java():
-    home = os.environ.get("JAVA_HOME", "")
-    return str(Path(home) / "bin" / "java") if home else "java"
 
 
 def parse_arguments():

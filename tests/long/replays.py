@@ -46,6 +46,7 @@ from tests.support.jobs.replay_support import (  # noqa: E402 - path
     Feed,
     damage,
 )
+from tests.support.kafka.java_home import find_java  # noqa: E402 - path
 
 TOPIC = "pushes-to-replay"
 DAY = (YESTERDAY.isoformat(), (YESTERDAY + timedelta(days=1)).isoformat())
@@ -146,11 +147,6 @@ def _replay_until_killed(folder, servers, limit):
     assert done.stdout.splitlines()[-1] == "reached after client_metrics"
 
 
-def _java():
-    home = os.environ.get("JAVA_HOME", "")
-    return str(Path(home) / "bin" / "java") if home else "java"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pushes", type=int, default=200_000)
@@ -164,7 +160,7 @@ def main():
     print(f"tables and checkpoints in {folder}")
     spark = start_quick_session(f"{folder}/warehouse")
     try:
-        with EmbeddedKafka(java=_java()) as kafka:
+        with EmbeddedKafka(java=find_java()) as kafka:
             outcome = run(
                 spark,
                 kafka.bootstrap_servers,

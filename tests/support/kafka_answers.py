@@ -18,10 +18,10 @@ from kio.schema.list_config_resources.v1.response import (
     ConfigResource,
     ListConfigResourcesResponse,
 )
-from kio.schema.sasl_authenticate.v0.response import SaslAuthenticateResponse
+from kio.schema.sasl_authenticate.v1.response import SaslAuthenticateResponse
 from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 from kio.serial import entity_reader, entity_writer
-from kio.static.primitive import i32Timedelta
+from kio.static.primitive import i32Timedelta, i64Timedelta
 
 from pipelines.bridge.protocol.replies import NO_THROTTLE
 
@@ -80,6 +80,7 @@ class Answers:
         self.password = password
         self.requests = []
         self.login_error = NONE
+        self.session_lifetime_ms = 0
         self.is_old = False
         self.others = lambda _request: make_listing("s")
         self._scram = None
@@ -115,6 +116,8 @@ class Answers:
         error, answer = NONE, b""
         if self.login_error is not NONE:
             error = self.login_error
+        elif self.mechanism == "OAUTHBEARER":
+            """Whatever the token says."""
         elif self.mechanism == "PLAIN":
             if request.auth_bytes != f"\0{USER}\0{self.password}".encode():
                 error = ErrorCode.sasl_authentication_failed
@@ -124,6 +127,9 @@ class Answers:
             error_code=error,
             error_message=None,
             auth_bytes=answer,
+            session_lifetime=i64Timedelta.parse(
+                timedelta(milliseconds=self.session_lifetime_ms)
+            ),
         )
 
     def _step_scram(self, message):

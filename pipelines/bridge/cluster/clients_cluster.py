@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from pipelines.settings.records import KafkaSettings, Settings
+from pipelines.settings.kafka_settings import KafkaSettings
+from pipelines.settings.records import Settings
 
 KAFKA, UPSTREAM = "kafka", "upstream"
 

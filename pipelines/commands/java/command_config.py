@@ -10,7 +10,13 @@ from collections.abc import Mapping
 
 from pipelines.commands.options import CommandFault
 from pipelines.kafka_client.properties import PROTOCOLS
-from pipelines.settings.kafka import LOGIN_MODULES
+from pipelines.settings.kafka import (
+    ENDPOINT_URL,
+    EXTENSION_PREFIX,
+    LOGIN_MODULES,
+    OIDC_LOGIN_HANDLER,
+)
+from pipelines.settings.listener_records import OAUTHBEARER
 
 from .key_stores import read_key_store, read_trust_store
 
@@ -19,6 +25,7 @@ _UNSUPPORTED = (
     "sasl.client.callback.handler.class",
     "sasl.login.callback.handler.class",
     "sasl.login.class",
+    "sasl.oauthbearer.jwt.retriever.class",
     "ssl.engine.factory.class",
 )
 _JAAS = re.compile(
@@ -30,6 +37,19 @@ _JAAS_OPTION = re.compile(
     r'\s*(?P<name>[\w.]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s;"]+))\s*',
     re.DOTALL,
 )
+_KNOWN_CLASSES = {
+    "sasl.login.callback.handler.class": (
+        OIDC_LOGIN_HANDLER,
+        # Its name until Kafka 4.
+        OIDC_LOGIN_HANDLER.replace(".oauthbearer.", ".oauthbearer.secured."),
+    )
+}
+_OIDC_OPTIONS = {
+    "clientId": "sasl.oauthbearer.client.credentials.client.id",
+    "clientSecret": "sasl.oauthbearer.client.credentials.client.secret",
+    "scope": "sasl.oauthbearer.scope",
+}
+"""Options of the login module, and the properties that stand before them."""
 _JAAS_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
@@ -41,7 +61,8 @@ def read_connection(
     Raises: CommandFault, naming the property.
     """
     for name in _UNSUPPORTED:
-        if properties.get(name):
+        # What asks a token endpoint is done here as well.
+        if properties.get(name, "") not in {"", *_KNOWN_CLASSES.get(name, ())}:
             raise CommandFault(f"{name}: classes of Java cannot be loaded here")
     protocol = properties.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol.lower() not in PROTOCOLS:
@@ -75,6 +96,8 @@ def _read_sasl(properties: Mapping[str, str]) -> dict[str, str]:
     if jaas["module"] != module:
         raise CommandFault(f"sasl.jaas.config: {mechanism} needs {module}")
     options = _read_options(jaas["options"])
+    if mechanism == OAUTHBEARER:
+        return _read_oidc(properties, options)
     if options.get("tokenauth", "false").lower() == "true":
         raise CommandFault("sasl.jaas.config: delegation tokens are not supported here")
     if "username" not in options or "password" not in options:
@@ -83,6 +106,40 @@ def _read_sasl(properties: Mapping[str, str]) -> dict[str, str]:
         "sasl.mechanism": mechanism,
         "sasl.username": options["username"],
         "sasl.password": options["password"],
+    }
+
+
+def _read_oidc(
+    properties: Mapping[str, str], options: Mapping[str, str]
+) -> dict[str, str]:
+    """Read how a token is asked for; tokens from files and of no issuer are Java's."""
+    url = properties.get(ENDPOINT_URL, "").strip()
+    if not url.startswith(("http://", "https://")):
+        raise CommandFault(
+            f"{ENDPOINT_URL}: OAUTHBEARER is supported with an http or https URL only"
+        )
+    read = {
+        option: properties.get(name) or options.get(option, "")
+        for option, name in _OIDC_OPTIONS.items()
+    }
+    if not read["clientId"] or not read["clientSecret"]:
+        raise CommandFault("sasl.jaas.config: needs clientId and clientSecret")
+    extensions = ",".join(
+        f"{name.removeprefix(EXTENSION_PREFIX)}={value}"
+        for name, value in options.items()
+        if name.startswith(EXTENSION_PREFIX)
+    )
+    # The endpoint's certificates are options of the login module as well.
+    trusted = read_trust_store(options)
+    return {
+        "sasl.mechanism": OAUTHBEARER,
+        "sasl.oauthbearer.method": "oidc",
+        ENDPOINT_URL: url,
+        "sasl.oauthbearer.client.id": read["clientId"],
+        "sasl.oauthbearer.client.secret": read["clientSecret"],
+        "sasl.oauthbearer.scope": read["scope"],
+        "sasl.oauthbearer.extensions": extensions,
+        **{name.replace("ssl.", "https.", 1): one for name, one in trusted.items()},
     }
 
 

@@ -19,6 +19,7 @@ UNANSWERED = None
 PUSH_ID = struct.Struct(">IIQ")
 """Run, pusher and number: what makes a payload unique."""
 RETRY_S = 0.05
+PADDED_BYTES = 200
 INTERVAL_S = 0.1
 ANSWER_S = 30.0
 PATIENCE_S = 180
@@ -53,6 +54,7 @@ class Outcomes:
     connections_lost: int = 0
     accepted: int = 0
     _has_more: asyncio.Event = field(default_factory=asyncio.Event)
+    _has_sent: asyncio.Event = field(default_factory=asyncio.Event)
 
     def count(self):
         return Counter(self.codes.values())
@@ -62,6 +64,8 @@ class Outcomes:
         if code == NONE:
             self.accepted += 1
             self._has_more.set()
+        elif code is UNANSWERED:
+            self._has_sent.set()
 
     async def wait_for_accepted(self, count):
         """Wait until so many more pushes are accepted."""
@@ -70,6 +74,17 @@ class Outcomes:
             while self.accepted < wanted:
                 self._has_more.clear()
                 await self._has_more.wait()
+
+    async def wait_for_sent(self):
+        """Wait until a push is on its way, and not yet answered."""
+        self._has_sent.clear()
+        async with asyncio.timeout(2 * PATIENCE_S):
+            await self._has_sent.wait()
+
+
+def pad(key, size=PADDED_BYTES):
+    """Return a payload that nobody can decode."""
+    return PUSH_ID.pack(*key) + bytes(size - PUSH_ID.size)
 
 
 class Pusher:
@@ -127,15 +142,16 @@ class Pusher:
 
 
 @contextlib.asynccontextmanager
-async def pushing(address, count, *, size=200, run=1, make_payload=None):
+async def pushing(address, count, *, make_payload=pad, run=1):
     """Push while the block runs; yields the outcomes as they come.
 
     Args:
-        size: Of a payload, where nothing else makes it of its key.
+        make_payload: Of run, pusher and number, which tell the push from all others.
     """
-    make = make_payload or (lambda key: PUSH_ID.pack(*key) + bytes(size - PUSH_ID.size))
     outcomes, stop = Outcomes(), asyncio.Event()
-    pushers = [Pusher(run, number, address, make, outcomes) for number in range(count)]
+    pushers = [
+        Pusher(run, number, address, make_payload, outcomes) for number in range(count)
+    ]
     async with asyncio.TaskGroup() as group:
         for one in pushers:
             group.create_task(one.push_until(stop))
@@ -146,7 +162,12 @@ async def pushing(address, count, *, size=200, run=1, make_payload=None):
 
 
 def count_stored(servers, topic):
-    """Return how often each push stands in a topic."""
+    """Return how often each push stands in a topic, whose payloads are those of pad."""
+    return Counter(PUSH_ID.unpack_from(one.value()) for one in read_all(servers, topic))
+
+
+def read_all(servers, topic):
+    """Yield every record that a topic holds now."""
     reader = Consumer(
         {
             "bootstrap.servers": servers,
@@ -155,7 +176,6 @@ def count_stored(servers, topic):
             "enable.metrics.push": False,
         }
     )
-    stored = Counter()
     try:
         for number in find_partitions(reader, topic):
             partition = TopicPartition(topic, number, 0)
@@ -168,11 +188,10 @@ def count_stored(servers, topic):
                 assert records, "Kafka says no more"
                 for record in records:
                     assert record.error() is None
-                    stored[PUSH_ID.unpack_from(record.value())] += 1
+                    yield record
                     read = record.offset() + 1
     finally:
         reader.close()
-    return stored
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ Usage: python kill_driver.py FOLDER CHECKPOINT SERVERS TOPIC BATCH_PUSHES SLICE_
 
 At POINT (its OCCURRENCE-th time) the driver's whole process group, Python and JVM, dies
 by SIGKILL. POINT `never` runs until somebody else kills it, POINT `end` until the topic
-is read. Each point is told on standard output as `reached POINT`.
+is read. Each point is told on standard output as `reached POINT`. A line `POINT,N` on
+the standard input means another point from then on.
 """
 
 import os
 import signal
 import sys
+import threading
 
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.settings.secret_references import SecretReader
@@ -24,15 +26,21 @@ def main(*words):
     folder, checkpoint, servers, topic, batch_pushes, slice_bytes, *more = words
     point, occurrence, *overrides = more
     batch_slices.SLICE_BYTES = int(slice_bytes)
-    remaining = int(occurrence)
+    armed = {point: int(occurrence)}
+
+    def listen():
+        for line in sys.stdin:
+            other, _, times = line.partition(",")
+            armed[other] = int(times)
+
+    threading.Thread(target=listen, daemon=True).start()
 
     def observe(reached, _rows):
-        nonlocal remaining
         print(f"reached {reached}", flush=True)
-        if reached != point:
+        if reached not in armed:
             return
-        remaining -= 1
-        if remaining == 0:
+        armed[reached] -= 1
+        if armed[reached] == 0:
             # Leader and only the driver's own: the JVM is in this group, too.
             os.killpg(os.getpid(), signal.SIGKILL)
 

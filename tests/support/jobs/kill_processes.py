@@ -1,5 +1,6 @@
 """The processes of a kill run: a driver, its JVM and its Python workers."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,6 +11,13 @@ from pathlib import Path
 
 DRIVER = Path(__file__).with_name("kill_driver.py")
 ROOT = Path(__file__).resolve().parents[3]
+TABLES = ("client_metrics", "quarantine", "client_instances", "client_pushes")
+POINTS = (
+    *(f"{when} {table}" for table in TABLES for when in ("before", "after")),
+    "before commit",
+)
+"""Where a driver can be told to end itself."""
+NEVER = "never"
 PATIENCE_S = 600
 """Longest wait for a driver to reach its point, on a very busy machine."""
 
@@ -40,6 +48,7 @@ class Driver:
             self.process = subprocess.Popen(
                 [sys.executable, str(DRIVER), *words],
                 env=environ,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
@@ -53,6 +62,12 @@ class Driver:
             if line.startswith("reached "):
                 self.reached.append(line.removeprefix("reached ").strip())
                 self._told.set()
+
+    def arm(self, point, occurrence):
+        """Let it end itself at a point of POINTS, so many times from now on."""
+        with contextlib.suppress(BrokenPipeError):  # it has ended by itself
+            self.process.stdin.write(f"{point},{occurrence}\n")
+            self.process.stdin.flush()
 
     def wait_for_batch(self):
         """Wait until a micro-batch runs; return whether one does."""
@@ -80,6 +95,8 @@ class Driver:
         self.process.wait()
         self._reader.join()
         self.process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):  # what it never read
+            self.process.stdin.close()
 
     def list_workers(self):
         """Return the ids of the Python workers: children of Spark's Python daemon."""
@@ -102,3 +119,22 @@ def _find_workers(children, pid, *, is_below):
         if is_daemon and is_below:
             yield child
         yield from _find_workers(children, child, is_below=is_below or is_daemon)
+
+
+def kill_workers(driver, chance):
+    """Kill Python workers until Spark gives the query up, as it does without retries.
+
+    Returns: How many; none where the driver has ended before.
+    """
+    killed = 0
+    while driver.process.poll() is None:
+        assert time.monotonic() - driver.began < PATIENCE_S
+        workers = driver.list_workers()
+        if not workers:
+            driver.wait(0.05)
+            continue
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(chance.choice(workers), signal.SIGKILL)
+        killed += 1
+        driver.wait(0.5)
+    return killed

@@ -5,7 +5,7 @@ import ssl
 import pytest
 
 from pipelines.clients.kafka_client.faults import LoginRefused
-from pipelines.clients.kafka_client.properties import fault_of_tls
+from pipelines.clients.kafka_client.tls import fault_of_tls
 from tests.support.bridge.certificates import Authority
 from tests.unit.clients.scripted_node import (
     METADATA,

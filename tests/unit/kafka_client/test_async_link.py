@@ -4,19 +4,22 @@ import asyncio
 import ssl
 
 import pytest
+from kio.schema.errors import ErrorCode
 from kio.schema.metadata.v1.response import MetadataResponse, MetadataResponseBroker
 from kio.static.primitive import i32
 
 from pipelines.kafka_client.async_link import AsyncLink
 from pipelines.kafka_client.faults import LoginRefused, MalformedAnswer, NoAnswer
-from pipelines.kafka_client.messages import Request
+from pipelines.kafka_client.messages import SASL_AUTHENTICATE, Request
 from pipelines.kafka_client.properties import make_access
 from pipelines.kafka_client.session import Software, list_nodes
 from tests.support.bridge.certificates import Authority
-from tests.support.kafka_answers import Answers, Broker
+from tests.support.kafka.token_server import CLIENT_ID, CLIENT_SECRET, TokenServer
+from tests.support.kafka_answers import PASSWORD, USER, Answers, Broker
 from tests.unit.clients.scripted_node import ScriptedNode
 
 SOFTWARE = Software(client_id="a", name="n", version="1")
+PATIENCE_S = 60
 LIST = Request(74, 1, bytes.fromhex("02 10 00"), is_flexible=True)
 METADATA = MetadataResponse(
     brokers=(MetadataResponseBroker(node_id=1, host="b", port=i32(9092), rack=None),),
@@ -95,6 +98,85 @@ def test_what_a_conversation_raises_for_itself_leaves_the_connection():
             return broker.connections
 
     assert asyncio.run(run()) == 1
+
+
+PLAIN = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_mechanism": "PLAIN",
+    "sasl_username": USER,
+    "sasl_password": PASSWORD,
+}
+
+
+def count_logins(answers):
+    return sum(one.__api_key__ == SASL_AUTHENTICATE for one in answers.requests)
+
+
+async def ask_for(seconds, link):
+    async with asyncio.timeout(seconds):
+        while True:
+            await link.hold(ask, timeout_s=PATIENCE_S)
+
+
+def test_before_a_session_ends_there_is_another_login_on_the_connection():
+    async def run():
+        async with Broker(Answers(mechanism="PLAIN")) as broker:
+            broker.answers.session_lifetime_ms = 1_000
+            link = make_link(server_of(broker), **PLAIN)
+            async with asyncio.timeout(PATIENCE_S):
+                while count_logins(broker.answers) < 2:
+                    await link.hold(ask, timeout_s=PATIENCE_S)
+            broker.answers.session_lifetime_ms = 0
+            await link.hold(ask, timeout_s=PATIENCE_S)
+            link.close()
+            return broker.connections
+
+    assert asyncio.run(run()) == 1
+
+
+def test_another_login_that_is_refused_ends_the_connection():
+    async def run():
+        async with Broker(Answers(mechanism="PLAIN")) as broker:
+            broker.answers.session_lifetime_ms = 1_000
+            link = make_link(server_of(broker), **PLAIN)
+            await link.hold(ask, timeout_s=PATIENCE_S)
+            broker.answers.login_error = ErrorCode.sasl_authentication_failed
+            with pytest.raises(LoginRefused, match="sasl_authentication_failed"):
+                await ask_for(PATIENCE_S, link)
+            broker.answers.login_error = ErrorCode.none
+            await link.hold(ask, timeout_s=PATIENCE_S)
+            link.close()
+            return broker.connections
+
+    assert asyncio.run(run()) == 2
+
+
+def test_a_token_endpoint_that_is_away_is_named_and_waited_for(tmp_path):
+    async def run(issuer):
+        async with Broker(Answers(mechanism="OAUTHBEARER")) as broker:
+            link = make_link(
+                server_of(broker),
+                security_protocol="SASL_PLAINTEXT",
+                sasl_mechanism="OAUTHBEARER",
+                sasl_oauthbearer_method="oidc",
+                sasl_oauthbearer_token_endpoint_url=issuer.url,
+                sasl_oauthbearer_client_id=CLIENT_ID,
+                sasl_oauthbearer_client_secret=CLIENT_SECRET,
+            )
+            with pytest.raises(NoAnswer, match=r"^the token endpoint http://localh"):
+                await link.hold(ask, timeout_s=0.3)
+            waiting = asyncio.create_task(link.hold(ask, timeout_s=PATIENCE_S))
+            issuer.start()
+            await waiting
+            link.close()
+            return broker.answers.requests
+
+    with TokenServer(tmp_path) as issuer:
+        issuer.stop()
+        requests = asyncio.run(run(issuer))
+    shown = [one.auth_bytes for one in requests if one.__api_key__ == SASL_AUTHENTICATE]
+    assert len(shown) == 1
+    assert shown[0].startswith(b"n,,\x01auth=Bearer ey")
 
 
 def test_each_node_has_a_connection_of_its_own():

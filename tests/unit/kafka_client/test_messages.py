@@ -1,5 +1,6 @@
 import contextlib
 import struct
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ VERSIONS = struct.pack(">hB", 0, 3) + struct.pack(">hhhB", 18, 0, 6, 0) + struct
 METADATA = struct.pack(">i", 1) + struct.pack(">ih9si", 7, 9, b"localhost", 9092) + struct.pack(">h", -1)  # fmt: skip
 HANDSHAKE = struct.pack(">hih5s", 33, 1, 5, b"PLAIN")
 AUTHENTICATE = struct.pack(">hhi3s", 0, -1, 3, b"v=x")
+LIVES = AUTHENTICATE + struct.pack(">q", 7_000)
 OLDEST = struct.pack(">hi", 0, 2) + struct.pack(">hhh", 18, 0, 3) + struct.pack(">hhh", 3, 2, 12)  # fmt: skip
 
 
@@ -33,7 +35,8 @@ CASES = {
     "oldest versions": (messages.read_oldest_api_versions, OLDEST, (0, {18: range(4), 3: range(2, 13)}), None),
     "metadata": (messages.read_metadata, METADATA, [Node(7, "localhost", 9092)], None),
     "handshake": (messages.read_sasl_handshake, HANDSHAKE, (33, ["PLAIN"]), None),
-    "authenticate": (messages.read_sasl_authenticate, AUTHENTICATE, (0, "", b"v=x"), None),
+    "authenticate": (partial(messages.read_sasl_authenticate, api_version=0), AUTHENTICATE, (0, "", b"v=x", 0), None),
+    "authenticate 1": (partial(messages.read_sasl_authenticate, api_version=1), LIVES, (0, "", b"v=x", 7_000), None),
 }  # fmt: skip
 
 

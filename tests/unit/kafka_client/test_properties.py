@@ -181,7 +181,7 @@ UNUSABLE = [
     ({"security_protocol": "ssl", "ssl_engine_location": "/e"}, "ssl.engine.location is not supported"),
     ({"security_protocol": "ssl", "ssl_certificate_verify_cb": print}, "verify_cb is not supported"),
     ({"security_protocol": "sasl_ssl"}, "sasl.mechanism GSSAPI is not supported"),
-    ({"security_protocol": "sasl_ssl", "sasl_mechanism": "OAUTHBEARER"}, "with oauth_cb only"),
+    ({"security_protocol": "sasl_ssl", "sasl_mechanism": "OAUTHBEARER"}, "with oauth_cb and sasl.oauthbearer.method=oidc only"),
 ]  # fmt: skip
 
 

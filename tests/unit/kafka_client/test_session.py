@@ -1,6 +1,7 @@
 """Conversations with a broker whose bytes are kio's."""
 
 import struct
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -42,7 +43,7 @@ def list_kinds(answers):
 @pytest.mark.parametrize("chunk", [None, 1, 7])
 def test_request_is_answered_however_the_bytes_are_cut(chunk):
     session, answers = make_session(), Answers()
-    served = talk(session, greet(SOFTWARE, None), answers, chunk=chunk)
+    served = talk(session, greet(SOFTWARE, None), answers, chunk=chunk).served
     assert served == {key: range(low, high + 1) for key, (low, high) in OFFERED.items()}
     assert talk(session, ask(), answers, chunk=chunk) == encode(make_listing("s"))
     greeting, asked = answers.requests
@@ -53,7 +54,7 @@ def test_request_is_answered_however_the_bytes_are_cut(chunk):
 def test_broker_that_knows_no_new_api_versions_is_asked_again_in_the_oldest():
     answers = Answers()
     answers.is_old = True
-    served = talk(make_session(), greet(SOFTWARE, None), answers)
+    served = talk(make_session(), greet(SOFTWARE, None), answers).served
     assert served[32] == range(1, 5)
     assert [one.__version__ for one in answers.requests] == [3, 0]
 
@@ -66,6 +67,29 @@ def test_login_comes_behind_the_greeting(mechanism):
         "ApiVersionsRequest", "SaslHandshakeRequest", "SaslAuthenticateRequest",
     ]  # fmt: skip
     assert all(PASSWORD not in repr(one) for one in answers.requests[:2])
+
+
+@pytest.mark.parametrize(
+    ("versions", "lifetime_ms", "asked"), [((0, 2), 7_000, 1), ((0, 0), 0, 0)]
+)
+def test_a_session_is_as_long_as_the_broker_says_where_it_can(
+    versions, lifetime_ms, asked
+):
+    answers = Answers(OFFERED | {36: versions}, mechanism="PLAIN")
+    answers.session_lifetime_ms = 7_000
+    greeted = talk(make_session(), greet(SOFTWARE, make_login("PLAIN")), answers)
+    assert greeted.session_lifetime_ms == lifetime_ms
+    assert answers.requests[-1].__version__ == asked
+
+
+def test_a_peer_that_refuses_a_login_has_what_it_came_with_dropped():
+    dropped = []
+    login = replace(make_login("PLAIN"), forget=lambda: dropped.append("token"))
+    answers = Answers(mechanism="PLAIN")
+    answers.login_error = ErrorCode.sasl_authentication_failed
+    with pytest.raises(LoginRefused):
+        talk(make_session(), greet(SOFTWARE, login), answers)
+    assert dropped == ["token"]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

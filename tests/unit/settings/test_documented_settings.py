@@ -33,6 +33,7 @@ def fill_folder(folder, block):
     files = authority.issue("chain", "CN=bridge")
     files.key.rename(folder / "key.pem")
     (folder / "users.jsonl").write_text("")
+    shutil.copy(authority.path, folder / "issuer.pem")
     jwk = ECAlgorithm.to_jwk(
         ec.generate_private_key(ec.SECP256R1()).public_key(), as_dict=True
     )
@@ -46,7 +47,8 @@ def test_a_block_is_an_environment_that_a_bridge_takes(tmp_path, block):
     conf = shutil.copytree(CONF_PATH, tmp_path / "conf")
     (conf / "mine.toml").write_text(fill_folder(tmp_path, block))
     settings = load_settings("mine", ["client_config.enabled=true"], conf)
-    BridgeServer(settings, SecretReader(environ={"CONTROLLER_PASSWORD": "open sesame"}))
+    secrets = dict.fromkeys(("CONTROLLER_PASSWORD", "KAFKA_CLIENT_SECRET"), "sesame")
+    BridgeServer(settings, SecretReader(environ=secrets))
 
 
 @pytest.mark.parametrize(

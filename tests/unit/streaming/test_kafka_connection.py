@@ -4,7 +4,11 @@ import pytest
 
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_settings
-from pipelines.settings.kafka import publisher_config, spark_source_options
+from pipelines.settings.kafka import (
+    OIDC_LOGIN_HANDLER,
+    publisher_config,
+    spark_source_options,
+)
 from pipelines.settings.secret_references import SecretReader
 
 SECRETS = SecretReader(environ={"PASSWORD": 'pa"ss\\word'})
@@ -93,3 +97,62 @@ def test_mutual_tls_is_said_in_both_dialects(tmp_path):
 def test_what_is_missing_is_named(overrides, key):
     with pytest.raises(InvalidSetting, match=key):
         spark_source_options(make_kafka(*overrides), SECRETS)
+
+
+OIDC = [
+    "kafka.security_protocol=SASL_PLAINTEXT",
+    "kafka.sasl_mechanism=OAUTHBEARER",
+    "kafka.sasl_oauthbearer_token_endpoint_url=https://issuer/token",
+    "kafka.sasl_oauthbearer_client_id=me",
+    "kafka.sasl_oauthbearer_client_secret=env:PASSWORD",
+]
+
+
+def test_a_token_endpoint_is_said_in_both_dialects(tmp_path):
+    ca = tmp_path / "ca.pem"
+    ca.write_text("two\nlines\n")
+    kafka = make_kafka(
+        *OIDC,
+        "kafka.sasl_oauthbearer_scope=topics",
+        "kafka.sasl_oauthbearer_extensions=logicalCluster=lkc-1,pool=p",
+        f"kafka.https_ca_location={ca}",
+    )
+    publisher = publisher_config(kafka, SECRETS)
+    assert publisher.pop("bootstrap.servers")
+    assert publisher == {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": "https://issuer/token",
+        "sasl.oauthbearer.client.id": "me",
+        "sasl.oauthbearer.client.secret": 'pa"ss\\word',
+        "sasl.oauthbearer.scope": "topics",
+        "sasl.oauthbearer.extensions": "logicalCluster=lkc-1,pool=p",
+        "https.ca.location": str(ca),
+    }
+    source = spark_source_options(kafka, SECRETS)
+    assert source.pop("kafka.bootstrap.servers")
+    assert source == {
+        "kafka.security.protocol": "SASL_PLAINTEXT",
+        "kafka.sasl.mechanism": "OAUTHBEARER",
+        "kafka.sasl.oauthbearer.token.endpoint.url": "https://issuer/token",
+        "kafka.sasl.login.callback.handler.class": OIDC_LOGIN_HANDLER,
+        "kafka.sasl.jaas.config": (
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule "
+            'required clientId="me" clientSecret="pa\\"ss\\\\word" scope="topics" '
+            'extension_logicalCluster="lkc-1" extension_pool="p" '
+            'ssl.truststore.type="PEM" '
+            'ssl.truststore.certificates="two\\nlines\\n";'
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["token_endpoint_url", "client_id", "client_secret"])
+def test_what_a_token_needs_is_named(name):
+    key = f"kafka.sasl_oauthbearer_{name}"
+    kafka = make_kafka(*OIDC, f"{key}=")
+    told = f"^kafka.sasl_mechanism is OAUTHBEARER: it needs {key}"
+    with pytest.raises(InvalidSetting, match=told):
+        publisher_config(kafka, SECRETS)
+    with pytest.raises(InvalidSetting, match=told):
+        spark_source_options(kafka, SECRETS)

@@ -1,13 +1,15 @@
+import asyncio
 import os
 import ssl
 import tempfile
 
 import pytest
 
-from pipelines.bridge.cluster.access import read_access
+from pipelines.bridge.cluster.access import check_token, read_access
 from pipelines.bridge.cluster.clients_cluster import find_clients_cluster
-from pipelines.errors import InvalidSetting
+from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings import load_settings
+from tests.support.kafka.token_server import CLIENT_ID, CLIENT_SECRET, TokenServer
 
 KEY_NAME = find_clients_cluster(load_settings("base")).key_name
 
@@ -130,3 +132,36 @@ def test_key_that_stays_locked_is_named_without_asking(certificates, password):
 def test_key_and_certificate_come_together(certificates, given, missing):
     with pytest.raises(InvalidSetting, match=rf"kafka\.{missing}"):
         make(**{given: str(certificates.ca)})
+
+
+def read_oauth(url):
+    properties = {
+        "bootstrap.servers": "broker:9093",
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": url,
+        "sasl.oauthbearer.client.id": CLIENT_ID,
+        "sasl.oauthbearer.client.secret": CLIENT_SECRET,
+    }
+    return read_access(properties)
+
+
+def test_a_token_is_fetched_before_others_ask_for_one(tmp_path):
+    with TokenServer(tmp_path) as issuer:
+        access = read_oauth(issuer.url)
+        asyncio.run(check_token(access, "kafka"))
+        asyncio.run(check_token(access, "kafka"))
+        assert len(issuer.forms) == 1
+        issuer.answer = 503, b"hunter2"
+        told = (
+            r"^there is no login to Kafka at broker:9093: the token endpoint \S+ "
+            r"answers with HTTP 503; the sasl_oauthbearer_ keys of \[upstream\] name"
+        )
+        with pytest.raises(MissingService, match=told):
+            asyncio.run(check_token(read_oauth(issuer.url), "upstream"))
+
+
+def test_who_has_a_password_needs_no_token():
+    plain = {"bootstrap.servers": "a:1", "security.protocol": "PLAINTEXT"}
+    asyncio.run(check_token(read_access(plain), "kafka"))

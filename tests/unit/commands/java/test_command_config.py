@@ -16,8 +16,10 @@ from cryptography.x509.oid import NameOID
 from pipelines.commands.java.command_config import read_connection
 from pipelines.commands.options import CommandFault
 from pipelines.kafka_client.properties import make_access
+from pipelines.settings.kafka import OIDC_LOGIN_HANDLER
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 STORE_PASSWORD = "store password"
 
@@ -82,13 +84,69 @@ def test_jaas_configuration_that_cannot_be_used_is_named_without_its_text(jaas, 
     ("properties", "said"),
     [({"security_protocol": "TLS"}, "security.protocol"),
      ({"security_protocol": "SASL_SSL"}, "GSSAPI is not supported"),
-     ({"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER"}, "OAUTH"),
+     ({"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER"}, "login module"),
      ({"ssl_engine_factory_class": "x.Y"}, "ssl.engine.factory.class"),
      ({"sasl_login_callback_handler_class": "x.Y"}, "classes of Java")],
 )  # fmt: skip
 def test_what_only_java_can_do_is_named(properties, said):
     with pytest.raises(CommandFault, match=said):
         read(**properties)
+
+
+ENDPOINT = {"sasl_oauthbearer_token_endpoint_url": "https://issuer/token"}
+
+
+def read_oauth(options, **more):
+    return read(
+        security_protocol="SASL_PLAINTEXT", sasl_mechanism="OAUTHBEARER",
+        sasl_jaas_config=f"{OAUTH} required {options};", **ENDPOINT | more,
+    )  # fmt: skip
+
+
+def test_a_token_endpoint_is_read_from_the_jaas_configuration():
+    connection = read_oauth(
+        'clientId="me" clientSecret="hidden" scope="a" extension_pool="p" '
+        r'ssl.truststore.type=PEM ssl.truststore.certificates="two\nlines"',
+        sasl_login_callback_handler_class=OIDC_LOGIN_HANDLER,
+    )
+    assert connection == {
+        "bootstrap.servers": "a:1",
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": "https://issuer/token",
+        "sasl.oauthbearer.client.id": "me",
+        "sasl.oauthbearer.client.secret": "hidden",
+        "sasl.oauthbearer.scope": "a",
+        "sasl.oauthbearer.extensions": "pool=p",
+        "https.ca.pem": "two\nlines",
+    }
+
+
+def test_properties_of_the_client_stand_before_options_of_the_module():
+    connection = read_oauth(
+        'clientId="me" clientSecret="hidden"',
+        sasl_oauthbearer_client_credentials_client_secret="other",
+        sasl_oauthbearer_scope="b",
+        https_ca="passed over",
+    )
+    assert connection["sasl.oauthbearer.client.id"] == "me"
+    assert connection["sasl.oauthbearer.client.secret"] == "other"
+    assert connection["sasl.oauthbearer.scope"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "said"),
+    [('clientId="me"', {}, "clientId and clientSecret"),
+     ('clientId="me" clientSecret="hidden"',
+      {"sasl_oauthbearer_token_endpoint_url": "file:/hidden"}, "http or https URL"),
+     ('clientId="me" clientSecret="hidden"',
+      {"sasl_login_callback_handler_class": "x.Y"}, "classes of Java")],
+)  # fmt: skip
+def test_tokens_that_only_java_can_get_are_named(options, more, said):
+    with pytest.raises(CommandFault, match=said) as caught:
+        read_oauth(options, **more)
+    assert "hidden" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("text", "algorithm"), [("", "none"), ("HTTPS", "https")])
