@@ -72,7 +72,7 @@ starts_jvm() {
     check_tables) ;;
     dynamic_configs_to_delta) ;;
     purge-secrets) ;; # as it was called
-    refresh_quotas | maintain_tables) ;;
+    refresh_quotas | maintain_tables | migrate_tables) ;;
     sql | configs | clients | brokers | quotas | shell | notebook) ;;
     *) return 1 ;;
   esac

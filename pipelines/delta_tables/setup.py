@@ -1,25 +1,20 @@
 """Brings tables to the contracts of this program, or refuses them by name."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructField, StructType
 
 from pipelines.errors import IncompatibleTable, MissingTable
+from pipelines.settings.places import PROGRAM
 from pipelines.settings.records import TableSettings
-from pipelines.tables.columns import Column
-from pipelines.tables.contract import (
-    CONTRACT_VERSION_PROPERTY,
-    TableContract,
-    add_columns_statement,
-    create_statement,
-    set_properties_statement,
-)
+from pipelines.tables.changes import list_needed, list_properties
+from pipelines.tables.contract import TableContract, create_statement
 
 from .damaged_logs import LOG_FOLDER
+from .found_tables import read_found_table, refuse_fault
 from .locations import (
     has_table,
     identify_schema,
@@ -32,7 +27,8 @@ from .retry import repeat_on_conflict
 ATTEMPTS = 4
 """Of two programs that create or alter a table at once, Delta fails one; it looks
 again at what the other made. Each attempt begins with that look."""
-_PARTITIONS = "# Partition Information"
+MIGRATION = f"{PROGRAM} migrate_tables"
+"""The command that brings tables to this version, asked by nobody but its caller."""
 _CONFLICTS = (PySparkException, Py4JError)
 
 
@@ -42,20 +38,31 @@ def ensure_tables(
     """Create missing tables and add the columns that older ones lack.
 
     Raises: IncompatibleTable where a table is of a newer contract or of another
-        program, MissingTable where only files of one are left; nothing has been written
-        to that table then.
+        program, or lacks what its own version has; MissingTable where only files of one
+        are left. Nothing has been written to that table then.
     """
     for contract in contracts:
         table = identify_table(spark, tables, contract)
         catalog_schema = identify_schema(tables) if tables.catalog_schema else None
         if catalog_schema is None:
             _refuse_remains(spark, contract, locate_path_table(spark, tables, contract))
-        repeat_on_conflict(
-            partial(_bring_up_to_date, spark, contract, table, catalog_schema),
-            what=f"table {table}",
-            attempts=ATTEMPTS,
-            is_expected=lambda error: isinstance(error, _CONFLICTS),
+        alter_table(
+            table, partial(_bring_up_to_date, spark, contract, table, catalog_schema)
         )
+
+
+def alter_table(table: str, alter: Callable[[], None]) -> None:
+    """Alter a table, and look at it again where another program was quicker.
+
+    Args:
+        alter: Begins with a look at the table, so that it may be called again.
+    """
+    repeat_on_conflict(
+        alter,
+        what=f"table {table}",
+        attempts=ATTEMPTS,
+        is_expected=lambda error: isinstance(error, _CONFLICTS),
+    )
 
 
 def _bring_up_to_date(
@@ -70,22 +77,22 @@ def _bring_up_to_date(
         # It fails where another program was first: the next attempt looks at that one.
         spark.sql(create_statement(contract, table))
         return
-    version = _read_contract_version(spark, contract, table)
-    schema = spark.table(table).schema
-    _check_columns(contract, table, schema)
-    missing = [c for c in contract.columns if c.name not in schema.names]
-    is_older = version < contract.contract_version
-    if missing and not is_older:
+    found = read_found_table(spark, table)
+    refuse_fault(contract, found)
+    needed = list_needed(contract, found)
+    is_older = found.is_older(contract)
+    if needed and not is_older:
+        lacking = "; ".join(text for change in needed for text in change.texts)
         raise IncompatibleTable(
-            f"table {table}: contract version {version} has a column "
-            f"{missing[0].name}, and the table has none; it was changed by hand or by "
-            f"another program"
+            f"table {table}: it says contract version {found.contract_version}, and "
+            f"lacks what this has, since it was changed by hand or by another program; "
+            f"`{MIGRATION} --table {contract.name}` would {lacking}"
         )
-    if missing:
-        spark.sql(add_columns_statement(missing, table))
+    for change in needed:
+        spark.sql(change.statement)
     if is_older:
-        spark.sql(set_properties_statement(contract, table))
-    _check_partitions(spark, contract, table)
+        for change in list_properties(contract, found):
+            spark.sql(change.statement)
 
 
 def _refuse_remains(
@@ -101,61 +108,4 @@ def _refuse_remains(
             f"table {contract.name}: {location} holds files and no {LOG_FOLDER}, as "
             f"when a table is deleted below a running job; move it away, and the same "
             f"command makes the table anew, empty"
-        )
-
-
-def _read_contract_version(
-    spark: SparkSession, contract: TableContract, table: str
-) -> int:
-    rows = spark.sql(f"SHOW TBLPROPERTIES {table}").collect()
-    stated = {row["key"]: row["value"] for row in rows}.get(CONTRACT_VERSION_PROPERTY)
-    if stated is None or not stated.isdecimal():
-        raise IncompatibleTable(
-            f"table {table}: it has no {CONTRACT_VERSION_PROPERTY}, so another program "
-            f"wrote it; choose another place for {contract.name}"
-        )
-    version = int(stated)
-    if version > contract.contract_version:
-        raise IncompatibleTable(
-            f"table {table}: its contract version {version} is newer than "
-            f"{contract.contract_version}, the newest that this program knows"
-        )
-    return version
-
-
-def _check_columns(contract: TableContract, table: str, schema: StructType) -> None:
-    fields = {field.name: field for field in schema.fields}
-    for column in contract.columns:
-        found = fields.pop(column.name, None)
-        if found is not None and not _has_type(found, column):
-            raise IncompatibleTable(
-                f"table {table}: column {column.name} is "
-                f"{found.dataType.simpleString()}, and the contract says "
-                f"{column.sql_type}"
-            )
-    for field in fields.values():
-        if not field.nullable:
-            raise IncompatibleTable(
-                f"table {table}: column {field.name} must not be null, and the "
-                f"contract does not know it"
-            )
-
-
-def _has_type(field: StructField, column: Column) -> bool:
-    stated = column.sql_type.replace(" ", "").lower()
-    return field.dataType.simpleString().lower() == stated
-
-
-def _check_partitions(spark: SparkSession, contract: TableContract, table: str) -> None:
-    # Not DESCRIBE DETAIL, which counts the files of the table.
-    rows = spark.sql(f"DESCRIBE TABLE {table}").collect()
-    described = [row["col_name"] for row in rows]
-    found: tuple[str, ...] = ()
-    if _PARTITIONS in described:
-        # A line of headings stands between.
-        found = tuple(described[described.index(_PARTITIONS) + 2 :])
-    if found != contract.partition_by:
-        raise IncompatibleTable(
-            f"table {table}: it is partitioned by ({', '.join(found)}), and the "
-            f"contract says ({', '.join(contract.partition_by)})"
         )

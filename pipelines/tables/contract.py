@@ -1,7 +1,7 @@
 """What a Delta table promises, and the SQL that says so.
 
-A contract version is a whole number. A newer version only adds nullable columns: the
-program adds them to an older table, and refuses a table of a newer version.
+A contract version is a whole number. A newer version only adds nullable columns: jobs
+add them to an older table, as migrate_tables does, and refuse a table of a newer one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -83,10 +83,12 @@ def create_statement(contract: TableContract, table: str) -> str:
     columns = ",\n  ".join(column_definition(column) for column in contract.columns)
     partition_by = ", ".join(f"`{name}`" for name in contract.partition_by)
     partitioned = f"PARTITIONED BY ({partition_by})\n" if partition_by else ""
+    version = {CONTRACT_VERSION_PROPERTY: str(contract.contract_version)}
+    properties = _list_properties({**contract.properties, **version})
     return (
         f"CREATE TABLE {table} (\n  {columns}\n)\nUSING DELTA\n"
         f"{partitioned}COMMENT {quote_text(contract.comment)}\n"
-        f"TBLPROPERTIES ({_properties(contract)})"
+        f"TBLPROPERTIES ({properties})"
     )
 
 
@@ -96,15 +98,14 @@ def add_columns_statement(columns: Sequence[Column], table: str) -> str:
     return f"ALTER TABLE {table} ADD COLUMNS ({definitions})"
 
 
-def set_properties_statement(contract: TableContract, table: str) -> str:
-    """Return the SQL that states the contract's version and properties."""
-    return f"ALTER TABLE {table} SET TBLPROPERTIES ({_properties(contract)})"
+def set_statement(properties: Mapping[str, str], table: str) -> str:
+    """Return the SQL that sets properties of a table."""
+    return f"ALTER TABLE {table} SET TBLPROPERTIES ({_list_properties(properties)})"
 
 
-def _properties(contract: TableContract) -> str:
-    version = {CONTRACT_VERSION_PROPERTY: str(contract.contract_version)}
-    stated = {**contract.properties, **version}
-    return ", ".join(f"{quote_text(k)} = {quote_text(v)}" for k, v in stated.items())
+def _list_properties(properties: Mapping[str, str]) -> str:
+    pairs = properties.items()
+    return ", ".join(f"{quote_text(k)} = {quote_text(v)}" for k, v in pairs)
 
 
 def quote_text(text: str) -> str:

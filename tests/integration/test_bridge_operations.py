@@ -6,6 +6,8 @@ import os
 import signal
 import socket
 import struct
+import subprocess
+import sys
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pipelines.embedded import EmbeddedKafka
 from tests.support.bridge.bridge_process import BridgeProcess
 from tests.support.clients.raw_pushers import make_frame, make_push, pushing
+from tests.support.deployments import CONTAINERS, read_dockerfile
 from tests.support.kafka.stopped_processes import stop_process
 
 CANARY = b"canary-7f3a"
@@ -94,10 +97,26 @@ def test_frozen_kafka_makes_the_bridge_unready_until_it_goes_on(own_kafka, bridg
     assert bridge.stop() == 0
 
 
+def is_healthy(bridge):
+    """Ask as the engine of its container would."""
+    check = dict(read_dockerfile(CONTAINERS / "bridge.Dockerfile"))["HEALTHCHECK"]
+    _, *words = json.loads(check.partition("CMD")[2])
+    variables = {"KAFKA_CLIENTELE_BRIDGE__HTTP_PORT": str(bridge.http_port)}
+    done = subprocess.run(
+        [sys.executable, *words],
+        env=os.environ | variables,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    return done.returncode == 0
+
+
 def test_killed_kafka_makes_the_bridge_unready_until_it_is_back(own_kafka, bridge):
     bridge.fetch_until("/readyz", 200)
+    assert is_healthy(bridge)
     own_kafka.kill(1)
     bridge.fetch_until("/readyz", 503)
+    assert not is_healthy(bridge)
     own_kafka.restart(1)
     bridge.fetch_until("/readyz", 200)
 

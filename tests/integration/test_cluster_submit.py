@@ -20,6 +20,9 @@ from pipelines.commands.submit.packing import (
     pack_environment,
 )
 from pipelines.settings import CONF_PATH
+from tests.support.deployments import parse_told
+from tests.support.kubernetes_api import DRIVER, running_api
+from tests.support.rendered_chart import read_manifests
 
 ROOT = CONF_PATH.parent
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -207,43 +210,87 @@ def test_what_a_job_ships_is_all_that_is_imported_elsewhere(
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.long
-def test_the_job_brings_its_packages_to_a_cluster(kafka, cluster, folders, tmp_path):
-    publish_captures(kafka.bootstrap_servers)
+def run_job(servers, folder, words):
+    """Let the job read four real pushes, with options of spark-submit."""
+    publish_captures(servers)
     values = {
-        "kafka.bootstrap_servers": kafka.bootstrap_servers,
+        "kafka.bootstrap_servers": servers,
         "topics.telemetry": TOPIC,
-        "tables.root_path": tmp_path / "tables",
-        "client_telemetry_to_delta.checkpoint_location": tmp_path / "checkpoints",
+        "tables.root_path": folder / "tables",
+        "client_telemetry_to_delta.checkpoint_location": folder / "checkpoints",
     }
     sets = [word for key, one in values.items() for word in ("--set", f"{key}={one}")]
     conf = [
-        "spark.driver.host=127.0.0.1",
-        "spark.driver.bindAddress=127.0.0.1",
         "spark.ui.enabled=false",
         # A cluster's default of 200 takes minutes for four records.
         "spark.sql.shuffle.partitions=2",
         f"spark.driver.extraJavaOptions={HASTE}",
         f"spark.executor.extraJavaOptions={HASTE}",
     ]
-    done = subprocess.run(
+    return subprocess.run(
         [
             *[str(ROOT / "spark-submit.sh"), "client_telemetry_to_delta"],
-            *["--env", "local", "--master", cluster, "--once", *sets],
-            *["--executor-cores", "1", "--executor-memory", "700m"],
+            *["--env", "local", "--once", *sets, *words],
             *[word for one in conf for word in ("--conf", one)],
         ],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
         timeout=PATIENCE_S,
     )
-    assert done.returncode == 0, done.stderr
-    pushes = {push["push_id"]: push for push in read_table(tmp_path, "client_pushes")}
+
+
+def check_tables(folder):
+    """Compare the tables with what was published, once or several times."""
+    pushes = {push["push_id"]: push for push in read_table(folder, "client_pushes")}
     assert set(pushes) == {f"push-{number}" for number in CODECS}
     assert {push["decode_status"] for push in pushes.values()} == {"ok"}
-    points = sum(push["point_count"] for push in pushes.values())
-    assert len(read_table(tmp_path, "client_metrics")) == points > 0
-    assert read_table(tmp_path, "quarantine") == []
+    points = sum(push["point_count"] for push in read_table(folder, "client_pushes"))
+    assert len(read_table(folder, "client_metrics")) == points > 0
+    assert read_table(folder, "quarantine") == []
+
+
+@pytest.mark.long
+def test_the_job_brings_its_packages_to_a_cluster(kafka, cluster, folders, tmp_path):
+    words = ["--master", cluster, "--executor-cores", "1", "--executor-memory", "700m"]
+    for one in ("spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1"):
+        words += ["--conf", one]
+    done = run_job(kafka.bootstrap_servers, tmp_path, words)
+    assert done.returncode == 0, done.stderr
+    check_tables(tmp_path)
     assert all([*folder.glob("app-*/*/stderr")] for folder in folders)
+
+
+@pytest.mark.long
+def test_the_job_has_executors_as_the_chart_asks_kubernetes_for_them(kafka, tmp_path):
+    manifests = read_manifests("executors")[1]
+    (settings,) = [one for one in manifests if one["kind"] == "ConfigMap"]
+    template = tmp_path / "executor.yaml"
+    template.write_text(settings["data"]["executor.yaml"])
+    (jobs,) = [
+        one
+        for one in manifests
+        if one["kind"] == "Deployment" and one["metadata"]["name"].endswith("-jobs")
+    ]
+    _, words = parse_told(jobs["spec"]["template"]["spec"]["containers"][0]["args"])
+    (tmp_path / "pods").mkdir()
+    with running_api(tmp_path / "pods") as (address, pods):
+        told = {
+            "https://kubernetes.default.svc": address,
+            "/etc/kafka-clientele/settings/executor.yaml": str(template),
+            "$(POD_NAMESPACE)": "kafka",
+            "$(POD_NAME)": DRIVER,
+            "$(POD_IP)": "127.0.0.1",
+        }
+        for before, after in told.items():
+            words = [word.replace(before, after) for word in words]
+        # Of this machine, and without the stream of what became of pods.
+        words += ["--conf", "spark.executor.instances=1"]
+        words += ["--conf", "spark.executor.memory=1g"]
+        words += ["--conf", "spark.kubernetes.executor.enableApiWatcher=false"]
+        words += ["--conf", "spark.kubernetes.executor.apiPollingInterval=1s"]
+        done = run_job(kafka.bootstrap_servers, tmp_path, words)
+        assert done.returncode == 0, done.stderr + pods.read_logs()
+        assert pods.made
+    check_tables(tmp_path)

@@ -110,8 +110,8 @@ BY_DAY = "USING DELTA PARTITIONED BY (day)"
             "column id is string, and the contract says BIGINT",
         ),
         (
-            f"(id BIGINT) USING DELTA {STATED}",
-            "has a column day, and the table has none",
+            f"(text STRING, day DATE) {BY_DAY} {STATED}",
+            "has a column id, and the table has none",
         ),
         (f"(id BIGINT, day DATE) USING DELTA {STATED}", "partitioned by"),
         (

@@ -11,7 +11,7 @@ from pipelines.tables.contract import (
     add_columns_statement,
     column_definition,
     create_statement,
-    set_properties_statement,
+    set_statement,
 )
 from pipelines.tables.registry import ALL_CONTRACTS
 from pipelines.tables.telemetry import (
@@ -44,13 +44,12 @@ def test_a_table_is_created_with_comments_partitions_and_version():
     )
 
 
-def test_columns_and_version_of_a_newer_contract_are_added():
+def test_columns_and_properties_are_added():
     assert add_columns_statement(CONTRACT.columns[1:], "t") == (
         "ALTER TABLE t ADD COLUMNS (`day` DATE COMMENT 'A \\\\ day')"
     )
-    assert set_properties_statement(CONTRACT, "t") == (
-        "ALTER TABLE t SET TBLPROPERTIES "
-        "('delta.x' = 'y', 'kafka_clientele.contract_version' = '3')"
+    assert set_statement({"delta.x": "y", "it's": "1"}, "t") == (
+        "ALTER TABLE t SET TBLPROPERTIES ('delta.x' = 'y', 'it\\'s' = '1')"
     )
 
 

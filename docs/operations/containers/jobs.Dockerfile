@@ -1,0 +1,31 @@
+# Streaming jobs, and every other command: Java, Spark and all packages. From the root of
+# the checkout:
+#   docker build -f docs/operations/containers/jobs.Dockerfile -t kafka-clientele-jobs .
+# It is a checkout after its set-up: whatever ./spark-submit.sh takes, the container does.
+ARG BASE=docker.io/library/python:3.12-slim-bookworm
+FROM ${BASE}
+
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends openjdk-17-jre-headless procps \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --user-group --create-home clientele \
+    && install --directory --owner=clientele --group=clientele /app /app/data
+WORKDIR /app
+# The code is root's: what runs cannot change it.
+COPY LICENSE spark-submit.sh ./
+COPY conf conf
+COPY pipelines pipelines
+COPY udfs udfs
+
+# A number, by which Kubernetes sees that it is not root.
+USER 10001:10001
+# .venv and .cache with packages, jars and Spark's classes; not what they were made of,
+# nor the Kafka of the demo.
+RUN ./spark-submit.sh setup \
+    && rm -rf .cache/wheels .cache/jars/kafka .cache/setup.log
+# Tables and checkpoints, where no setting says otherwise.
+VOLUME /app/data
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["./spark-submit.sh"]
+CMD ["client_telemetry_to_delta", "--env", "container"]
