@@ -4,8 +4,11 @@ import logging
 import sys
 from importlib.util import find_spec
 
-# It tells of each of its own classes while it is imported.
-logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
+# It tells of its own classes while it is imported, and some of its loggers choose their
+# level; what matters it raises, or returns.
+_logger = logging.getLogger("great_expectations")
+_logger.addHandler(logging.NullHandler())
+_logger.propagate = False
 # great-expectations looks for Spark Connect, and pyspark ends a process that lacks grpc
 # and whose main module has no file, as a notebook's or a test's: it takes it for a
 # doctest of its own.

@@ -14,8 +14,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.delta_tables.noted_offsets import read_at
+from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.spark_writer import read_version
+from pipelines.delta_tables.transactions import persisted
 from pipelines.errors import ChecksNotInstalled, MissingTable
 from pipelines.settings.records import Settings
 from pipelines.tables.contract import TableContract
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 PACKAGE = "great_expectations"
 _DATE = "event_date"
+_FEW_ROWS = 20_000
+_FOR_FEW_ROWS = {"spark.sql.adaptive.enabled": "false"}
+"""There is nothing to adapt to, and each stage would be planned anew."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -62,6 +67,8 @@ class Subject:
     key: Sequence[str]
     scope: str
     """Which rows, in words."""
+    is_small: bool
+    """Whether it is made of few rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,18 +111,19 @@ def run(
 
     parameters = _list_parameters(settings, now)
     with opened_tables(spark, settings, request) as tables, quiet_context() as context:
-        subjects = list(list_subjects(tables, request))
-        results = [
-            validate(
-                context,
-                read_suite(subject.suite),
-                subject.rows,
-                key=subject.key,
-                parameters=parameters,
-                examples=settings.check_tables.examples,
-            )
-            for subject in subjects
-        ]
+        subjects, results = list(list_subjects(tables, request)), []
+        for subject in subjects:
+            with held(spark, subject) as rows:
+                results.append(
+                    validate(
+                        context,
+                        read_suite(subject.suite),
+                        rows,
+                        key=subject.key,
+                        parameters=parameters,
+                        examples=settings.check_tables.examples,
+                    )
+                )
         if request.html is not None:
             write_docs(context, results, request.html, now)
     outcomes = [
@@ -169,6 +177,16 @@ def opened_tables(
             spark.catalog.dropTempView(VIEW_PREFIX + name)
 
 
+@contextmanager
+def held(spark: SparkSession, subject: Subject) -> Iterator[DataFrame]:
+    """Yield rows that a suite may go through often: few of them stay in memory."""
+    if not subject.is_small:
+        yield subject.rows
+        return
+    with session_settings(spark, _FOR_FEW_ROWS), persisted(subject.rows) as kept:
+        yield kept
+
+
 def _widened(rows: DataFrame, contract: TableContract) -> DataFrame:
     """Add, as nulls, the columns that a table of an older contract lacks."""
     missing = {
@@ -189,11 +207,14 @@ def list_subjects(
         for name, frame in FRAMES.items()
         if asked & set(frame.needs) and tables.keys() >= set(frame.needs)
     }
-    dated = asked.union(frame.needs[0] for frame in frames.values())
+    dated = asked.union(*(frame.needs for frame in frames.values()))
     firsts = {
         name: _find_first(rows, request)
         for name, rows in tables.items()
         if name in dated
+    }
+    small = {
+        name for name, first in firsts.items() if _is_small(since(tables[name], first))
     }
     for contract in CHECKED:
         if contract.name in asked & tables.keys():
@@ -204,6 +225,7 @@ def list_subjects(
                 rows=since(tables[contract.name], first),
                 key=key_of(contract),
                 scope=_tell_scope(first),
+                is_small=contract.name in small,
             )
     for name, frame in frames.items():
         first = firsts[frame.needs[0]]
@@ -213,7 +235,12 @@ def list_subjects(
             rows=frame.make(tables, first),
             key=frame.key,
             scope=_tell_scope(first),
+            is_small=small >= set(frame.needs),
         )
+
+
+def _is_small(rows: DataFrame) -> bool:
+    return rows.limit(_FEW_ROWS + 1).count() <= _FEW_ROWS
 
 
 def _find_first(rows: DataFrame, request: Request) -> date | None:

@@ -211,11 +211,12 @@ def _select_keys(rows: DataFrame, key: list[str], most: int) -> list[Values]:
     Of what is about a part of the key alone, that part.
     """
     columns = [name for name in key if name in rows.columns]
-    first = rows.select(*columns).distinct().orderBy(*columns).limit(most)
+    first = rows.select(*columns).orderBy(*columns).limit(most)
     texts = [
         F.date_format(name, _TIME_FORMAT).alias(name)
         if first.schema[name].dataType.typeName() == "timestamp"
         else F.col(name)
         for name in columns
     ]
-    return [row.asDict() for row in first.select(*texts).collect()]
+    found = [row.asDict() for row in first.select(*texts).collect()]
+    return [key for place, key in enumerate(found) if key not in found[:place]]

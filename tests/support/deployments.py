@@ -8,7 +8,7 @@ import jsonschema
 import yaml
 
 from pipelines.commands import COMMANDS_BY_NAME, parse_words
-from pipelines.commands.submit.arguments import split_arguments
+from pipelines.commands.submit.spark_words import split_arguments
 from pipelines.settings import CONF_PATH, load_settings
 
 ROOT = CONF_PATH.parent

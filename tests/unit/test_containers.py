@@ -50,7 +50,7 @@ ENVIRON = {
 }
 OURS = ("bridge", "jobs")
 BRIDGE, JOBS = (CONTAINERS / f"{name}.Dockerfile" for name in OURS)
-PAGES = {"bridge": ("bridge", "http_port")}
+PAGES = {"bridge": ("bridge", "http_port"), "jobs": ("watching", "jobs_http_port")}
 """Section and key of the port of each container's pages."""
 each_file = pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.stem)
 each_service = pytest.mark.parametrize("name", OURS)

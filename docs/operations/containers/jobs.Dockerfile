@@ -26,6 +26,10 @@ RUN ./spark-submit.sh setup \
     && rm -rf .cache/wheels .cache/jars/kafka .cache/setup.log
 # Tables and checkpoints, where no setting says otherwise.
 VOLUME /app/data
+# /metrics of the jobs.
+EXPOSE 9194
 STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=120s CMD \
+    ["python3", "-c", "import os, urllib.request as u; u.urlopen('http://127.0.0.1:' + os.environ.get('KAFKA_CLIENTELE_WATCHING__JOBS_HTTP_PORT', '9194') + '/metrics', timeout=2)"]
 ENTRYPOINT ["./spark-submit.sh"]
-CMD ["client_telemetry_to_delta", "--env", "container"]
+CMD ["jobs", "--env", "container"]

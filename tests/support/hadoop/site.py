@@ -21,7 +21,12 @@ from tests.support.bridge.base_ports import pick_base_port
 from tests.support.bridge.bridge_process import BridgeProcess
 from tests.support.bridge.dynamic_configs import ConfigClient, set_configs, user
 from tests.support.clients.raw_pushers import NONE, PUSH_ID, compare, pushing
-from tests.support.kafka.topics import PATIENCE_S, find_partitions, wait_for
+from tests.support.kafka.topics import (
+    PATIENCE_S,
+    find_end,
+    find_partitions,
+    wait_for,
+)
 
 BROKERS, PUSHERS, CLIENTS = 3, 3, 4
 POINTS = 8
@@ -169,15 +174,20 @@ def read_values(kafka, topic):
     values = []
     try:
         for number in find_partitions(consumer, topic):
-            consumer.assign([TopicPartition(topic, number, 0)])
-            while True:
+            partition = TopicPartition(topic, number, 0)
+            # A partition that grows all the time has no end to be told of.
+            end = find_end(consumer, partition)
+            consumer.assign([partition])
+            read = 0
+            while read < end:
                 record = consumer.poll(PATIENCE_S)
                 assert record is not None, f"Kafka says no more of {topic}"
-                if record.error() is None:
-                    values.append(record.value())
-                    continue
-                assert record.error().code() == KafkaError._PARTITION_EOF
-                break
+                if record.error() is not None:
+                    # What is left are marks of transactions.
+                    assert record.error().code() == KafkaError._PARTITION_EOF
+                    break
+                values.append(record.value())
+                read = record.offset() + 1
     finally:
         consumer.close()
     return values

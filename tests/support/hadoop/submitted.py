@@ -24,15 +24,18 @@ _CONF = {
     "spark.yarn.submit.file.replication": "1",
     "spark.yarn.maxAppAttempts": "4",
     # Else two containers that are killed in turn would count as the job's own faults.
-    "spark.yarn.max.executor.failures": "50",
+    "spark.executor.maxNumFailures": "50",
     "spark.driver.extraJavaOptions": _HASTE,
     "spark.executor.extraJavaOptions": _HASTE,
-    "spark.yarn.am.extraJavaOptions": _HASTE,
     # One machine has all nodes, and its name may be an address that others see.
     "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
     "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1",
 }
-_HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_HERE = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.yarn.am.extraJavaOptions": _HASTE,
+}
 
 
 class SubmittedJob:
