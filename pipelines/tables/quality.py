@@ -30,6 +30,7 @@ QUALITY_RESULTS = TableContract(
     merge_key=("run_id", "suite", "expectation"),
     contract_version=1,
     partition_by=("event_date",),
+    ages_by="event_date",
     cluster_by=("table",),
     properties=CHECKPOINTS,
 )
