@@ -192,11 +192,12 @@ def read_offsets_since(
             since py4j makes no Long of a smaller number.
     """
     jvm, kafka, properties = _open_client(spark, options)
-    consumer = kafka.clients.consumer.KafkaConsumer(properties)
+    consumer = kafka("clients.consumer.KafkaConsumer")(properties)
     try:
-        asked = jvm.java.util.HashMap()
+        asked = find_class(jvm, "java.util.HashMap")()
         for partition in bounds.end:
-            asked.put(kafka.common.TopicPartition(topic, partition), moment_ms)
+            place = kafka("common.TopicPartition")(topic, partition)
+            asked.put(place, moment_ms)
         found = dict(bounds.end)
         for entry in consumer.offsetsForTimes(asked).entrySet():
             if entry.getValue() is not None:

@@ -9,13 +9,14 @@ from pyspark.sql.types import StructType
 
 from pipelines.delta_tables.batch_files import read_batch_files
 from pipelines.delta_tables.direct.fit import KNOWN_SPARK, VECTORS_PROPERTY
+from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.spark_writer import BegunBatches
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.delta_tables.ways import POSITION
 from pipelines.delta_tables.writers import open_writer
 from pipelines.errors import IncompatibleTable
 from pipelines.settings import load_settings
-from pipelines.tables.contract import column_definition, create_statement
+from pipelines.tables.contract import column_definition
 from tests.spark.test_row_changes import CONTRACT as CHANGED
 from tests.spark.test_row_changes import SCHEMA
 from tests.spark.test_table_files import CONTRACT as APPENDED
@@ -33,7 +34,7 @@ def open_by(spark, tmp_path):
     def make(contract, writer):
         if writer == "direct" and spark.version != KNOWN_SPARK:
             pytest.skip(f"direct knows Spark {KNOWN_SPARK} alone")
-        spark.sql(create_statement(contract, f"delta.`{tmp_path}/{contract.name}`"))
+        ensure_tables(spark, settings, (contract,))
         chosen = dataclasses.replace(settings, writer=writer)
         return open_writer(spark, chosen, (contract,))
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from pipelines.quality.suites import CONTRACTS
 from pipelines.settings import load_settings
-from pipelines.tables.contract import set_properties_statement
+from pipelines.tables.contract import CONTRACT_VERSION_PROPERTY, set_statement
 from pipelines.tables.quality import QUALITY_RESULTS
 from tests.support.spark.writer_option import writer_override
 
@@ -96,5 +96,6 @@ class QualityTables:
             path = f"{self._folder}/{table}"
             frame.write.format("delta").partitionBy(*contract.partition_by).save(path)
             if contract is QUALITY_RESULTS:  # a run appends to it
-                known = set_properties_statement(contract, f"delta.`{path}`")
-                self._spark.sql(known)
+                version = {CONTRACT_VERSION_PROPERTY: str(contract.contract_version)}
+                known = {**contract.properties, **version}
+                self._spark.sql(set_statement(known, f"delta.`{path}`"))
