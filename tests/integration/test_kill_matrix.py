@@ -5,9 +5,12 @@
 
 import random
 
+import pytest
+
 from tests.long.kill_matrix import plan_kills, run
 
 
+@pytest.mark.long
 def test_nothing_is_lost_or_twice_whoever_dies(spark, tmp_path):
     chance = random.Random(7)  # noqa: S311 - to be repeatable
     told = []
