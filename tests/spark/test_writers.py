@@ -9,14 +9,14 @@ from pyspark.sql.types import StructType
 
 from pipelines.delta_tables.batch_files import read_batch_files
 from pipelines.delta_tables.direct.fit import KNOWN_SPARK, VECTORS_PROPERTY
-from pipelines.delta_tables.setup import ensure_tables
+from pipelines.delta_tables.locations import has_table
 from pipelines.delta_tables.spark_writer import BegunBatches
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.delta_tables.ways import POSITION
 from pipelines.delta_tables.writers import open_writer
 from pipelines.errors import IncompatibleTable
 from pipelines.settings import load_settings
-from pipelines.tables.contract import column_definition
+from pipelines.tables.contract import column_definition, create_statement
 from tests.spark.test_row_changes import CONTRACT as CHANGED
 from tests.spark.test_row_changes import SCHEMA
 from tests.spark.test_table_files import CONTRACT as APPENDED
@@ -34,7 +34,9 @@ def open_by(spark, tmp_path):
     def make(contract, writer):
         if writer == "direct" and spark.version != KNOWN_SPARK:
             pytest.skip(f"direct knows Spark {KNOWN_SPARK} alone")
-        ensure_tables(spark, settings, (contract,))
+        table = f"delta.`{tmp_path}/{contract.name}`"
+        if not has_table(spark, table):
+            spark.sql(create_statement(contract, table))
         chosen = dataclasses.replace(settings, writer=writer)
         return open_writer(spark, chosen, (contract,))
 
