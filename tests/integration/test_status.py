@@ -252,8 +252,9 @@ def test_a_dead_bridge_is_a_fault(site, capsys):
 def test_a_stopped_job_is_a_fault_once_records_wait_for_it(site, capsys):
     site.query.stop()
     site.ended.join(300)
-    page = site.read_page()
-    assert (page[f"{Q}_up", None], page[f"{Q}_failures_total", None]) == (0, 0)
+    # Spark tells of the end of a query in its own time.
+    page = wait_for(site.read_page, lambda page: page[f"{Q}_up", None] == 0)
+    assert page[f"{Q}_failures_total", None] == 0
     code, lines, _ = site.ask(capsys)
     assert (code, lines[-1]) == (0, "all is well")
     site.producer.send(MORE)
