@@ -27,6 +27,7 @@ from .submit.arguments import (
     find_spark_home,
 )
 from .submit.cluster_mode import FILES_OPTION, refuse, words_for_driver
+from .submit.packing import DRIVER_PACKAGES, list_driver_packages
 from .submit.spark_words import find_conf, is_cluster_mode, is_local
 from .trace_files import DETAILS_VARIABLE, name_trace_file, remove_old_files
 
@@ -67,7 +68,12 @@ def hand_over(
         environ.pop("PYTHONPATH", None)
     home = find_spark_home()
     program = str(home / "bin" / "spark-submit")
-    options = spark_arguments(spark_words, environ, is_small=is_small)
+    options = spark_arguments(
+        spark_words,
+        environ,
+        is_small=is_small,
+        driver_packages=list_driver_packages(words[1], CONF_PATH),
+    )
     if is_small:
         # Else each of Java's many threads may have 64 MiB of what was freed.
         environ.setdefault("MALLOC_ARENA_MAX", "2")
@@ -83,6 +89,7 @@ def spark_arguments(
     *,
     is_short: bool = False,
     is_small: bool = False,
+    driver_packages: Sequence[str] = DRIVER_PACKAGES,
 ) -> list[str]:
     """Return spark-submit's options: the product's own, then the user's."""
     if is_local(spark_words):
@@ -103,6 +110,7 @@ def spark_arguments(
         spark_words,
         is_short=is_short,
         is_small=is_small,
+        driver_packages=driver_packages,
         java_words=" ".join(environ.get(name, "") for name in JAVA_VARIABLES),
     )
 

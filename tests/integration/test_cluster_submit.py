@@ -16,6 +16,7 @@ from confluent_kafka import Producer
 
 from pipelines.commands.submit.packing import (
     DRIVER_PACKAGES,
+    list_driver_packages,
     pack_code,
     pack_environment,
 )
@@ -41,16 +42,28 @@ for name in names:
 """
 IMPORT_JOBS = """
 import importlib, pkgutil
-import pipelines.__main__, pipelines.commands.session, pipelines.jobs
+import pipelines.__main__, pipelines.commands.session
 from pipelines.settings.loading import load_config_catalogs, load_settings
-names = [
-    one.name for one in pkgutil.walk_packages(pipelines.jobs.__path__, "pipelines.jobs.")
-]
-assert len(names) > 20
-for name in names:
-    importlib.import_module(name)
-load_settings("cluster")
+for room in ("jobs", "streaming", "delta_tables"):
+    package = importlib.import_module(f"pipelines.{room}")
+    names = pkgutil.walk_packages(package.__path__, f"pipelines.{room}.")
+    assert [importlib.import_module(one.name) for one in names]
+settings = load_settings(
+    "cluster", ["tables.root_path=file:///tables", "watching.jobs_http_port=0"]
+)
 assert load_config_catalogs()
+from pipelines.commands.job_pages import served_metrics
+with served_metrics([], settings, ["client_telemetry_to_delta"]):
+    pass
+"""
+IMPORT_CHECKS = """
+import importlib, pkgutil, great_expectations, pipelines.quality
+for one in pkgutil.walk_packages(pipelines.quality.__path__, "pipelines.quality."):
+    importlib.import_module(one.name)
+from pipelines.quality.suites import read_suite
+assert read_suite("client_pushes")
+context = great_expectations.get_context(mode="ephemeral")
+assert context.data_sources.add_spark("spark")
 """
 # JVMs that live for a minute; compiling well would take most of it.
 HASTE = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
@@ -182,8 +195,15 @@ def test_the_bare_python_lacks_what_the_job_needs(bare_python):
     [
         ({"code": (), "packages": ()}, IMPORT_UDFS),
         ({"code": (ROOT / "conf",), "packages": (DRIVER_PACKAGES,)}, IMPORT_JOBS),
+        (
+            {
+                "code": (ROOT / "conf",),
+                "packages": (list_driver_packages("check_tables", ROOT / "conf"),),
+            },
+            IMPORT_CHECKS,
+        ),
     ],
-    ids=["executor", "driver"],
+    ids=["executor", "driver", "checks"],
 )
 def test_what_a_job_ships_is_all_that_is_imported_elsewhere(
     bare_python, tmp_path, ships, program

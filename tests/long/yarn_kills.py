@@ -5,7 +5,7 @@ Usage: python tests/long/yarn_kills.py [--short] [--modes client cluster]
 
 One HDFS (two DataNodes), one YARN (two NodeManagers whose Python has no package), three
 brokers, a bridge, clients that push, are configured and exchange records through the
-proxy. Each streaming job, then maintenance, is submitted by ./spark-submit.sh with
+proxy. Each streaming job, then maintenance and checks, is submitted by ./spark-submit.sh with
 --master yarn in client and cluster deploy mode; tables and checkpoint locations are on
 HDFS. While it runs, all executors of a NodeManager, a DataNode and the driver are
 killed with -9, one after the other; what has ended is submitted again. A second run of
@@ -48,9 +48,9 @@ from tests.support.hadoop.submitted import (  # noqa: E402 - path
 from tests.support.hadoop.table_comparison import find_differences  # noqa: E402 - path
 
 TELEMETRY = next(iter(STREAMS))
-MAINTENANCE = ("compact_tables",)
-"""Commands that work on tables and end; whatever they do, the rows stay the same."""
-SHORT_JOBS = (TELEMETRY, "client_configs_to_delta", *MAINTENANCE)
+CARE = {"maintain_tables": (), "check_tables": ("--all",)}
+"""Commands that work on tables and end, and their words; the rows stay the same."""
+SHORT_JOBS = (TELEMETRY, "client_configs_to_delta", *CARE)
 VICTIMS = ("containers", "datanode", "driver")
 MOST_STARTS = 8
 """Of one job in one mode; more is no longer the kills' doing."""
@@ -95,11 +95,7 @@ class Run:
 
     def end(self, name, mode, victims):
         """Let a job take what is there, and end, though a victim is killed each time."""
-        words = (
-            ["--once"]
-            if name in STREAMS
-            else ["--from", "2000-01-01", "--to", "2100-01-01"]
-        )
+        words = ["--once"] if name in STREAMS else CARE[name]
         victims = [*victims]
         with contextlib.closing(self.submit(name, mode, *words)) as job:
             began = time.monotonic()
@@ -226,7 +222,7 @@ def run_jobs(options, jobs, site):
 
 def main():
     """Print what was found; exit with 1 where a promise does not hold."""
-    everything = (*STREAMS, *MAINTENANCE)
+    everything = (*STREAMS, *CARE)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--short", action="store_true", help="three jobs, in the last mode"

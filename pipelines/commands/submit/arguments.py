@@ -108,6 +108,7 @@ def build_arguments(
     is_short: bool = False,
     is_small: bool = False,
     java_words: str = "",
+    driver_packages: Sequence[str] = DRIVER_PACKAGES,
 ) -> list[str]:
     """Return the options that go before the program on a spark-submit line.
 
@@ -117,6 +118,7 @@ def build_arguments(
         is_short: Whether the driver lives for minutes; it then compiles in haste.
         is_small: Whether it has little to do, and is to take little; so it does, too.
         java_words: Options that Java reads from the environment.
+        driver_packages: What a driver elsewhere imports.
     Raises: InvalidSetting for a value that Spark could not start with.
     """
     user_conf, lists, rest = read_spark_words(spark_words)
@@ -125,7 +127,7 @@ def build_arguments(
     if is_local(spark_words):
         conf[WORKER_PYTHON] = installation.python
     else:
-        conf |= _prepare_machines(installation, spark_words, lists)
+        conf |= _prepare_machines(installation, spark_words, lists, driver_packages)
     named = load_properties_file(rest)
     for option, name in _OPTION_CONFS.items():
         if find_option(rest, option) is not None:
@@ -271,10 +273,11 @@ def _prepare_machines(
     installation: Installation,
     spark_words: Sequence[str],
     lists: dict[str, list[str]],
+    driver_packages: Sequence[str],
 ) -> dict[str, str]:
     packed = installation.cache / "submit"
     if is_cluster_mode(spark_words):
-        environment = pack_environment(packed, DRIVER_PACKAGES)
+        environment = pack_environment(packed, driver_packages)
         code = pack_code(installation.packages_path, packed, installation.conf)
     else:
         environment = pack_environment(packed)

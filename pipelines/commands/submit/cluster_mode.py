@@ -6,6 +6,7 @@ and --archives name, and nothing of the machine that submits.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 from pipelines.errors import InvalidSetting
@@ -25,6 +26,9 @@ _SET_OPTION = "--set"
 FILES_OPTION = "--files"
 _WITH_FILE_SYSTEM = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _ENVIRON = "env:"
+_CHECKPOINT = "checkpoint_location"
+_OF_ALL_JOBS = ("jobs", "maintain_tables")
+"""Commands that use the checkpoint location of every streaming job."""
 _OPTION = f"--deploy-mode {CLUSTER_MODE}"
 
 
@@ -43,7 +47,7 @@ def check_job(settings: Settings, command: str, spark_words: Sequence[str]) -> N
             f"{_OPTION}: Spark runs no Python driver there with --master {master}; "
             f"leave the option out, or name yarn or a k8s:// address"
         )
-    places = {f"{command}.checkpoint_location": _find_checkpoint(settings, command)}
+    places = _find_checkpoints(settings, command)
     if not settings.tables.catalog_schema:
         places["tables.root_path"] = settings.tables.root_path
     for name, place in places.items():
@@ -69,8 +73,14 @@ def refuse(command: str, spark_words: Sequence[str]) -> None:
         )
 
 
-def _find_checkpoint(settings: Settings, command: str) -> str:
-    return getattr(getattr(settings, command, None), "checkpoint_location", "")
+def _find_checkpoints(settings: Settings, command: str) -> dict[str, str]:
+    """Return key to place of the checkpoint locations that a command uses."""
+    sections = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    return {
+        f"{name}.{_CHECKPOINT}": getattr(section, _CHECKPOINT)
+        for name, section in sections.items()
+        if hasattr(section, _CHECKPOINT) and (command in {name, *_OF_ALL_JOBS})
+    }
 
 
 def _check_secret(

@@ -34,11 +34,47 @@ EXECUTOR_PACKAGES = (
     "zstandard",
 )
 """What `udfs/` imports on an executor, with what those packages import."""
-DRIVER_PACKAGES = (*EXECUTOR_PACKAGES, "delta-spark")
+DRIVER_PACKAGES = (
+    *EXECUTOR_PACKAGES,
+    "arro3-core",
+    "delta-spark",
+    "deltalake",
+    "deprecated",
+    "prometheus-client",
+    "wrapt",
+)
 """What a job imports on its driver; pyspark and py4j come with Spark."""
+CHECKS_COMMAND = "check_tables"
+_CHECKS = "checks-requirements.txt"
+"""Packages of CHECKS_COMMAND, which are installed where checks run,"""
+_CHECKS_SHARED = ("packaging",)
+"""and what they import of those that are everywhere."""
 _LEFT_OUT = ("/tests/", "/include/", "/__pycache__/", "../")
 # Level 1: the archive is made in seconds, and the network is rarely the slow part.
 _GZIP_LEVEL = 1
+
+
+def list_driver_packages(command: str, conf: Path) -> tuple[str, ...]:
+    """Return what a command imports on its driver, as far as it is installed here.
+
+    Args:
+        command: Its name.
+        conf: Folder of the list of what checks need.
+    """
+    if command != CHECKS_COMMAND:
+        return DRIVER_PACKAGES
+    pins = (conf / _CHECKS).read_text(encoding="utf-8").splitlines()
+    named = [pin.partition("==")[0] for pin in pins if pin and not pin.startswith("#")]
+    installed = [name for name in named if _is_installed(name)]
+    return (*DRIVER_PACKAGES, *installed, *_CHECKS_SHARED)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        importlib.metadata.distribution(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def pack_code(root: Path, cache: Path, conf: Path | None = None) -> Path:

@@ -6,7 +6,11 @@ import pytest
 
 from pipelines.__main__ import main
 from pipelines.commands.submit.cluster_mode import check_job, words_for_driver
-from pipelines.commands.submit.packing import pack_code
+from pipelines.commands.submit.packing import (
+    DRIVER_PACKAGES,
+    list_driver_packages,
+    pack_code,
+)
 from pipelines.commands.submit.spark_words import is_cluster_mode
 from pipelines.errors import InvalidSetting
 from pipelines.settings import CONF_PATH, load_settings
@@ -49,6 +53,21 @@ def test_a_job_without_a_checkpoint_has_its_tables_checked():
     check(command="compact_tables")
     with pytest.raises(InvalidSetting, match=r"tables\.root_path"):
         check("tables.root_path=tables", command="compact_tables")
+
+
+@pytest.mark.parametrize("command", ["jobs", "maintain_tables"])
+def test_who_uses_every_checkpoint_has_all_of_them_checked(command):
+    with pytest.raises(
+        InvalidSetting, match=r"client_configs_to_delta\.checkpoint_loc"
+    ):
+        check(command=command)
+
+
+def test_a_driver_of_checks_gets_the_packages_of_checks_as_well():
+    assert list_driver_packages(JOB, CONF_PATH) == DRIVER_PACKAGES
+    found = list_driver_packages("check_tables", CONF_PATH)
+    assert found[: len(DRIVER_PACKAGES)] == DRIVER_PACKAGES
+    assert "great_expectations" in found
 
 
 def test_a_secret_in_a_variable_of_this_machine_is_refused_until_it_is_sent():
