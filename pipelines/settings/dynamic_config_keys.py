@@ -6,7 +6,6 @@ no class.
 
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from udfs.sensitive.config_key_names import KEYS_SOFTWARE
 from udfs.sensitive.sensitive_key_rules import ALLOW
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
-from .loading import DYNAMIC_KEYS_NAME
+from .loading import DYNAMIC_KEYS_NAME, load_toml
 from .places import CONF_PATH
 
 SUPPORTED_CONFIGS = "supported.configs"
@@ -67,12 +66,7 @@ def load_dynamic_config_keys(
     """
     path = Path(location) if location else CONF_PATH / f"{DYNAMIC_KEYS_NAME}.toml"
     place = location or f"conf/{path.name}"
-    try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidSetting(f"{place}: is not TOML: {error}") from None
-    except OSError as error:
-        raise InvalidSetting(f"{place}: cannot be read ({error.strerror})") from None
+    content = load_toml(path, place)
     tables = content.pop("keys", [])
     if content or not isinstance(tables, list):
         raise InvalidSetting(f"{place}: has [[keys]] tables, and nothing else")

@@ -69,13 +69,13 @@ def load_settings(
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for path in _list_files(env, conf_path):
-        layer = _load_toml(path, f"conf/{path.name}")
+        layer = load_toml(path, f"conf/{path.name}")
         if path.stem == RULES_NAME:
             layer = {RULES_NAME: layer}
         _merge_file(merged, origins, layer, f"conf/{path.name}")
     starts = {}
     if own_file is not None:
-        _merge_file(merged, origins, _load_toml(Path(own_file), own_file), own_file)
+        _merge_file(merged, origins, load_toml(Path(own_file), own_file), own_file)
         starts[own_file] = Path(own_file).absolute().parent
     for name, text in _list_variables(environ):
         _merge(merged, origins, _parse_variable(name, text), name)
@@ -175,7 +175,13 @@ def _list_files(env: str, conf_path: Path) -> list[Path]:
     return [conf_path / f"{name}.toml" for name in names]
 
 
-def _load_toml(path: Path, name: str) -> dict[str, Any]:
+def load_toml(path: Path, name: str) -> dict[str, Any]:
+    """Read a file of TOML.
+
+    Args:
+        name: Of the file, for messages.
+    Raises: InvalidSetting.
+    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

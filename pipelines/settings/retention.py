@@ -3,7 +3,6 @@
 What of it fits which table, the tables' contracts say; see `jobs/maintain/retention`.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from pipelines.errors import InvalidSetting
 
-from .loading import RETENTION_NAME
+from .loading import RETENTION_NAME, load_toml
 from .places import CONF_PATH
 
 EVERY_TABLE = "every_table"
@@ -60,12 +59,7 @@ def load_retention(location: str) -> Retention:
     """
     path = Path(location) if location else CONF_PATH / f"{RETENTION_NAME}.toml"
     place = location or f"conf/{path.name}"
-    try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidSetting(f"{place}: is not TOML: {error}") from None
-    except OSError as error:
-        raise InvalidSetting(f"{place}: cannot be read ({error.strerror})") from None
+    content = load_toml(path, place)
     every = _read_section(
         place, EVERY_TABLE, content.pop(EVERY_TABLE, {}), TableRetention()
     )
