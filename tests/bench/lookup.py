@@ -14,6 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -165,6 +166,23 @@ def print_answers(spark, table, name):
     )
 
 
+@contextmanager
+def open_session(name):
+    """Yield a session that has minutes of work: others of ours compile in haste."""
+    spark = start_own_session(
+        name,
+        [
+            *("--master", "local[2]", "--driver-memory", "3g"),
+            *("--driver-java-options", "-XX:TieredStopAtLevel=4"),
+        ],
+        os.environ,
+    )
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=100_000_000)
@@ -173,19 +191,8 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lookup-") as scratch:
         folder = arguments.folder or Path(scratch)
-        spark = start_own_session(
-            "lookup",
-            [
-                *("--master", "local[2]", "--driver-memory", "3g"),
-                # A session of ours compiles in haste; this one has minutes of work.
-                *("--driver-java-options", "-XX:TieredStopAtLevel=4"),
-            ],
-            os.environ,
-        )
-        try:
+        with open_session("lookup") as spark:
             run(spark, folder, arguments.points, arguments.days)
-        finally:
-            spark.stop()
 
 
 def run(spark, folder, points, days):

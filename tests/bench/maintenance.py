@@ -23,7 +23,6 @@ sys.path.insert(0, str(ROOT))
 
 from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own habit
 
-from pipelines.commands.session import start_own_session  # noqa: E402 - path
 from pipelines.delta_tables.locations import identify_table  # noqa: E402 - path
 from pipelines.delta_tables.retry import repeat_on_conflict  # noqa: E402 - path
 from pipelines.delta_tables.setup import ensure_tables  # noqa: E402 - path
@@ -37,7 +36,7 @@ from pipelines.tables.telemetry import (  # noqa: E402 - path
     CLIENT_PUSHES,
     TELEMETRY_CONTRACTS,
 )
-from tests.bench.lookup import read_input_bytes  # noqa: E402 - path
+from tests.bench.lookup import open_session, read_input_bytes  # noqa: E402 - path
 from tests.bench.small_commits import (  # noqa: E402 - path
     CLIENTS,
     METRIC_PREFIX,
@@ -269,19 +268,8 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="maintenance-") as scratch:
         folder = arguments.folder or Path(scratch)
-        spark = start_own_session(
-            "maintenance",
-            [
-                *("--master", "local[2]", "--driver-memory", "3g"),
-                # A session of ours compiles in haste; this one has minutes of work.
-                *("--driver-java-options", "-XX:TieredStopAtLevel=4"),
-            ],
-            os.environ,
-        )
-        try:
+        with open_session("maintenance") as spark:
             return run(Site(spark, folder, arguments.days), arguments.commits)
-        finally:
-            spark.stop()
 
 
 def run(site, commits):

@@ -21,11 +21,11 @@ from urllib.parse import unquote, urlsplit
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipelines.commands.session import start_own_session  # noqa: E402 - path
 from pipelines.delta_tables.locations import has_table, identify_table  # noqa: E402 - path
 from pipelines.delta_tables.setup import ensure_tables  # noqa: E402 - path
 from pipelines.settings import load_settings  # noqa: E402 - path
 from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES  # noqa: E402 - path
+from tests.bench.lookup import open_session  # noqa: E402 - path
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 DAY_US = 86_400_000_000
@@ -101,13 +101,8 @@ def generate(spark, settings, points):
 
 def prepare(folder, points):
     """Make the tables where there are none."""
-    words = [
-        *("--master", "local[2]", "--driver-memory", "3g"),
-        *("--driver-java-options", "-XX:TieredStopAtLevel=4"),
-    ]
-    spark = start_own_session("quality", words, os.environ)
     settings = load_settings("local", [f"tables.root_path={folder}"])
-    try:
+    with open_session("quality") as spark:
         if not has_table(spark, identify_table(spark, settings.tables, CLIENT_PUSHES)):
             ensure_tables(spark, settings.tables, (CLIENT_METRICS, CLIENT_PUSHES))
             generate(spark, settings, points)
@@ -122,8 +117,6 @@ def prepare(folder, points):
                 f"{size:,} bytes",
                 flush=True,
             )
-    finally:
-        spark.stop()
 
 
 def check(folder, words, environ):
