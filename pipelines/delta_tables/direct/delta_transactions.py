@@ -27,19 +27,6 @@ def start_transaction(spark: SparkSession, location: str) -> tuple[Any, Any]:
     return jvm, log.startTransaction()
 
 
-def read_table_state(
-    spark: SparkSession, location: str, app_id: str
-) -> tuple[int, int]:
-    """Return the version of a table, and the newest transaction of an application.
-
-    Args:
-        location: Folder of the table.
-        app_id: Application id of transactions; -1 where the table has none of it.
-    """
-    _, started = start_transaction(spark, location)
-    return started.snapshot().version(), read_transaction(started, app_id)
-
-
 def read_transaction(started: Any, app_id: str) -> int:  # noqa: ANN401 - an object of the JVM
     """Return the newest transaction of an application, or -1.
 
