@@ -48,7 +48,7 @@ def connect():
         opened.append(one)
         served = one.hold(ask_versions(software), deadline)
         assert DEFAULT_API_KEY not in served
-        one.hold(log_in(access.login), deadline)
+        one.hold(log_in(access.login, served), deadline)
         return lambda conversation: one.hold(conversation, deadline), served, software
 
     yield make
