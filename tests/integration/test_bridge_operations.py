@@ -36,7 +36,7 @@ def bridge(own_kafka, tmp_path):
         own_kafka.bootstrap_servers,
         "operations",
         "bridge.log_format=json",
-        "bridge.telemetry_max_bytes=100",
+        "bridge.telemetry_max_bytes=1000",
     )
     process.start()
     yield process
@@ -157,7 +157,7 @@ def test_log_of_the_process_says_who_and_why_and_never_what(bridge):
     client = Stranger(bridge)
     body = client.ask(make_frame(71, bytes(16) + b"\x00"))
     instance_id, (subscription,) = body[6:22], struct.unpack_from(">i", body, 22)
-    too_large = make_push(instance_id, subscription, CANARY * 20)
+    too_large = make_push(instance_id, subscription, CANARY * 200)
     assert struct.unpack_from(">h", client.ask(too_large), 4) == (118,)
     unserved = struct.pack(">hhih", 999, 0, 1, len(CANARY)) + CANARY
     assert client.is_cut_off(struct.pack(">i", len(unserved)) + unserved)

@@ -3,7 +3,8 @@
 Each test has the running bridge, as its command starts it, and a real Kafka.
 """
 
-import multiprocessing
+import subprocess
+import sys
 import uuid
 
 import pytest
@@ -114,28 +115,39 @@ def test_a_policy_refuses_and_says_why(kafka, push_topics, tmp_path, push_log):
     ]
 
 
-def push_in_a_child(conf, results):
-    results.put([clients.Producer(conf).client_instance_id() for _ in range(2)])
+FORKING = """
+import multiprocessing, sys
+from pipelines import clients
+
+def push():
+    for _ in range(2):
+        # One write a line: five processes have the same pipe.
+        sys.stdout.write(clients.Producer(conf).client_instance_id() + "\\n")
+        sys.stdout.flush()
+
+conf = {"bootstrap.servers": sys.argv[1], "enable.metrics.push": False, "log_level": 0}
+push()
+context = multiprocessing.get_context("fork")
+children = [context.Process(target=push) for _ in range(4)]
+for child in children:
+    child.start()
+for child in children:
+    child.join()
+sys.exit(any(child.exitcode for child in children))
+"""
+"""A process of its own: a fork of this one would take over whatever its threads hold."""
 
 
 def test_forked_processes_push_as_themselves(kafka, push_topics, tmp_path):
     with running_bridge(kafka, tmp_path / "log", *push_topics) as (_, host, port):
-        conf = {"bootstrap.servers": f"{host}:{port}", "enable.metrics.push": False}
-        conf |= {"log_level": 0}
-        made = {clients.Producer(conf).client_instance_id()}
-        context = multiprocessing.get_context("fork")
-        results = context.Queue()
-        children = [
-            context.Process(target=push_in_a_child, args=(conf, results))
-            for _ in range(4)
-        ]
-        for child in children:
-            child.start()
-        for _ in children:
-            made.update(results.get(timeout=DEADLINE_S))
-        for child in children:
-            child.join(DEADLINE_S)
-            assert child.exitcode == 0
+        done = subprocess.run(
+            [sys.executable, "-c", FORKING, f"{host}:{port}"],
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=DEADLINE_S,
+            check=True,
+        )
         keys = {record.key().decode() for record in stored(kafka, push_topics)}
-    assert len(made) == 9
-    assert keys == made
+    made = done.stdout.split()
+    assert len(set(made)) == len(made) == 10
+    assert keys == set(made)

@@ -169,6 +169,8 @@ class Proxied:
 
     accepted: float
     """Rate as a part of the quota."""
+    taken: int
+    """Pushes that were answered with no error."""
     pushed: int
     """Pushes that no quota has refused, late answers of a busy machine among them."""
     refused: int
@@ -184,8 +186,10 @@ class Proxied:
         found = []
         if abs(self.accepted - 1) > NEAR:
             found.append(f"pushed at {self.accepted:.2f} of the quota")
-        if self.published != self.pushed:
-            found.append(f"{self.published} published of {self.pushed}")
+        if not self.taken <= self.published <= self.pushed:
+            found.append(
+                f"{self.published} published, {self.taken} taken of {self.pushed}"
+            )
         if not self.refused:
             found.append("no push was refused")
         if judges_times and self.data_over_ms > 2 * self.data_free_ms + 5:
@@ -220,13 +224,15 @@ async def measure_proxy(kafka, server, settings, *, quota, seconds, warm):
     for one in (over, free):
         await one.close()
     refused = server.counters.quota_refused_pushes
-    pushed = len(over.told) + len(free.told) - refused
+    told = (*over.told, *free.told)
+    taken = sum(one.error_code == 0 for one in told)
     published = await asyncio.to_thread(
-        _count_published, kafka, settings.topics.telemetry, pushed
+        _count_published, kafka, settings.topics.telemetry, taken
     )
     return Proxied(
         accepted=accepted_rate([over], begin_s, end_s) / quota,
-        pushed=pushed,
+        taken=taken,
+        pushed=len(told) - refused,
         refused=refused,
         published=published,
         data_free_ms=statistics.median(passed_ms[free]),
