@@ -143,6 +143,7 @@ def test_a_job_of_a_checkout_below_odd_names_starts(odd):
     assert f"{odd}/data/tables" in last
 
 
+@pytest.mark.long
 def test_a_short_command_maps_the_classes_that_the_set_up_kept(odd, tmp_path):
     log = tmp_path / "classes.log"
     option = f"spark.driver.extraJavaOptions=-Xlog:class+load:file={log}"

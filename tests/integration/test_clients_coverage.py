@@ -106,6 +106,7 @@ def statuses(printed):
     return {row["metric"]: row["status"] for row in json.loads(printed)}
 
 
+@pytest.mark.long
 def test_the_guides_command_tells_a_client_that_delivers_all(spark, places, capsys):
     (command,) = find_block(GUIDE, "clients-coverage").commands
     run_line(spark, command, *places)

@@ -112,6 +112,7 @@ def feeds(java, cluster):
             one.close()
 
 
+@pytest.mark.long
 def test_quotas_of_all_forms_and_keys_are_fed(feeds):
     for path, words in ENTITIES.items():
         feeds.mark()

@@ -86,6 +86,7 @@ def count_rows(spark, folder):
     return {one.name: read(spark, folder, one).count() for one in CLUSTER_CONTRACTS}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
 )

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from pyspark.testing import assertDataFrameEqual
 
 from pipelines.delta_tables.locations import identify_table
@@ -17,6 +18,7 @@ TODAY = datetime.now(tz=UTC).date()
 DAY = timedelta(days=1)
 
 
+@pytest.mark.long
 def test_each_past_date_is_clustered_once(spark, tmp_path, capsys):
     settings = load_settings("local", [f"tables.root_path={tmp_path}/tables"])
     ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)

@@ -140,6 +140,7 @@ def find_command(mark):
     return shlex.split(next(c for c in commands if mark in c))[1:]
 
 
+@pytest.mark.long
 def test_a_command_of_the_page_prints_what_it_says(settings):
     done = run(settings, *find_command(DESCRIBE))
     assert done.returncode == 0, done.stderr
@@ -180,6 +181,7 @@ def test_a_value_cannot_move_the_cursor(ask):
     assert "\x1b" not in ask("describe --client-id billing")
 
 
+@pytest.mark.long
 def test_describe_at_a_moment(ask):
     printed = ask(
         f"describe --client-id orders {' '.join(PRODUCER)} --at 2026-03-01T13"
@@ -239,6 +241,7 @@ def test_instances_that_agree_are_told(ask):
         ask("diff --client-id shap --json")
 
 
+@pytest.mark.long
 def test_history_of_a_time(ask):
     printed = ask("history --client-id orders --key acks --from 2026-03-01T15")
     assert "all" not in printed

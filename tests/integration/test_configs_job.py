@@ -3,6 +3,8 @@
 import threading
 import uuid
 
+import pytest
+
 from pipelines.commands.java import pushed_files
 from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
@@ -47,6 +49,7 @@ def count_rows(spark, settings):
     return {one.name: read_table(spark, settings, one).count() for one in contracts}
 
 
+@pytest.mark.long
 def test_pushed_configurations_become_rows_once(spark, kafka, tmp_path, produce):
     topic, servers = f"c-{uuid.uuid4()}", kafka.bootstrap_servers
     topics = [f"topics.telemetry=t-{topic}", f"topics.configs={topic}"]

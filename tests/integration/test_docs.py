@@ -210,10 +210,12 @@ def configured(site, ask):
     ask(fill)
 
 
+@pytest.mark.long
 def test_what_was_produced_is_consumed(site):
     assert site.heard == find_block(TUTORIAL, "consumed").text
 
 
+@pytest.mark.long
 def test_the_bridge_says_the_addresses_of_the_tutorial(site):
     said = find_block(TUTORIAL, "addresses").text.splitlines()
     host, _, port = site.proxy.partition(":")
@@ -221,6 +223,7 @@ def test_the_bridge_says_the_addresses_of_the_tutorial(site):
     assert port.isdecimal()
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_a_job_with_one_line(site):
     assert site.stopped == (
         130,
@@ -228,6 +231,7 @@ def test_ctrl_c_ends_a_job_with_one_line(site):
     )
 
 
+@pytest.mark.long
 def test_what_was_made_is_the_owners_and_stands_where_it_was_asked_for(site):
     assert any(name.endswith(".parquet") for name in site.modes)
     assert any("_delta_log" in name for name in site.modes)
@@ -237,6 +241,7 @@ def test_what_was_made_is_the_owners_and_stands_where_it_was_asked_for(site):
     assert site.names == {"data"}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("configured")
 def test_the_tutorial_shows_both_clients(ask, capsys):
     ask(find_block(TUTORIAL, "telemetry").commands[1])
@@ -253,6 +258,7 @@ def test_the_tutorial_shows_both_clients(ask, capsys):
         assert int(words[3]) >= 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("configured")
 def test_the_tutorial_shows_what_the_proxy_saw(ask, capsys):
     ask(find_block(TUTORIAL, "wire-configs").commands[1])
@@ -261,6 +267,7 @@ def test_the_tutorial_shows_what_the_proxy_saw(ask, capsys):
     assert re.search(r"^listener +group\.id +listeners$", printed, re.MULTILINE)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("configured")
 def test_the_tutorial_shows_what_was_pushed(ask, capsys):
     ask(find_block(TUTORIAL, "push-config").commands[3])
@@ -288,6 +295,7 @@ QUERIES = dict.fromkeys(
 """Each once: pages may ask the same."""
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("command", QUERIES)
 def test_a_query_has_an_answer(ask, capsys, command):
@@ -295,6 +303,7 @@ def test_a_query_has_an_answer(ask, capsys, command):
     assert re.search(r"\([1-9]\d* rows?\)", capsys.readouterr().out)
 
 
+@pytest.mark.long
 def test_the_shell_has_spark_and_the_tables(ask, capsys, monkeypatch):
     (command,) = (
         one
@@ -307,6 +316,7 @@ def test_the_shell_has_spark_and_the_tables(ask, capsys, monkeypatch):
     assert "clients: 2" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("configured")
 def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(
     site, ask, capsys
@@ -324,6 +334,7 @@ def test_the_notebook_writes_a_page_without_an_empty_table_or_picture(
     assert '<p class="note">0 rows' not in page
 
 
+@pytest.mark.long
 def test_tables_are_maintained(ask, capsys):
     for command in find_block("docs/operations/maintenance.md", "maintain").commands:
         ask(command)
@@ -333,6 +344,7 @@ def test_tables_are_maintained(ask, capsys):
         assert "!!!" not in printed
 
 
+@pytest.mark.long
 def test_the_bridge_of_its_guide_says_where_it_listens(site):
     (command,) = find_block("docs/guide/bridge.md", "bridge").commands
     words = words_of(command, site.settings[0], "bridge.listen_port=0")

@@ -163,6 +163,7 @@ def test_the_proxy_answers_in_place_of_the_brokers(kafka, topic):
             assert app.resolve() == {"acks": "1"}
 
 
+@pytest.mark.long
 def test_bridges_agree_while_they_are_killed_and_lose_no_alteration(
     kafka, topic, tmp_path
 ):

@@ -4,6 +4,7 @@ import threading
 import time
 import uuid
 
+import pytest
 from confluent_kafka import Producer
 
 from pipelines.delta_tables.locations import identify_table
@@ -70,6 +71,7 @@ def register(endpoint, admin):
     wait_until(lambda: client(WHO, "orders") in admin.find_all())
 
 
+@pytest.mark.long
 def test_what_is_stored_becomes_rows_once_and_is_answered(
     spark, kafka, tmp_path, capsys
 ):

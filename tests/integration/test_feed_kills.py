@@ -70,6 +70,7 @@ def bridges(kafka, tmp_path):
         one.close()
 
 
+@pytest.mark.long
 def test_another_bridge_feeds_when_the_one_is_killed(kafka, bridges, wait_until):
     made, topic = bridges
     reader = TopicReader(kafka, topic)

@@ -8,6 +8,7 @@ import threading
 import uuid
 from functools import partial
 
+import pytest
 from confluent_kafka import Producer
 
 from pipelines.commands.failures import describe
@@ -143,6 +144,7 @@ def traffic_pairs(*numbers):
     return [(None, *traffic_record(n, n)[4:]) for n in numbers]
 
 
+@pytest.mark.long
 def test_a_job_that_fails_is_started_again_while_others_go_on(
     spark, kafka, tmp_path, caplog
 ):

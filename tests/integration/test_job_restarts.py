@@ -77,6 +77,7 @@ def test_a_restart_goes_on_where_the_job_stopped(spark, settings, producer):
     assert find_differences(spark, settings, producer.expected) == {}
 
 
+@pytest.mark.long
 def test_a_batch_whose_commit_was_lost_is_not_written_again(
     spark, settings, producer, tmp_path
 ):

@@ -295,6 +295,7 @@ def test_a_new_checkpoint_location_leaves_out_by_decision_only(
     )
 
 
+@pytest.mark.long
 def test_a_run_holds_its_tables_and_its_checkpoint(spark, topic, settings, tmp_path):
     topic.make().send(20)
     refused = []

@@ -6,9 +6,12 @@ In one process `tests/spark/test_maintain_tables.py` ends a run at every point.
 
 import random
 
+import pytest
+
 from tests.long.maintenance_kills import run
 
 
+@pytest.mark.long
 def test_what_is_left_after_a_kill_is_what_should_be(spark, tmp_path):
     told = []
     faults = run(

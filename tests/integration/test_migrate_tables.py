@@ -144,6 +144,7 @@ def test_every_table_becomes_what_this_release_would_have_made(
     assert list_commits(settings) == commits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "is_migrated",
     [

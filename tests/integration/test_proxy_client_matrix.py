@@ -3,6 +3,8 @@
 tests/long/proxy_client_matrix.py does so with more kinds of clients, and two releases of Java.
 """
 
+import pytest
+
 from pipelines.tables.telemetry import CLIENT_METRICS
 from tests.support.clients.client_matrix import count_points, list_clients, push_through
 from tests.support.clients.client_site import PROTOCOLS, running_site
@@ -11,6 +13,7 @@ from tests.support.jobs.job_support import make_settings, run_once
 CLIENTS = list_clients(PROTOCOLS, ["4.3.1"], ["producer", "consumer", "admin"])
 
 
+@pytest.mark.long
 def test_every_stock_client_has_rows_that_say_who_it_is(java, spark, tmp_path):
     with (
         running_site(java, tmp_path, brokers=1) as site,

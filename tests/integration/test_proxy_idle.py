@@ -30,6 +30,7 @@ async def live(servers):
     return site
 
 
+@pytest.mark.long
 def test_no_push_is_lost_whatever_the_interval_and_the_silent_are_cut_off(bridges):
     kafka, settings, servers = bridges
     site = asyncio.run(live(servers))

@@ -47,7 +47,9 @@ def server(settings):
         yield server
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    "release", [pytest.param(RELEASES[0], marks=pytest.mark.long), *RELEASES[1:]]
+)
 def test_applications_and_admins_work_and_are_seen(
     java, cluster, settings, server, release
 ):

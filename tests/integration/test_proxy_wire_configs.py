@@ -248,6 +248,7 @@ def run_job(spark, settings):
     query.awaitTermination()
 
 
+@pytest.mark.long
 def test_what_was_seen_is_in_table_and_view_once(
     spark, cluster, settings, folder, clients, wait_until, produce
 ):

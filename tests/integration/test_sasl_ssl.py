@@ -125,6 +125,7 @@ def read_table(folder, name):
     return pyarrow.dataset.dataset(path).to_table().to_pylist()
 
 
+@pytest.mark.long
 def test_a_push_reaches_its_table_over_sasl_ssl(run):
     folder, _, _ = run
     pushes = read_table(folder, "client_pushes")
@@ -133,6 +134,7 @@ def test_a_push_reaches_its_table_over_sasl_ssl(run):
     assert len(read_table(folder, "client_metrics")) > 0
 
 
+@pytest.mark.long
 def test_the_password_is_in_no_process_list(run):
     _, processes, _ = run
     # The listing did see what it was to see.
@@ -143,6 +145,7 @@ def test_the_password_is_in_no_process_list(run):
     assert "battery=staple" not in processes
 
 
+@pytest.mark.long
 def test_the_password_is_in_no_log_checkpoint_or_table(run):
     folder, _, logged = run
     written = [one for one in folder.rglob("*") if one.is_file()]

@@ -103,6 +103,7 @@ def test_brokers_are_listed_with_what_they_have_told(spark, settings):
     )
 
 
+@pytest.mark.long
 def test_drift_names_each_value_and_who_has_it(spark, settings):
     assert ask(spark, settings, "drift") == (
         1,

@@ -3,6 +3,7 @@
 import itertools
 import random
 
+import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
@@ -202,6 +203,7 @@ def test_the_kernel_says_what_the_dataframes_say(spark):
     assertDataFrameEqual(spark.createDataFrame(kernel), flat)
 
 
+@pytest.mark.long
 def test_any_order_of_any_batches_leaves_the_same_table(spark):
     chance = random.Random(1)  # noqa: S311 - to be repeatable
     sent = make_random_pushes(chance, 200)

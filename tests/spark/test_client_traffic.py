@@ -153,6 +153,7 @@ def tables(spark, tmp_path_factory):
     return made
 
 
+@pytest.mark.long
 def test_use_is_that_of_all_who_share_a_limit_at_the_busiest_broker(spark, tables):
     quotas_job.refresh(spark, tables.settings, tables.now)
     rows = tables.read(EFFECTIVE_QUOTAS).where(f"quota_key IN ('{PRODUCE}', '{FETCH}')")

@@ -37,6 +37,7 @@ def test_a_default_told_by_a_batch_that_was_cut_off_is_looked_at(
     assert dict(map(tuple, rows)) == {"a": "set_to_default", "b": "default"}
 
 
+@pytest.mark.long
 def test_of_a_record_that_kafka_holds_twice_the_first_one_counts(spark, tmp_path):
     job = ConfigJob(spark, tmp_path)
     places = (3, 1, 2)

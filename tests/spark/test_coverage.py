@@ -219,6 +219,7 @@ def test_a_resource_stands_before_a_subscription_of_its_name_used_or_not(site):
     }
 
 
+@pytest.mark.long
 def test_empty_pushes_are_told_from_silence(site):
     site.add_client("live", (1, {TOTAL: "sum"}))
     site.add_client("empty", (4, {TOTAL: "sum"}), (3, {}), (2, {}), (1, {}))

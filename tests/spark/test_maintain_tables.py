@@ -131,6 +131,7 @@ class CutOffError(Exception):
     """Ends a run where it stands."""
 
 
+@pytest.mark.long
 def test_a_run_that_is_cut_off_anywhere_is_run_again(spark, settings):
     """In one run after the other, each ends at a point where none has ended before."""
     points = []
@@ -159,7 +160,9 @@ def test_a_run_that_is_cut_off_anywhere_is_run_again(spark, settings):
     assert find_positions(spark, settings) == positions
 
 
-@pytest.mark.parametrize("writer", ["spark", "direct"])
+@pytest.mark.parametrize(
+    "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
+)
 def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
     """At each point others write to the tables, or read what they have begun to read."""
     tables = dataclasses.replace(settings.tables, writer=writer)

@@ -72,6 +72,7 @@ def show(moment):
     return moment.isoformat().replace("+00:00", "Z")
 
 
+@pytest.mark.long
 def test_explain_shows_every_level_of_a_client(ask):
     printed = ask("explain --user alice --client-id c1")
     first = printed.partition("consumer_byte_rate")[0]
@@ -201,6 +202,7 @@ def test_a_plan_tells_differences_and_whom_they_concern(ask, tmp_path):
     assert ask(f"plan --file {path}") == "no difference\n"
 
 
+@pytest.mark.long
 def test_quota_of_is_a_function_of_sql(tables):
     views.register(tables.spark, tables.settings, {"client_quotas", "quota_of"})
     rows = tables.spark.sql(
@@ -259,6 +261,7 @@ def test_without_a_table_the_job_that_makes_it_is_named(spark, tmp_path):
         QUOTAS.run(call)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -82,6 +82,7 @@ def test_a_file_without_a_row_left_is_taken_away(spark, location):
     assert not any("deletionVector" in str(one) for one in read_actions(location, 2))
 
 
+@pytest.mark.long
 def test_a_batch_that_comes_again_changes_nothing(spark, location):
     change(spark, location, 0, (1, "a"))
     change(spark, location, 1, (1, "b"), (2, "b"))

@@ -3,6 +3,8 @@
 import os
 import time
 
+import pytest
+
 from pipelines.delta_tables.erase import LISTING_TASKS, erase_old_files
 
 HOUR_S = 3600
@@ -17,6 +19,7 @@ def leave_behind(folder, name, age_s):
     return path
 
 
+@pytest.mark.long
 def test_replaced_rows_and_old_leftovers_go_and_new_ones_stay(spark, tmp_path):
     table = f"delta.`{tmp_path}`"
     spark.sql(
