@@ -18,6 +18,7 @@ from pipelines.jobs.telemetry import job as telemetry
 from pipelines.jobs.traffic import job as traffic
 from pipelines.settings import load_config_catalogs
 from pipelines.settings.secret_references import SecretReader
+from pipelines.settings.watching_settings import STREAMING_JOBS
 from pipelines.streaming.job_groups import GroupedJob, JobGroup
 from pipelines.streaming.run_stream import RunContext
 from pipelines.streaming.sources import Gathering
@@ -224,15 +225,15 @@ def test_the_command_fills_all_tables_and_ends_by_sigterm(
         f"kafka.bootstrap_servers={servers}",
         f"tables.root_path={tmp_path}/tables",
         *(f"topics.{one}={topic}" for one, topic in topics.items()),
+        *(f"{one}.checkpoint_location={tmp_path}/{one}" for one in STREAMING_JOBS),
     ]
     (command,) = find_block("docs/operations/jobs.md", "jobs").commands
     words = [*words_of(command, *given), *HASTE]
-    # Where it is started from are its checkpoint locations.
     process = start(tmp_path, java, words)
     try:
         tables = [tmp_path / "tables" / table for table in LEDGERS]
         wait_until(lambda: process.poll() is not None or all(map(has_rows, tables)))
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()
         os.killpg(process.pid, signal.SIGTERM)
         process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 128 + signal.SIGTERM
