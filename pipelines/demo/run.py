@@ -100,19 +100,16 @@ class Demo:
             views.register(spark, settings)
             missing = self._wait(spark, queries, clients, clients_began)
             if not missing:
+                # Of clients that are live.
                 _work_out_quotas(spark, settings, clients[0].client_id)
+            if not self.is_kept:
+                # What follows has the machine for itself.
+                _end_jobs(spark, queries, connections)
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:
                 _say(f"still running at bootstrap.servers={endpoint}; Ctrl-C stops it")
                 threading.Event().wait()
-            connections.close()
-            for query in queries:
-                query.processAllAvailable()
-            # It would warn of each job group that has nothing left to cancel.
-            spark.sparkContext.setLogLevel("OFF")
-            for query in queries:
-                query.stop()
             _check_tables(spark, settings)
         return 0
 
@@ -254,6 +251,19 @@ def _start_jobs(spark: SparkSession, settings: Settings) -> list[StreamingQuery]
             spark, settings, context, config_types=load_broker_config_types()
         ),
     ]
+
+
+def _end_jobs(
+    spark: SparkSession, queries: Sequence[StreamingQuery], clients: ExitStack
+) -> None:
+    """End clients, and jobs behind the last push of theirs."""
+    clients.close()
+    for query in queries:
+        query.processAllAvailable()
+    # It would warn of each job group that has nothing left to cancel.
+    spark.sparkContext.setLogLevel("OFF")
+    for query in queries:
+        query.stop()
 
 
 def _work_out_quotas(spark: SparkSession, settings: Settings, client_id: str) -> None:
