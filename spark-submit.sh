@@ -85,11 +85,11 @@ starts_jvm() {
 checks_tables() {
   local word
   case "${1:-}" in
-    demo | check_tables) ;;
+    demo | check_tables | maintain_tables) ;;
     *) return 1 ;;
   esac
   for word in "$@"; do
-    case "$word" in -h | --help) return 1 ;; esac
+    case "$word" in -h | --help | --no-checks | --dry-run) return 1 ;; esac
   done
 }
 

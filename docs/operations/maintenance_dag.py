@@ -1,6 +1,7 @@
 """An Airflow DAG (Airflow 3): kafka-clientele's maintenance, each night.
 
-Copy it into the folder of DAGs; it needs a checkout that is set up on the worker.
+Copy it into the folder of DAGs; it needs a checkout that is set up on the worker,
+by `spark-submit.sh setup --with-checks`.
 """
 
 from datetime import datetime, timedelta
@@ -10,7 +11,7 @@ from airflow.sdk import DAG
 
 with DAG(
     dag_id="kafka_clientele_maintenance",
-    description="Compaction, retention and VACUUM of the tables of kafka-clientele",
+    description="Compaction, retention, VACUUM and checks of kafka-clientele's tables",
     # In UTC, as the dates of the tables are.
     schedule="30 3 * * *",
     start_date=datetime(2026, 1, 1),

@@ -1,16 +1,25 @@
 """maintain_tables: tables stay small, quick to read and within what they may keep."""
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from pipelines.errors import ChecksNotInstalled
 
 from .call import Call
 from .options import CONFIG, ENV, SET, Command, flag, option
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pipelines.settings.records import Settings
     from pipelines.streaming.start_records import Ledger
 
 
 def check(call: Call) -> None:
-    """Refuse the names of tables that there cannot be."""
+    """Refuse the names of tables that there cannot be, and checks that cannot run.
+
+    Raises: ChecksNotInstalled.
+    """
     from pipelines.tables.registry import ALL_CONTRACTS
 
     known = [contract.name for contract in ALL_CONTRACTS]
@@ -19,6 +28,25 @@ def check(call: Call) -> None:
             call.arguments.parser.error(
                 f"--table {name}: known are {', '.join(sorted(known))}"
             )
+    _is_checking(call)
+
+
+def _is_checking(call: Call) -> bool:
+    """Say whether checks follow.
+
+    Raises: ChecksNotInstalled: before anything is done, since whoever starts this each
+        night would take what is done for checked.
+    """
+    from pipelines.quality import HOW_TO_INSTALL, is_installed
+
+    if call.arguments.no_checks or call.arguments.dry_run:
+        return False
+    if not is_installed():
+        raise ChecksNotInstalled(
+            f"maintenance ends with checks of the tables, which need "
+            f"great-expectations: {HOW_TO_INSTALL}; or leave them out, by --no-checks"
+        )
+    return True
 
 
 def list_ledgers() -> "tuple[Ledger, ...]":
@@ -41,13 +69,13 @@ def list_ledgers() -> "tuple[Ledger, ...]":
 
 
 def run(call: Call) -> int:
-    """Maintain, and print what was done, or what would be."""
+    """Maintain, and print what was done, or what would be; then check the tables."""
     from pipelines.jobs.maintain import job
     from pipelines.jobs.maintain.context import Request
     from pipelines.jobs.maintain.queries import clean_checkpoints, compare_topics
 
     arguments, ledgers = call.arguments, list_ledgers()
-    settings = call.read_settings()
+    settings, is_checking = call.read_settings(), _is_checking(call)
     loud: list[str] = []
     with call.session(job.JOB_NAME) as spark:
         if not arguments.without_topics:
@@ -56,17 +84,39 @@ def run(call: Call) -> int:
         request = Request(tables=arguments.table, is_dry_run=arguments.dry_run)
         outcome = job.run(spark, settings, request, ledgers=ledgers, say=print)
         clean_checkpoints(spark, settings, ledgers, print, is_dry_run=arguments.dry_run)
-    print(outcome.summary())
+        print(outcome.summary())
+        is_well = not is_checking or _check_tables(spark, settings, arguments.table)
     # Once more, where the last lines of a mail are.
     for line in loud:
         print(line)
-    return 1 if loud or outcome.has_failed else 0
+    return 1 if loud or outcome.has_failed or not is_well else 0
+
+
+def _check_tables(
+    spark: "SparkSession", settings: "Settings", names: list[str]
+) -> bool:
+    """Check the newest rows of tables; print what fails, and say whether nothing does.
+
+    Args:
+        names: Of tables; none: all that there are.
+    """
+    from pipelines.quality import check as checks
+    from pipelines.quality.results import format_run
+    from pipelines.quality.suites import CONTRACTS
+
+    asked = [name for name in names if name in CONTRACTS]
+    if names and not asked:
+        return True
+    request = checks.Request(tables=asked)
+    done = checks.run(spark, settings, datetime.now(tz=UTC), request)
+    print(format_run(done.outcomes))
+    return not done.failures
 
 
 COMMAND = Command(
     name="maintain_tables",
     help="job: compact files, delete what retention lets go, and files that no version "
-    "needs; compare topics' retention with the jobs; for once a day",
+    "needs; compare topics' retention with the jobs; check the tables; for once a day",
     options=(
         option(
             "--table",
@@ -80,6 +130,7 @@ COMMAND = Command(
             "--without-topics",
             "ask Kafka nothing: do not compare what topics keep with the jobs",
         ),
+        flag("--no-checks", "do not check the tables afterwards, as check_tables does"),
         ENV,
         CONFIG,
         SET,

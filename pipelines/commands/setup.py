@@ -19,7 +19,10 @@ COMMAND = Command(
     help="install what is needed below .venv and .cache; other commands do it, too",
     options=(
         flag("--without-java", "leave out what needs a Java: enough for the bridge"),
-        flag("--with-checks", "add great-expectations, which check_tables needs"),
+        flag(
+            "--with-checks",
+            "add great-expectations, which check_tables and maintain_tables need",
+        ),
         flag("--with-tests", "add linters and what tests need, and the checks"),
     ),
     run=run,

@@ -25,6 +25,7 @@ from pipelines.jobs.configs import job as client_configs_to_delta
 from pipelines.jobs.quotas import job as refresh_quotas
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.quality import check as quality
+from pipelines.quality import is_installed
 from pipelines.quality.results import format_run
 from pipelines.reading import views
 from pipelines.settings.loading import (
@@ -196,7 +197,7 @@ def _check_tables(spark: SparkSession, settings: Settings) -> None:
 
     Raises: DemoIncomplete, naming what is not.
     """
-    if not quality.is_installed():
+    if not is_installed():
         _say("check_tables: left out, since great-expectations is not installed")
         return
     done = quality.run(spark, settings, datetime.now(tz=UTC))

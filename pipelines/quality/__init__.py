@@ -14,3 +14,13 @@ _logger.propagate = False
 # doctest of its own.
 if find_spec("grpc") is None:
     sys.modules.setdefault("pyspark.sql.connect", None)  # type: ignore[arg-type]
+
+HOW_TO_INSTALL = (
+    "pip install 'kafka-clientele[checks]', or start them by ./spark-submit.sh, which "
+    "installs it"
+)
+
+
+def is_installed() -> bool:
+    """Say whether great-expectations is here, an extra of the package."""
+    return find_spec("great_expectations") is not None

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -23,6 +22,7 @@ from pipelines.settings.records import Settings
 from pipelines.tables.contract import TableContract
 from pipelines.tables.quality import QUALITY_RESULTS
 
+from . import HOW_TO_INSTALL, is_installed
 from .frames import FRAMES, since
 from .results import Outcome, format_key
 from .suites import CHECKED, VIEW_PREFIX, key_of, read_suite
@@ -30,7 +30,6 @@ from .suites import CHECKED, VIEW_PREFIX, key_of, read_suite
 if TYPE_CHECKING:
     from great_expectations.core import ExpectationSuiteValidationResult
 
-PACKAGE = "great_expectations"
 _DATE = "event_date"
 _FEW_ROWS = 20_000
 _FOR_FEW_ROWS = {"spark.sql.adaptive.enabled": "false"}
@@ -84,11 +83,6 @@ class CheckRun:
         return [one for one in self.outcomes if not one.success]
 
 
-def is_installed() -> bool:
-    """Say whether great-expectations is here, an extra of the package."""
-    return find_spec(PACKAGE) is not None
-
-
 def run(
     spark: SparkSession,
     settings: Settings,
@@ -102,10 +96,7 @@ def run(
     Raises: MissingTable where there is no table to check, ChecksNotInstalled.
     """
     if not is_installed():
-        raise ChecksNotInstalled(
-            "checks need great-expectations: pip install 'kafka-clientele[checks]', or "
-            "start them by ./spark-submit.sh, which installs it"
-        )
+        raise ChecksNotInstalled(f"checks need great-expectations: {HOW_TO_INSTALL}")
     from .data_docs import write_docs
     from .validation import quiet_context, validate
 

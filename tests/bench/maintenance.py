@@ -243,7 +243,12 @@ def maintain(folder):
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pipelines", "maintain_tables"),
-            *("--without-topics", "--set", f"tables.root_path={folder}/tables"),
+            *(
+                "--without-topics",
+                "--no-checks",
+                "--set",
+                f"tables.root_path={folder}/tables",
+            ),
             *("--set", "maintain_tables.quiet_minutes=0"),
             *("--driver-memory", "2g"),
         ],

@@ -178,3 +178,23 @@ def test_a_set_up_that_is_ended_leaves_no_process_and_no_half(checkout, number, 
     assert not (checkout / ".venv").exists()
     assert list_cache(checkout) == []
     assert list_processes(checkout) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "is_with_checks"),
+    [
+        ("check_tables", True),
+        ("maintain_tables --env cluster", True),
+        ("maintain_tables --no-checks", False),
+        ("maintain_tables --dry-run", False),
+        ("jobs", False),
+    ],
+)
+def test_packages_of_checks_are_for_commands_that_check(words, is_with_checks):
+    script = (ROOT / "spark-submit.sh").read_text(encoding="utf-8")
+    functions = script.removesuffix('main "$@"\n')
+    assert functions != script
+    done = subprocess.run(
+        ["bash", "-c", f"{functions}\nchecks_tables {words}"], check=False
+    )
+    assert (done.returncode == 0) is is_with_checks

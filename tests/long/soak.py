@@ -245,14 +245,14 @@ class Soak:
         self.accepted = 0
         self.refused = 0
 
-    def _start(self, name):
+    def _start(self, name, *own):
         sets = (
             f"kafka.bootstrap_servers={self._bridge.bootstrap_servers}",
             f"tables.root_path={self._tables}",
             f"{JOB}.checkpoint_location={self._folder}/checkpoint",
         )
         words = [word for one in sets for word in ("--set", one)]
-        return CommandProcess(self._folder, name, *words)
+        return CommandProcess(self._folder, name, *own, *words)
 
     async def run(self):
         """Push and look, until the time is over."""
@@ -313,7 +313,7 @@ class Soak:
         every = self._arguments.maintenance_minutes
         if every and self._care is None and minutes - self._cared_minutes >= every:
             self._cared_minutes = minutes
-            self._care = self._start(MAINTENANCE)
+            self._care = self._start(MAINTENANCE, "--no-checks")
 
     def finish(self):
         """Wait until the table has what the topic has; return rows and records."""

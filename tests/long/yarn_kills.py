@@ -48,7 +48,7 @@ from tests.support.hadoop.submitted import (  # noqa: E402 - path
 from tests.support.hadoop.table_comparison import find_differences  # noqa: E402 - path
 
 TELEMETRY = next(iter(STREAMS))
-CARE = {"maintain_tables": (), "check_tables": ("--all",)}
+CARE = {"maintain_tables": ("--no-checks",), "check_tables": ("--all",)}
 """Commands that work on tables and end, and their words; the rows stay the same."""
 SHORT_JOBS = (TELEMETRY, "client_configs_to_delta", *CARE)
 VICTIMS = ("containers", "datanode", "driver")

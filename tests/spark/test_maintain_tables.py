@@ -98,7 +98,7 @@ def test_what_may_go_goes_once_and_jobs_still_know_where_they_stand(
         f"tables.root_path={settings.tables.root_path}",
         "maintain_tables.quiet_minutes=0",
     )
-    line = "./spark-submit.sh maintain_tables --without-topics"
+    line = "./spark-submit.sh maintain_tables --without-topics --no-checks"
     run_line(spark, f"{line} --dry-run", *overrides)
     told = capsys.readouterr().out
     day = f"{RECENT:%Y-%m-%d}"

@@ -1,8 +1,10 @@
 """Each expectation finds the fault that is planted for it, and names its key."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
+from delta.tables import DeltaTable
 
 from pipelines.errors import MissingTable
 from pipelines.quality import check
@@ -109,3 +111,28 @@ def test_the_newest_date_is_looked_at_alone_unless_more_is_asked_for(spark, tmp_
         check.run(
             spark, tables.settings, NOW, check.Request(tables=("client_metrics",))
         )
+
+
+def test_what_fails_after_maintenance_is_said_and_maintenance_stays_done(
+    spark, tmp_path, capsys
+):
+    # Maintenance lets old rows go, by the clock.
+    now = datetime.now(tz=UTC)
+    today = {"received_at": now, "event_date": now.date(), "point_count": 0}
+    tables = QualityTables(spark, tmp_path)
+    tables.write(
+        client_pushes=[push(0, **today, client_type="robot"), push(1, **today)]
+    )
+    line = "./spark-submit.sh maintain_tables --without-topics --table client_pushes"
+    where = f"tables.root_path={tmp_path}"
+    run_line(spark, line, where, code=1)
+    printed = capsys.readouterr().out
+    assert "client_pushes: told" in printed
+    assert "client_pushes.client_type_is_known: " in printed
+    assert "\n1 table, " in printed
+    DeltaTable.forPath(spark, f"{tmp_path}/client_pushes").delete("offset = 0")
+    run_line(spark, line, where)
+    runs = spark.read.format("delta").load(f"{tmp_path}/maintenance_runs")
+    assert {row["outcome"] for row in runs.collect()} == {"done"}
+    run_line(spark, f"{line} --no-checks", where)
+    assert " hold" not in capsys.readouterr().out.partition("1 table, 0 actions")[2]

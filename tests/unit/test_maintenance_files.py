@@ -8,7 +8,9 @@ import subprocess
 import pytest
 import yaml
 
+from pipelines.__main__ import main
 from pipelines.commands import COMMANDS_BY_NAME, build_parser
+from pipelines.errors import ChecksNotInstalled
 from pipelines.settings import CONF_PATH, load_settings
 
 ROOT = CONF_PATH.parent
@@ -126,7 +128,7 @@ def test_tasks_of_databricks_start_what_there_is(bundle):
         started.setdefault(name, []).append(arguments.command)
     streams = {name for name in COMMANDS_BY_NAME if name.endswith("_to_delta")}
     assert {*started["streaming"]} == streams
-    assert started["maintenance"] == ["maintain_tables", "notebook"]
+    assert started["maintenance"] == ["maintain_tables", "check_tables", "notebook"]
     for job in bundle["resources"]["jobs"].values():
         assert job["max_concurrent_runs"] == 1
 
@@ -150,3 +152,25 @@ def test_names_and_rights_of_databricks_are_those_of_the_settings(bundle):
         if kind == "resources":
             group, key, _ = name.split(".")
             assert key in bundle["resources"][group]
+
+
+def test_tables_are_checked_once_a_night_where_great_expectations_is(bundle):
+    tasks = {task["task_key"]: task for _, task in list_tasks(bundle)}
+    checks = tasks["check_tables"]
+    assert checks["depends_on"] == [{"task_key": "maintain_tables"}]
+    pins = "\n".join(
+        find_file(one["requirements"]).read_text() for one in checks["libraries"]
+    )
+    assert re.search(r"^great_expectations==", pins, re.MULTILINE)
+    words = tasks["maintain_tables"]["spark_python_task"]["parameters"][1:]
+    assert parse(words).no_checks
+    assert not parse(["maintain_tables"]).no_checks
+
+
+def test_who_lacks_great_expectations_is_told_before_maintenance(monkeypatch, capsys):
+    monkeypatch.setattr("pipelines.quality.is_installed", lambda: False)
+    # Started as spark-submit starts a job: nothing else is looked at before.
+    assert main(["run", "maintain_tables"]) == ChecksNotInstalled.exit_code
+    said = capsys.readouterr().err
+    assert "pip install 'kafka-clientele[checks]'" in said
+    assert "or leave them out, by --no-checks" in said

@@ -22,7 +22,7 @@ COPY udfs udfs
 USER 10001:10001
 # .venv and .cache with packages, jars and Spark's classes; not what they were made of,
 # nor the Kafka of the demo.
-RUN ./spark-submit.sh setup \
+RUN ./spark-submit.sh setup --with-checks \
     && rm -rf .cache/wheels .cache/jars/kafka .cache/setup.log
 # Tables and checkpoints, where no setting says otherwise.
 VOLUME /app/data

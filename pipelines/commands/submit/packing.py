@@ -44,9 +44,9 @@ DRIVER_PACKAGES = (
     "wrapt",
 )
 """What a job imports on its driver; pyspark and py4j come with Spark."""
-CHECKS_COMMAND = "check_tables"
+CHECKING_COMMANDS = ("check_tables", "maintain_tables")
 _CHECKS = "checks-requirements.txt"
-"""Packages of CHECKS_COMMAND, which are installed where checks run,"""
+"""Packages of CHECKING_COMMANDS, which are installed where checks run,"""
 _CHECKS_SHARED = ("packaging",)
 """and what they import of those that are everywhere."""
 _LEFT_OUT = ("/tests/", "/include/", "/__pycache__/", "../")
@@ -61,7 +61,7 @@ def list_driver_packages(command: str, conf: Path) -> tuple[str, ...]:
         command: Its name.
         conf: Folder of the list of what checks need.
     """
-    if command != CHECKS_COMMAND:
+    if command not in CHECKING_COMMANDS:
         return DRIVER_PACKAGES
     pins = (conf / _CHECKS).read_text(encoding="utf-8").splitlines()
     named = [pin.partition("==")[0] for pin in pins if pin and not pin.startswith("#")]

@@ -139,6 +139,8 @@ class KillSite:
             *KEYS.get(name, ()),
         )
         words += tuple(word for key in sets for word in ("--set", key))
+        # Checks are a command of their own here, and end in places of their own.
+        words += ("--no-checks",) if name == MAINTENANCE else ()
         return CommandProcess(self.folder, name, *words)
 
     def run_command(self, name, *words):

@@ -63,9 +63,10 @@ def test_who_uses_every_checkpoint_has_all_of_them_checked(command):
         check(command=command)
 
 
-def test_a_driver_of_checks_gets_the_packages_of_checks_as_well():
+@pytest.mark.parametrize("command", ["check_tables", "maintain_tables"])
+def test_a_driver_of_checks_gets_the_packages_of_checks_as_well(command):
     assert list_driver_packages(JOB, CONF_PATH) == DRIVER_PACKAGES
-    found = list_driver_packages("check_tables", CONF_PATH)
+    found = list_driver_packages(command, CONF_PATH)
     assert found[: len(DRIVER_PACKAGES)] == DRIVER_PACKAGES
     assert "great_expectations" in found
 
