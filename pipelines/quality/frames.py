@@ -1,4 +1,4 @@
-"""Rows that are checked and stand in no table: what several tables say of one thing.
+"""Rows that are checked and stand in no table: what many rows say of one thing.
 
 A job writes its ledger last, so what is ahead of the ledger is on its way and no fault.
 A ledger is therefore read first, and what stands beside it up to its newest offsets.
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.columns import COORDINATES, names
@@ -17,7 +17,6 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from pipelines.tables.contract import PUSH
 from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 
 DATA_LOSS, TOPIC_MADE_ANEW = "data_loss", "topic_made_anew"
@@ -56,17 +55,22 @@ def since(rows: DataFrame, first: date | None) -> DataFrame:
 def make_pushes_and_points(tables: Tables, first: date | None) -> DataFrame:
     """Return each push of the ledger with its points, and points without a push.
 
-    Returns: PUSH; pushes and points, which count rows; point_count; first_index,
-        last_index, index_sum and index_square_sum of the points.
+    Returns: Coordinates, and push_hash, since a topic that is made anew has them once
+        more; pushes and points, which count rows; point_count; first_index, last_index,
+        index_sum and index_square_sum of the points.
     Shape: One row a push. The sums tell 0 to n - 1 from all that differs in one or two
         indexes, and from nearly all else, without holding them.
     Nulls: The indexes of a push without points.
     """
     pushes = since(tables[CLIENT_PUSHES.name], first)
     index = F.col("point_index").cast("bigint")
+    # A number in the place of a text takes a third of the time.
+    push_hash = F.xxhash64("push_id").alias("push_hash")
+    push: list[Column | str] = [*names(COORDINATES), push_hash]
+    key = [*names(COORDINATES), "push_hash"]
     of_points = (
         since(tables[CLIENT_METRICS.name], first)
-        .groupBy(*PUSH)
+        .groupBy(*push)
         .agg(
             F.count("*").alias("points"),
             F.min(index).alias("first_index"),
@@ -75,15 +79,23 @@ def make_pushes_and_points(tables: Tables, first: date | None) -> DataFrame:
             F.sum(index * index).alias("index_square_sum"),
         )
     )
-    of_pushes = pushes.groupBy(*PUSH).agg(
+    of_pushes = pushes.groupBy(*push).agg(
         F.count("*").alias("pushes"), F.max("point_count").alias("point_count")
     )
-    joined = of_points.join(of_pushes, [*PUSH], "full").fillna(0, ["points", "pushes"])
+    joined = of_points.join(of_pushes, key, "full").fillna(0, ["points", "pushes"])
     newest = F.broadcast(
         pushes.groupBy(*_PARTITION).agg(F.max("offset").alias("newest"))
     )
     is_known = (F.col("pushes") > 0) | (F.col("offset") <= F.col("newest"))
     return joined.join(newest, [*_PARTITION], "left").where(is_known).drop("newest")
+
+
+def make_metric_names(tables: Tables, first: date | None) -> DataFrame:
+    """Return what metrics there are: metric, kind, temporality, and points of each."""
+    points = since(tables[CLIENT_METRICS.name], first)
+    return points.groupBy("metric", "kind", "temporality").agg(
+        F.count("*").alias("points")
+    )
 
 
 def make_topic_offsets(tables: Tables, first: date | None) -> DataFrame:
@@ -215,8 +227,14 @@ FRAMES: Mapping[str, Frame] = {
     "pushes_and_points": Frame(
         table=CLIENT_METRICS.name,
         needs=(CLIENT_PUSHES.name, CLIENT_METRICS.name),
-        key=tuple(PUSH),
+        key=names(COORDINATES),
         make=make_pushes_and_points,
+    ),
+    "metric_names": Frame(
+        table=CLIENT_METRICS.name,
+        needs=(CLIENT_METRICS.name,),
+        key=("metric", "kind", "temporality"),
+        make=make_metric_names,
     ),
     "topic_offsets": Frame(
         table=CLIENT_PUSHES.name,

@@ -101,10 +101,6 @@ ROW_FAULTS = {
     },
     "client_metrics": {
         "date_is_that_of_received_at": points(60, 0, event_date=hour(-24).date())[0],
-        "instance_id_is_a_uuid": points(61, 0, client_instance_id="short")[0],
-        "metric_has_kafkas_form": points(62, 0, metric="Records Sent")[0],
-        "kind_is_known": points(63, 0, kind="guess")[0],
-        "temporality_fits_kind": points(64, 0, temporality="delta")[0],
         "value_fits_kind": points(65, 0, value_long=1)[0],
         "time_is_near_received_at": points(66, 0, time=hour(-30))[0],
         "time_is_that_of_the_point": points(67, 0, time=hour(10))[0],
@@ -222,6 +218,9 @@ FRAME_ROWS = {
     "client_metrics": [
         *(*points(30), *points(31), *points(32), *points(33, 0, 0)),
         *points(1000),
+        *points(62, 0, metric="Records Sent"),
+        *points(63, 0, kind="guess"),
+        *points(64, 0, temporality="delta"),
     ],
     "quarantine": [
         {"topic": "lost", "partition": 0, "offset": 4, "reason": "data_loss"},
@@ -238,6 +237,9 @@ FRAME_KEYS = {
     ("pushes_and_points", "push_stands_there_once"): {"offset": 31},
     ("pushes_and_points", "point_count_matches"): {"offset": 32},
     ("pushes_and_points", "points_stand_there_once"): {"offset": 33},
+    ("metric_names", "metric_has_kafkas_form"): {"metric": "Records Sent"},
+    ("metric_names", "kind_is_known"): {"kind": "guess"},
+    ("metric_names", "temporality_fits_kind"): {"temporality": "delta"},
     ("topic_offsets", "no_offset_is_missing"): {"topic": "gaps", "first_missing": 2},
     ("topic_offsets", "no_offset_is_repeated"): {"topic": "twice"},
     ("default_references", "default_is_known"): {"config_key": "new"},
