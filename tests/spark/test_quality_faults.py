@@ -51,6 +51,9 @@ def test_each_expectation_finds_its_fault_and_names_the_key(checked):
     for place, key in planted.items():
         examples = [json.loads(text) for text in failed[place].examples]
         assert any(key.items() <= found.items() for found in examples), (place, key)
+    unknown = failed["pushes_and_points", "push_of_each_point_is_there"].examples
+    # One has no push, the other one that of another client.
+    assert {30, 34} <= {json.loads(text)["offset"] for text in unknown}
 
 
 def test_good_rows_and_what_is_on_its_way_are_not_named(checked):

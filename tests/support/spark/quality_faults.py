@@ -203,10 +203,12 @@ ROW_FAULTS = {
         "failures_are_told": {"run_id": "s", "success": True, "failed_rows": 3},
     },
 }
+OTHER_INSTANCE = "spzDWnpUR5Cqacwr1O5FOA"
 FRAME_ROWS = {
     "client_pushes": [
         *(push(31), push(31)),
         *(push(32, point_count=3), push(33)),
+        push(34, client_instance_id=OTHER_INSTANCE),
         *(push(offset, topic="gaps", point_count=0) for offset in (0, 1, 3)),
         *(push(offset, topic="twice", point_count=0) for offset in (0, 1)),
         push(1, topic="twice", point_count=0, push_id="again"),
@@ -216,7 +218,7 @@ FRAME_ROWS = {
         push(0, topic="anew", point_count=0, push_id="again"),
     ],
     "client_metrics": [
-        *(*points(30), *points(31), *points(32), *points(33, 0, 0)),
+        *(*points(30), *points(31), *points(32), *points(33, 0, 0), *points(34)),
         *points(1000),
         *points(62, 0, metric="Records Sent"),
         *points(63, 0, kind="guess"),
