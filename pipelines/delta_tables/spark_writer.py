@@ -25,7 +25,7 @@ from udfs.spark_types import arrow_schema
 
 from .batch_files import BatchFiles
 from .transactions import Transaction
-from .ways import PLACE, POSITION, ROWS_PER_FILE, StoreFile
+from .ways import PLACE, POSITION, ROWS_PER_FILE, StoreFile, join_rows
 
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
@@ -105,7 +105,7 @@ class SparkWriter:
             contract,
             self._names[contract.name],
             transaction,
-            is_new=self.is_new(spark, contract, transaction),
+            is_new=self._begun.note(contract, "merge", transaction),
         )
 
     def begin_replacement(
@@ -117,12 +117,6 @@ class SparkWriter:
     def read_version(self, spark: SparkSession, contract: TableContract) -> int:
         """Return the number of a table's newest version."""
         return read_version(spark, self._names[contract.name])
-
-    def is_new(
-        self, _spark: SparkSession, contract: TableContract, transaction: Transaction
-    ) -> bool:
-        """Say whether a table is known to lack the changes of a micro-batch."""
-        return self._begun.note(contract, "merge", transaction)
 
 
 def _read_rows(files: DataFrame, schema: StructType, date_column: str) -> DataFrame:
@@ -195,6 +189,10 @@ class MergedChanges:
         (key,), order = self._contract.merge_key, self._contract.newest_by
         keys = F.broadcast(rows.select(key))
         return self.read().select(key, *order, POSITION).join(keys, key, "left_semi")
+
+    def find_rows(self, keys: pa.Array) -> pa.Table:
+        """Return the rows of the table with some keys, whole."""
+        return join_rows(self.read(), self._contract.merge_key[0], keys)
 
     def commit(
         self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None

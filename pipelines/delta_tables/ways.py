@@ -6,7 +6,9 @@ Each write is named by a `Transaction` and does nothing the second time.
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.contract import TableContract
 
@@ -48,6 +50,14 @@ class Changes(Protocol):
             where that one differs.
         """
 
+    def find_rows(self, keys: pa.Array) -> pa.Table:
+        """Return the rows of the table with some keys, whole.
+
+        Args:
+            keys: Of the merge key, one column, each once; some ten thousand.
+        Returns: The columns of the table and POSITION.
+        """
+
     def commit(
         self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
     ) -> None:
@@ -55,7 +65,9 @@ class Changes(Protocol):
 
         Args:
             rows: The contract's columns and POSITION, that of the row with their merge
-                key in read(), if there is one; kept, for they are read twice.
+                key in read(), if there is one; kept, for they are read twice. Without
+                that column none of their keys is there. A column that a user added
+                keeps its value where they have it.
             row_count: Of rows, about; many go to several files.
             is_gone: Name of a column of rows: whether nothing comes in its place.
         Raises: One of retry.CONFLICTS; the table is as it was then.
@@ -136,11 +148,9 @@ class Way(Protocol):
     def read_version(self, spark: SparkSession, contract: TableContract) -> int:
         """Return the number of a table's newest version."""
 
-    def is_new(
-        self,
-        spark: SparkSession,
-        contract: TableContract,
-        transaction: Transaction,
-        /,
-    ) -> bool:
-        """Say whether a table is known to lack the changes of a micro-batch."""
+
+def join_rows(table: DataFrame, key: str, keys: pa.Array) -> pa.Table:
+    """Return the rows of a table with some keys, by a join with all of it."""
+    wanted = table.sparkSession.createDataFrame(pa.table({key: keys}))
+    found = table.join(F.broadcast(wanted), key, "left_semi")
+    return found.select(*table.columns).toArrow()

@@ -29,7 +29,7 @@ from .locations import (
 )
 from .log_stores import find_limit
 from .retry import JOB_ATTEMPTS, repeat_on_conflict
-from .spark_writer import SparkWriter, merge_rows
+from .spark_writer import SparkWriter
 from .ways import Changes, Replacement, StoreFile, Way
 
 _logger = logging.getLogger(__name__)
@@ -132,24 +132,6 @@ class TableWriter:
         with self.observed(contract, row_count):
             if row_count:
                 changes.commit(rows, row_count=row_count, is_gone=is_gone)
-
-    def is_new(
-        self,
-        session: SparkSession,
-        contract: TableContract,
-        transaction: transactions.Transaction,
-    ) -> bool:
-        """Say whether a table is known to lack the changes of a micro-batch."""
-        return self.way.is_new(session, contract, transaction)
-
-    def merge(
-        self,
-        rows: DataFrame,
-        contract: TableContract,
-        transaction: transactions.Transaction,
-    ) -> None:
-        """Put few rows by their key, without a look at the table before."""
-        merge_rows(rows, contract, self.names[contract.name], transaction)
 
     def begin_replacement(
         self, spark: SparkSession, contract: TableContract

@@ -129,8 +129,16 @@ CLIENT_INSTANCES = TableContract(
     newest_by=("received_at", "push_id"),
     contract_version=2,
     ends_with_instance=True,
-    # MERGE then marks the rows that it replaces and copies no others.
-    properties={"delta.enableDeletionVectors": "true"},
+    properties=CHECKPOINTS
+    | {
+        # Rows that are replaced are marked, and no others are copied.
+        "delta.enableDeletionVectors": "true",
+        # A micro-batch with new client instances adds a small file: Delta puts them
+        # together when they are many.
+        "delta.autoOptimize.autoCompact": "true",
+        # Its files hold instances of any kind, so that nothing else spares one.
+        STATISTICS_PROPERTY: "client_instance_id,first_seen",
+    },
 )
 
 SILENT_AFTER_INTERVALS = 3

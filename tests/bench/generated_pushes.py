@@ -13,14 +13,14 @@ def attribute(key, value):
     return KeyValue(key=key, value=AnyValue(string_value=value))
 
 
-def add_point(metric: Metric, push: int, index: int, attributes) -> None:
+def add_point(metric: Metric, push: int, index: int, attributes, start_ms: int) -> None:
     """Add the kind of point that Java's and librdkafka's metrics have."""
     is_sum = index % 3 == 0
     data = metric.sum if is_sum else metric.gauge
     if is_sum:
         data.is_monotonic = True
         data.aggregation_temporality = 1
-    time_unix_nano = (START_MS + push) * NANOS_PER_MS
+    time_unix_nano = (start_ms + push) * NANOS_PER_MS
     point = data.data_points.add(time_unix_nano=time_unix_nano, attributes=attributes)
     if is_sum:
         point.start_time_unix_nano = time_unix_nano - 60_000 * NANOS_PER_MS
@@ -30,7 +30,7 @@ def add_point(metric: Metric, push: int, index: int, attributes) -> None:
         point.as_double = push / (index + 1)
 
 
-def java_push(push: int, points: int) -> bytes:
+def java_push(push: int, points: int, start_ms: int = START_MS) -> bytes:
     """One ResourceMetrics a metric, identity in the resource, no scope, no texts."""
     metrics_data = MetricsData()
     for index in range(points):
@@ -53,11 +53,11 @@ def java_push(push: int, points: int) -> bytes:
             ]
         if index % 4 == 1:
             attributes = [attribute("node_id", f"node-{index % 3}")]
-        add_point(metric, push, index, attributes)
+        add_point(metric, push, index, attributes, start_ms)
     return metrics_data.SerializeToString()
 
 
-def librdkafka_push(push: int, points: int) -> bytes:
+def librdkafka_push(push: int, points: int, start_ms: int = START_MS) -> bytes:
     """One ResourceMetrics in all, scope and descriptions, node.id as an integer."""
     metrics_data = MetricsData()
     resource_metrics = metrics_data.resource_metrics.add()
@@ -70,5 +70,5 @@ def librdkafka_push(push: int, points: int) -> bytes:
         metric.name = f"org.apache.kafka.producer.node.request.latency.{index % 13}"
         metric.description = "Average request latency in milliseconds of a broker"
         attributes = [attribute("node.id", index % 5)] if index % 2 else []
-        add_point(metric, push, index, attributes)
+        add_point(metric, push, index, attributes, start_ms)
     return metrics_data.SerializeToString()

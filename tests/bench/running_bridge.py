@@ -29,6 +29,8 @@ class RunningBridge:
     port: int
     bootstrap_servers: str
     """Of the Kafka behind it."""
+    broker_pid: int
+    kafka_folder: Path
 
     @property
     def resident_bytes(self) -> int:
@@ -62,7 +64,13 @@ def running_bridge(*overrides: str) -> Iterator[RunningBridge]:
                 raise RuntimeError("the bridge has no standard output")
             line = process.stdout.readline()
             port = int(line.rpartition(":")[2])
-            yield RunningBridge(process.pid, port, kafka.bootstrap_servers)
+            yield RunningBridge(
+                process.pid,
+                port,
+                kafka.bootstrap_servers,
+                broker_pid=kafka.pids[1],
+                kafka_folder=kafka.folder,
+            )
         finally:
             process.terminate()
             process.wait(30)

@@ -4,27 +4,14 @@ import itertools
 import random
 
 import pytest
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.jobs.telemetry.steps import (
-    CONNECTION,
-    MEMBERSHIP_NAMES,
-    PUSH_COLUMNS,
-    select_instance_facts,
-)
 from tests.support.spark.instance_tables import (
     INSTANCE_SCHEMA,
-    PUSH_SCHEMA,
     Tables,
     at,
     make_instance,
     make_push,
-)
-from udfs.envelopes.deciding_pushes import (
-    InstanceColumns,
-    reduce_pushes,
-    select_deciding,
 )
 
 STORIES = {
@@ -177,30 +164,6 @@ def make_random_pushes(chance, count):
         )
         for number in range(count)
     ]
-
-
-def test_the_kernel_says_what_the_dataframes_say(spark):
-    """The fast way decides what is not compared, so both must mean the same."""
-    sent = make_random_pushes(random.Random(0), 1_000)  # noqa: S311 - to be repeatable
-    pushes = spark.createDataFrame(sent, PUSH_SCHEMA).select(*PUSH_COLUMNS)
-    arrow = pushes.toArrow()
-    facts = pushes.transform(select_instance_facts)
-    reduced = spark.createDataFrame(select_deciding(arrow))
-    assertDataFrameEqual(reduced.transform(select_instance_facts), facts)
-    kernel = reduce_pushes(
-        arrow, InstanceColumns(connection=CONNECTION, membership=MEMBERSHIP_NAMES)
-    )
-    flat = facts.select(
-        "client_instance_id",
-        *(f"connection.{name}" for name in CONNECTION),
-        "client_type",
-        *(f"membership.{name}" for name in MEMBERSHIP_NAMES),
-        F.expr("CAST(nullif(first.broker, 2147483648) AS INT) AS broker_id"),
-        F.col("first.seen").alias("first_seen"),
-        "connection.terminated_at",
-        F.col("membership").isNotNull().alias("is_informed"),
-    )
-    assertDataFrameEqual(spark.createDataFrame(kernel), flat)
 
 
 @pytest.mark.long

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import time
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from pipelines.jobs.configs.steps.history import compare_histories
 from pipelines.jobs.maintain import job
 from pipelines.jobs.maintain.context import Request
 from pipelines.jobs.maintain.results import LEFT_ALONE
+from pipelines.jobs.telemetry.instances import InstanceWriter
 from pipelines.streaming.stored_offsets import read_stored_offsets
 from pipelines.streaming.table_claims import claim_tables
 from pipelines.tables.cluster import CLIENT_QUOTAS, CLUSTER_CHANGES
@@ -42,6 +43,8 @@ from tests.support.spark.aged_tables import (
     settings_of,
 )
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.instance_tables import at, make_push, make_pushes
+from udfs.envelopes.deciding_pushes import select_deciding
 
 LEDGERS = list_ledgers()
 TELEMETRY = LEDGERS[0]
@@ -166,7 +169,7 @@ def test_a_run_that_is_cut_off_anywhere_is_run_again(spark, settings):
 def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
     """At each point others write to the tables, or read what they have begun to read."""
     tables = dataclasses.replace(settings.tables, writer=writer)
-    opened = open_writer(spark, tables, CONTRACTS)
+    instances = InstanceWriter(tables=open_writer(spark, tables, CONTRACTS))
     folder = f"{tables.root_path}/{CLIENT_METRICS.name}"
     # A DataFrame of a table is of its newest version, each time that it is asked.
     begun = spark.read.format("delta").option("versionAsOf", 11).load(folder)
@@ -180,11 +183,9 @@ def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
             assert begun.count() == before
         if "client_instances" in point:
             name = f"new {len(added)}"
-            row = make_row(CLIENT_INSTANCES, client_instance_id=name)
-            schema = spark.table(identify_table(spark, tables, CLIENT_INSTANCES)).schema
-            opened.merge(
-                spark.createDataFrame([row], schema),
-                CLIENT_INSTANCES,
+            instances.write(
+                spark,
+                select_deciding(make_pushes(spark, make_push(name, 0))),
                 Transaction(query_id="beside", batch_id=len(added)),
             )
             added.append(name)
@@ -198,6 +199,61 @@ def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
         came = {one for one in added if isinstance(one, kind)}
         assert came
         assert left[name] == STAYING[name] | came
+
+
+@pytest.mark.parametrize("writer", ["spark", "direct"])
+def test_a_client_instance_is_looked_up_again_where_maintenance_came_between(
+    spark, settings, writer
+):
+    """Between each look and its commit files are put together, or rows deleted."""
+    tables = dataclasses.replace(settings.tables, writer=writer)
+    table = identify_table(spark, tables, CLIENT_INSTANCES)
+    waiting, looks = [], []
+    now = (NOW - at(0)) // timedelta(minutes=1)
+
+    def come_between(place, _):
+        if place == "before client_instances":
+            looks.append(place)
+            if waiting:
+                waiting.pop()()
+
+    opened = open_writer(spark, tables, CONTRACTS, come_between)
+    instances = InstanceWriter(tables=opened)
+
+    def push(batch_id, *names, **fields):
+        told = make_pushes(
+            spark, *(make_push(one, now + batch_id, **fields) for one in names)
+        )
+        named = Transaction(query_id="beside", batch_id=batch_id)
+        instances.write(spark, select_deciding(told), named)
+
+    def delete():
+        _, said = maintain(spark, settings, tables=["client_instances"])
+        assert "client_instances: deleted 2 rows" in " ".join(said)
+
+    expected = {"just ended": "x"}
+    for number, between in enumerate(
+        (
+            delete,  # of silent, too, which pushes again
+            lambda: spark.sql(f"OPTIMIZE {table}").collect(),
+            lambda: spark.sql(
+                f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.logRetentionDuration' "
+                f"= 'interval 900 hours')"
+            ),
+        )
+    ):
+        waiting.append(between)
+        names = ["live", "silent", "new 0", f"new {number}"]
+        push(number, *dict.fromkeys(names), principal=f"User:bob {number}")
+        expected |= dict.fromkeys(names, f"User:bob {number}")
+        found = spark.table(table).collect()
+        told = {row["client_instance_id"]: row for row in found}
+        assert {name: row["principal"] for name, row in told.items()} == expected
+        assert len(found) == len(expected)
+        assert told["live"]["first_seen"].astimezone(UTC) == OLD
+    assert not waiting
+    # Each commit of direct met what came between, and was made anew; MERGE looks itself.
+    assert len(looks) == (6 if writer == "direct" else 3)
 
 
 def test_nobody_else_is_let_in_and_the_first_one_is_named(spark, settings):

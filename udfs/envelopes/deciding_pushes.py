@@ -3,11 +3,15 @@
 Of all pushes of a client instance at most four decide: the oldest, the newest, the
 newest that knows a client type, and the newest with data points. Of several that are
 the oldest it is the one of the least broker, so that it does not matter which of them
-comes first. So pushes are reduced
-to those, as the rows they are, and rows that were reduced apart are reduced together
-again.
+comes first. So pushes are reduced to those, as the rows they are, and rows that were
+reduced apart are reduced together again.
 
-Source: `pipelines.jobs.telemetry.steps` states the same for DataFrames.
+A row of the table is made of four parts, each from the newest push that knows it, by
+(received_at, push_id): the connection with its termination from any push, the client
+type from a push that has one, the memberships from a push with data points, first_seen
+and the broker from the oldest. Behind the proxy each push may come by another broker,
+and a part that changed with each of them would be a change for each: so the broker is
+that of first_seen, and the view `clients` has the newest.
 """
 
 from dataclasses import dataclass
@@ -26,6 +30,7 @@ BROKER_ID = "broker_id"
 FIRST_SEEN = "first_seen"
 TERMINATED_AT = "terminated_at"
 IS_INFORMED = "is_informed"
+OLDEST_NEEDED = "oldest_needed"
 
 REDUCE_ROWS = 50_000
 """Pushes that wait to be reduced, in rows of some hundred bytes."""
@@ -120,7 +125,8 @@ def reduce_pushes(pushes: pa.Table, columns: InstanceColumns) -> pa.Table:
         pushes: As select_deciding wants them, with the columns named and terminating.
         columns: Which column is from which push.
     Returns: client_instance_id, the columns named, client_type, broker_id, first_seen,
-        terminated_at, and is_informed: whether a push had data points.
+        terminated_at, is_informed (whether a push had data points) and oldest_needed:
+        received_at of the oldest of the newest pushes that a part was taken from.
     Shape: One row a client instance.
     Nulls: client_type where no push knows it; membership where is_informed is false;
         terminated_at where the newest push did not terminate.
@@ -139,6 +145,11 @@ def reduce_pushes(pushes: pa.Table, columns: InstanceColumns) -> pa.Table:
         newest.column("terminating"), received_at, pa.scalar(None, received_at.type)
     )
     found[IS_INFORMED] = pa.array(deciding.informed >= 0)
+    # The newest push of all is always there; where another is not, it stands for it.
+    times = pushes.column("received_at").cast(pa.int64()).to_numpy()
+    parts = (deciding.newest, deciding.typed, deciding.informed)
+    needed = [times[np.where(one < 0, deciding.newest, one)] for one in parts]
+    found[OLDEST_NEEDED] = pa.array(np.minimum.reduce(needed)).cast(received_at.type)
     return pa.table(found)
 
 
@@ -165,11 +176,40 @@ def find_differences(
     for name in columns.membership:
         is_same = _equal_nulls(facts.column(name), known.column(name))
         differs |= is_informed & ~is_same
+    return differs | _is_first(facts, known)
+
+
+def merge_facts(
+    facts: pa.Table, known: pa.Table, columns: InstanceColumns
+) -> dict[str, pa.ChunkedArray]:
+    """Return what the table is to say of client instances, by column.
+
+    Args:
+        facts: From reduce_pushes.
+        known: As find_differences takes it.
+        columns: As for reduce_pushes.
+    Shape: One row a client instance, in the same order.
+    Nulls: A part that no push knows keeps what the table says.
+    """
+    merged = {name: facts.column(name) for name in (KEY, *columns.connection)}
+    merged[TERMINATED_AT] = facts.column(TERMINATED_AT)
+    merged[CLIENT_TYPE] = pc.coalesce(
+        facts.column(CLIENT_TYPE), known.column(CLIENT_TYPE)
+    )
+    parts = dict.fromkeys(columns.membership, facts.column(IS_INFORMED))
+    parts |= dict.fromkeys((FIRST_SEEN, BROKER_ID), pa.array(_is_first(facts, known)))
+    for name, is_ours in parts.items():
+        merged[name] = pc.if_else(is_ours, facts.column(name), known.column(name))
+    return merged
+
+
+def _is_first(facts: pa.Table, known: pa.Table) -> npt.NDArray[np.bool_]:
+    """Say where the oldest push comes before the oldest one that the table knows."""
     first_seen = facts.column(FIRST_SEEN), known.column(FIRST_SEEN)
     brokers = [_brokers(one.column(BROKER_ID)) for one in (facts, known)]
     is_earlier = _flags(pc.fill_null(pc.less(*first_seen), True))
     is_as_early = _flags(pc.fill_null(pc.equal(*first_seen), False))
-    return differs | is_earlier | (is_as_early & (brokers[0] < brokers[1]))
+    return is_earlier | (is_as_early & (brokers[0] < brokers[1]))
 
 
 def _find_deciding(pushes: pa.Table) -> tuple[pa.Array, _Deciding]:

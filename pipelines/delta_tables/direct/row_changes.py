@@ -7,19 +7,23 @@ deletion vectors, adds a file with the new rows, and copies no row. The keys of 
 table are read once.
 """
 
+import json
 import time
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.classic.dataframe import DataFrame as JvmDataFrame
+from pyspark.sql.types import StructType
 
 from pipelines.delta_tables.java_classes import find_class
 from pipelines.delta_tables.locations import check_is_there
 from pipelines.delta_tables.transactions import Transaction
-from pipelines.delta_tables.ways import POSITION, ROWS_PER_FILE
+from pipelines.delta_tables.ways import POSITION, ROWS_PER_FILE, join_rows
 from pipelines.errors import IncompatibleTable
 from pipelines.tables.contract import TableContract
+from udfs.spark_types import arrow_schema
 
 from .deletion_vectors import FILE_PATH, ROW_INDEX, StoredVectors, mark_rows
 from .delta_transactions import (
@@ -32,7 +36,7 @@ from .delta_transactions import (
     streaming_update,
 )
 from .fit import VECTORS_PROPERTY, has_vectors
-from .key_places import can_read, find_rows
+from .key_places import can_read, find_rows, find_whole_rows
 
 
 class RowChanges:
@@ -72,7 +76,11 @@ class RowChanges:
             for one in known
         )
         self.is_new = not self.is_committed
-        if not has_vectors(self._started.metadata().json()):
+        metadata = self._started.metadata().json()
+        self._schema = StructType.fromJson(
+            json.loads(json.loads(metadata)["metaData"]["schemaString"])
+        )
+        if not has_vectors(metadata):
             raise IncompatibleTable(
                 f"table {contract.name} at {location}: the job marks rows in deletion "
                 f"vectors; set {VECTORS_PROPERTY} to true, or tables.writer to spark"
@@ -108,6 +116,28 @@ class RowChanges:
         frame = self._spark.createDataFrame(found)
         return F.broadcast(frame.select(key, *order, place))
 
+    def find_rows(self, keys: pa.Array) -> pa.Table:
+        """Return the rows of the table with some keys, whole.
+
+        They are read here where that can be; what a user added may be of any type.
+        """
+        (key,) = self._contract.merge_key
+        is_ours = set(self._schema.names) == set(self._contract.column_names)
+        if not (is_ours and can_read(self._snapshot)):
+            return join_rows(self.read(), key, keys)
+        found = find_whole_rows(
+            self._jvm,
+            self._snapshot,
+            self._vectors,
+            pa.table({key: keys}),
+            arrow_schema(self._schema),
+        )
+        names = [FILE_PATH, ROW_INDEX]
+        place = pa.StructArray.from_arrays(
+            [found.column(name).combine_chunks() for name in names], names=names
+        )
+        return found.drop_columns(names).append_column(POSITION, place)
+
     def commit(
         self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
     ) -> None:
@@ -118,16 +148,23 @@ class RowChanges:
         if self.is_committed:
             return
         new = rows if is_gone is None else rows.where(~F.col(is_gone))
-        marked = rows.where(F.col(POSITION).isNotNull()).select(f"{POSITION}.*")
-        gone = marked.toArrow()
+        gone = None
+        if POSITION in rows.columns:
+            marked = rows.where(F.col(POSITION).isNotNull()).select(f"{POSITION}.*")
+            gone = marked.toArrow()
         # What follows writes files, and makes the folder for them if need be.
         check_is_there(self._spark, self._contract.name, self._location)
-        vectors = mark_rows(self._jvm, self._snapshot, self._vectors, gone)
+        vectors = (
+            ()
+            if gone is None
+            else mark_rows(self._jvm, self._snapshot, self._vectors, gone)
+        )
         actions = find_class(self._jvm, ARRAY_LIST)()
         for action in (self._name_transaction(), *vectors):
             actions.add(action)
         files = 1 + row_count // ROWS_PER_FILE
-        written = new.select(*self._contract.column_names).coalesce(files)
+        names = [name for name in self._schema.names if name in rows.columns]
+        written = new.select(*names).coalesce(files)
         assert isinstance(written, JvmDataFrame)  # noqa: S101 - the job has no Connect
         added = self._started.writeFiles(written._jdf)  # noqa: SLF001 - as in start_transaction
         named = self._transaction

@@ -11,7 +11,7 @@ from pipelines.delta_tables.ways import StoreFile
 from pipelines.tables.contract import TableContract
 
 from .commits import append_files, discard_files, iter_files
-from .delta_transactions import read_transaction, start_transaction
+from .delta_transactions import start_transaction
 from .local_files import LocalFolders
 from .row_changes import RowChanges
 from .row_replacement import FileReplacement
@@ -74,13 +74,3 @@ class DirectWriter:
         """Return the number of a table's newest version."""
         _, started = start_transaction(spark, self._locations[contract.name])
         return int(started.snapshot().version())
-
-    def is_new(
-        self, spark: SparkSession, contract: TableContract, transaction: Transaction
-    ) -> bool:
-        """Say whether a table lacks the changes of a micro-batch."""
-        _, started = start_transaction(spark, self._locations[contract.name])
-        known = transaction.known_app_ids(contract, "merge")
-        return all(
-            read_transaction(started, one) < transaction.batch_id for one in known
-        )

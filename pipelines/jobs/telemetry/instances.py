@@ -1,15 +1,18 @@
-"""Keeps client_instances: compares each micro-batch with it, and merges what differs.
+"""Keeps client_instances: compares each micro-batch with it, and changes what differs.
 
 Nearly every micro-batch says of its client instances what the table says already. It is
-enough to remember that, to see it without a plan of Spark. Nothing that is remembered
-decides what is written: a client instance that is not, or of which the pushes say
-something else, is compared with the table itself.
+enough to remember that, to see it without a look at the table. Nothing that is
+remembered decides what is written: a client instance that is not, or of which the
+pushes say something else, is compared with the table itself. That takes no plan of
+Spark where the table's files can be read from here, unless a row is to be changed.
 What is remembered is true of one version of the table only. Whatever makes another one
-(somebody else's write, a merge that Delta has skipped) is seen by the version, and all
+(somebody else's write, a change that Delta has skipped) is seen by the version, and all
 is forgotten; a new query begins with nothing.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,22 +20,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.retry import JOB_ATTEMPTS, repeat_on_conflict
+from pipelines.delta_tables.ways import POSITION
 from pipelines.delta_tables.writers import TableWriter
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from udfs.envelopes.deciding_pushes import (
     KEY,
+    OLDEST_NEEDED,
     InstanceColumns,
     find_differences,
+    merge_facts,
     reduce_pushes,
 )
 
-from .steps import (
-    CONNECTION,
-    MEMBERSHIP_NAMES,
-    compare_instances,
-    filter_newer_pushes,
-    select_instance_facts,
-)
+from .steps import CONNECTION, MEMBERSHIP_NAMES, filter_newer_pushes
 
 MAX_KNOWN_INSTANCES = 100_000
 """Rows of some 300 bytes, so about 30 MB; five times the pushes of a large micro-batch,
@@ -40,6 +40,7 @@ each of which may come from a client instance of its own."""
 MAX_KNOWN_BYTES = 64 << 20
 """The same, where rows are larger."""
 
+IS_CHANGED = "is_changed"
 _COLUMNS = InstanceColumns(connection=CONNECTION, membership=MEMBERSHIP_NAMES)
 
 
@@ -101,34 +102,6 @@ class KnownInstances:
         self._rows, self._version = None, -1
 
 
-_MICROS = pa.timestamp("us", "UTC")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceChanges:
-    """What a micro-batch says of client instances, compared with the table."""
-
-    version: int
-    """Of the table, as it was before it was read."""
-    compared: pa.Table | None = None
-    """From find_changes; null where all is known to be as it is."""
-
-    @property
-    def rows(self) -> pa.Table | None:
-        """The rows to merge; null where there are none."""
-        if self.compared is None:
-            return None
-        changed = self.compared.filter(self.compared.column("is_changed"))
-        columns = list(CLIENT_INSTANCES.column_names)
-        return changed.select(columns) if changed.num_rows else None
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows to merge."""
-        rows = self.rows
-        return 0 if rows is None else rows.num_rows
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceWriter:
     """Writes client_instances for one query."""
@@ -136,81 +109,111 @@ class InstanceWriter:
     tables: TableWriter
     known: KnownInstances = field(default_factory=KnownInstances)
 
-    def find_changes(
+    def write(
         self,
         spark: SparkSession,
         deciding: pa.Table | None,
-    ) -> InstanceChanges:
-        """Compare the pushes of a micro-batch with the table.
+        transaction: transactions.Transaction,
+    ) -> None:
+        """Change what the pushes of a micro-batch say otherwise than the table.
 
         Args:
             deciding: As `udfs.envelopes.deciding_pushes.select_deciding` keeps pushes.
         """
-        version = self.tables.read_version(spark, CLIENT_INSTANCES)
-        if deciding is None:
-            return InstanceChanges(version=version)
-        candidates = self.known.select_candidates(deciding, version)
-        if not candidates.num_rows:
-            return InstanceChanges(version=version)
-        compared = find_changes(
-            candidates,
-            self.tables.read(spark, CLIENT_INSTANCES),
-            self.tables.read(spark, CLIENT_PUSHES),
+        repeat_on_conflict(
+            partial(self._write, spark, deciding, transaction),
+            what=CLIENT_INSTANCES.name,
+            attempts=JOB_ATTEMPTS,
         )
-        return InstanceChanges(version=version, compared=compared)
 
-    def merge(
+    def _write(
         self,
         spark: SparkSession,
-        changes: InstanceChanges,
+        deciding: pa.Table | None,
         transaction: transactions.Transaction,
     ) -> None:
-        """Merge the changes of a micro-batch, and remember what the table says then."""
-        if changes.compared is None:
-            return
-        version, is_trusted = changes.version, True
-        if changes.rows is not None:
-            is_new = self.tables.is_new(spark, CLIENT_INSTANCES, transaction)
-            source = spark.createDataFrame(changes.rows)
-            # Maintenance may have written the files of these rows anew.
-            repeat_on_conflict(
-                lambda: self.tables.merge(source, CLIENT_INSTANCES, transaction),
-                what=CLIENT_INSTANCES.name,
-                attempts=JOB_ATTEMPTS,
-            )
-            # Delta skips the merge of a micro-batch that it has: then the rows may not
-            # be what the table says. Nor may they where somebody else wrote meanwhile.
-            version = self.tables.read_version(spark, CLIENT_INSTANCES)
-            is_trusted = is_new and version == changes.version + 1
+        version = self.tables.read_version(spark, CLIENT_INSTANCES)
+        if deciding is not None:
+            deciding = self.known.select_candidates(deciding, version)
+        if deciding is None or not deciding.num_rows:
+            with self.tables.observed(CLIENT_INSTANCES, 0):
+                return
+        changes = self.tables.begin(spark, CLIENT_INSTANCES, transaction)
+        compared = find_changes(
+            deciding,
+            changes.find_rows(pc.unique(deciding.column(KEY))),
+            lambda: self.tables.read(spark, CLIENT_PUSHES),
+        )
+        changed = compared.filter(compared.column(IS_CHANGED)).drop_columns(IS_CHANGED)
+        count, is_trusted = changed.num_rows, True
+        if changed.column(POSITION).null_count == count:
+            changed = changed.drop_columns(POSITION)
+        with self.tables.observed(CLIENT_INSTANCES, count):
+            if count:
+                changes.commit(spark.createDataFrame(changed), row_count=count)
+                # Delta skips the change of a micro-batch that it has: then the rows may
+                # not be what the table says. Nor may they where somebody else wrote.
+                before, version = (
+                    version,
+                    self.tables.read_version(spark, CLIENT_INSTANCES),
+                )
+                is_trusted = changes.is_new and version == before + 1
         if is_trusted:
-            self.known.remember(changes.compared, version)
+            self.known.remember(compared, version)
         else:
             self.known.forget()
 
 
-def find_changes(pushes: pa.Table, instances: DataFrame, ledger: DataFrame) -> pa.Table:
+def find_changes(
+    pushes: pa.Table, known: pa.Table, read_ledger: Callable[[], DataFrame]
+) -> pa.Table:
     """Compare what pushes say of their client instances with the tables.
 
     Args:
         pushes: PUSH_COLUMNS.
-        instances: The table client_instances.
-        ledger: The table client_pushes, which may lack the pushes.
-    Returns: From compare_instances; one row a client instance.
+        known: The rows of client_instances with their keys; at least its columns.
+        read_ledger: Returns the table client_pushes, which may lack the pushes.
+    Returns: The columns of known and IS_CHANGED.
+    Shape: One row a client instance.
     """
-    session = instances.sparkSession
-    sent = session.createDataFrame(pushes)
-    facts = sent.transform(select_instance_facts)
-    compared = facts.transform(compare_instances, instances).toArrow()
-    changed = compared.filter(compared.column("is_changed"))
+    facts = reduce_pushes(pushes, _COLUMNS)
+    beside, differs = _put_beside(facts, known)
     # Of a new client instance the ledger has no push.
-    known = changed.filter(changed.column("is_known"))
-    if not known.num_rows:
-        return compared
-    oldest_needed = pc.min(known.column("oldest_needed").cast(_MICROS))
+    is_late = pc.and_(differs, beside.column(KEY).is_valid())
+    if pc.any(is_late).as_py():
+        newer = _read_newer(facts.filter(is_late), read_ledger())
+        types = {one.name: one.type for one in pushes.schema}
+        both = pa.concat_tables([pushes, _cast(newer.select(list(types)), types)])
+        facts = reduce_pushes(both, _COLUMNS)
+        beside, differs = _put_beside(facts, known)
+    # What the table has beyond its contract stays as it is.
+    merged = {name: beside.column(name) for name in known.column_names}
+    merged |= merge_facts(facts, beside, _COLUMNS)
+    return pa.table(merged | {IS_CHANGED: differs})
+
+
+def _put_beside(facts: pa.Table, known: pa.Table) -> tuple[pa.Table, pa.ChunkedArray]:
+    """Return the row of the table beside each fact, and whether it says otherwise."""
+    stated = {one.name: one.type for one in facts.schema}
+    places = pc.index_in(facts.column(KEY), value_set=known.column(KEY))
+    beside = _cast(known.take(places), stated)
+    return beside, pa.chunked_array([find_differences(facts, beside, _COLUMNS)])
+
+
+def _read_newer(late: pa.Table, ledger: DataFrame) -> pa.Table:
+    """Return the pushes of client instances that may be newer than what is known."""
+    oldest_needed = pc.min(late.column(OLDEST_NEEDED))
     newer = ledger.transform(
         filter_newer_pushes,
-        session.createDataFrame(known.select([KEY])),
+        ledger.sparkSession.createDataFrame(late.select([KEY])),
         oldest_needed.cast(pa.int64()).as_py(),
     )
-    facts = sent.unionByName(newer).transform(select_instance_facts)
-    return facts.transform(compare_instances, instances).toArrow()
+    return newer.toArrow()
+
+
+def _cast(rows: pa.Table, types: dict[str, pa.DataType]) -> pa.Table:
+    """Give columns the types of others with their names; a session has its own zone."""
+    for place, name in enumerate(rows.column_names):
+        column = rows.column(place)
+        rows = rows.set_column(place, name, column.cast(types.get(name, column.type)))
+    return rows

@@ -25,7 +25,6 @@ from pipelines.streaming.run_stream import (
 )
 from pipelines.streaming.start_records import JobStart, Ledger
 from pipelines.tables.telemetry import (
-    CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
     QUARANTINE,
@@ -140,18 +139,10 @@ class _BatchWriter:
     ) -> BatchCounts:
         self.tables.append(batch, CLIENT_METRICS, transaction)
         self.tables.append(batch, QUARANTINE, transaction)
-        self._merge_instances(batch, transaction)
+        session = batch.encoded.sparkSession
+        self.instances.write(session, batch.deciding, transaction)
         self.tables.append(batch, CLIENT_PUSHES, transaction)
         return batch.count(CLIENT_METRICS)
-
-    def _merge_instances(
-        self, batch: BatchFiles, transaction: transactions.Transaction
-    ) -> None:
-        """Merge the client instances that this batch changes; mostly there are none."""
-        session = batch.encoded.sparkSession
-        changes = self.instances.find_changes(session, batch.deciding)
-        with self.tables.observed(CLIENT_INSTANCES, changes.row_count):
-            self.instances.merge(session, changes, transaction)
 
 
 def _layouts(start: JobStart, max_decompressed_bytes: int) -> PushTables:

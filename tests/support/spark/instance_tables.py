@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
 from pipelines.jobs.telemetry.instances import (
-    InstanceChanges,
+    IS_CHANGED,
     KnownInstances,
     find_changes,
 )
@@ -50,6 +52,11 @@ def make_push(instance, minutes, **fields):
     return tuple((dict.fromkeys(PUSH_NAMES) | known | fields).values())
 
 
+def make_pushes(spark, *pushes):
+    """Return pushes as a micro-batch has them."""
+    return spark.createDataFrame(pushes, PUSH_SCHEMA).select(*PUSH_COLUMNS).toArrow()
+
+
 def make_instance(instance, **fields):
     push = dict(zip(PUSH_NAMES, make_push(instance, 0), strict=True))
     row = {name: push.get(name) for name in SQL_TYPES}
@@ -76,17 +83,19 @@ class Tables:
 
     def write(self, batch):
         """Do what a micro-batch does; return how many rows it changed."""
-        pushes = self.spark.createDataFrame(batch, PUSH_SCHEMA).select(*PUSH_COLUMNS)
-        deciding = select_deciding(pushes.toArrow())
+        deciding = select_deciding(make_pushes(self.spark, *batch))
         candidates = self.known.select_candidates(deciding, version=1)
-        merged = []
+        changed = []
         if candidates.num_rows:
-            compared = find_changes(candidates, *self.frames())
+            instances, ledger = self.frames()
+            keys = candidates.column("client_instance_id").to_pylist()
+            known = instances.where(F.col("client_instance_id").isin(keys)).toArrow()
+            compared = find_changes(candidates, known, lambda: ledger)
             self.compared += compared.num_rows
-            rows = InstanceChanges(version=1, compared=compared).rows
-            if rows is not None:
-                merged = self.spark.createDataFrame(rows).collect()
             self.known.remember(compared, version=1)
-        self.instances |= {row["client_instance_id"]: tuple(row) for row in merged}
+            rows = compared.filter(compared.column(IS_CHANGED)).select([*SQL_TYPES])
+            if rows.num_rows:
+                changed = self.spark.createDataFrame(rows).collect()
+        self.instances |= {row["client_instance_id"]: tuple(row) for row in changed}
         self.ledger += batch
-        return len(merged)
+        return len(changed)

@@ -9,6 +9,7 @@ from udfs.envelopes.deciding_pushes import (
     DecidingPushes,
     InstanceColumns,
     find_differences,
+    merge_facts,
     reduce_pushes,
     select_deciding,
 )
@@ -78,6 +79,7 @@ def test_each_part_is_from_the_newest_push_that_knows_it():
             "first_seen": at(1),
             "terminated_at": at(4),
             "is_informed": True,
+            "oldest_needed": at(2),
         }
     ]
     kept = select_deciding(table(*pushes, make_push(2.5)))
@@ -140,6 +142,86 @@ def test_pushes_that_were_reduced_apart_say_what_all_say():
         every = reduce_pushes(table(*pushes), COLUMNS)
         assert by_instance(together) == by_instance(every)
         assert select_deciding(table(*pushes)).num_rows <= 4 * every.num_rows
+
+
+def newest(pushes):
+    return max(pushes, key=lambda push: (push["received_at"], push["push_id"]))
+
+
+def fold_push_by_push(pushes, row=None):
+    """Say what the rules at the head of the kernel make of the pushes of one client."""
+    typed = [push for push in pushes if push["client_type"] is not None]
+    informed = [push for push in pushes if (push["point_count"] or 0) > 0]
+    last = newest(pushes)
+    firsts = [
+        (push["received_at"], 2**31 if push["broker_id"] is None else push["broker_id"])
+        for push in pushes
+    ]
+    if row:
+        broker = 2**31 if row["broker_id"] is None else row["broker_id"]
+        firsts.append((row["first_seen"], broker))
+    first_seen, broker = min(firsts)
+    known = row or {}
+    parts = [newest(some) for some in (pushes, typed, informed) if some]
+    return {
+        "client_instance_id": last["client_instance_id"],
+        "principal": last["principal"],
+        "client_type": newest(typed)["client_type"]
+        if typed
+        else known.get("client_type"),
+        "broker_id": None if broker == 2**31 else broker,
+        "group_id": newest(informed)["group_id"] if informed else known.get("group_id"),
+        "first_seen": first_seen,
+        "terminated_at": last["received_at"] if last["terminating"] else None,
+    }, min(part["received_at"] for part in parts)
+
+
+_PUSH_ONLY = {"received_at", "push_id", "point_count", "terminating"}
+ROW_SCHEMA = pa.schema(
+    [
+        *(field for field in SCHEMA if field.name not in _PUSH_ONLY),
+        ("first_seen", TIME),
+        ("terminated_at", TIME),
+    ]
+)
+
+
+def test_what_pushes_say_is_what_the_rules_make_of_them_one_by_one():
+    """Alone, and upon what the table says of some of their client instances."""
+    chance = random.Random(2)  # noqa: S311 - to be repeatable
+    for _ in range(100):
+        pushes = make_random_pushes(chance, 30)
+        facts = reduce_pushes(table(*pushes), COLUMNS)
+        names = facts["client_instance_id"].to_pylist()
+        rows = [
+            {"client_instance_id": name}
+            | {
+                "principal": f"User:{chance.randrange(3)}",
+                "client_type": chance.choice([None, "producer"]),
+                "broker_id": chance.choice([None, 0, 1]),
+                "group_id": chance.choice([None, "g"]),
+                "first_seen": at(chance.randrange(8)),
+                "terminated_at": None,
+            }
+            if chance.random() < 0.5
+            else dict.fromkeys(ROW_SCHEMA.names)
+            for name in names
+        ]
+        known = pa.Table.from_pylist(rows, schema=ROW_SCHEMA)
+        merged = pa.table(merge_facts(facts, known, COLUMNS)).to_pylist()
+        expected = [
+            fold_push_by_push(
+                [push for push in pushes if push["client_instance_id"] == name],
+                row if row["client_instance_id"] else None,
+            )
+            for name, row in zip(names, rows, strict=True)
+        ]
+        assert merged == [row for row, _ in expected]
+        assert facts["oldest_needed"].to_pylist() == [least for _, least in expected]
+        differs = find_differences(facts, known, COLUMNS)
+        assert differs.tolist() == [
+            new != old for (new, _), old in zip(expected, rows, strict=True)
+        ]
 
 
 def test_pushes_are_reduced_whenever_many_wait():
