@@ -48,6 +48,8 @@ from udfs.envelopes.deciding_pushes import select_deciding
 
 LEDGERS = list_ledgers()
 TELEMETRY = LEDGERS[0]
+MINUTES = (NOW - at(0)) // timedelta(minutes=1)
+"""What make_push takes for now: who pushed long ago and is silent may go."""
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +187,7 @@ def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
             name = f"new {len(added)}"
             instances.write(
                 spark,
-                select_deciding(make_pushes(spark, make_push(name, 0))),
+                select_deciding(make_pushes(spark, make_push(name, MINUTES))),
                 Transaction(query_id="beside", batch_id=len(added)),
             )
             added.append(name)
@@ -201,7 +203,9 @@ def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
         assert left[name] == STAYING[name] | came
 
 
-@pytest.mark.parametrize("writer", ["spark", "direct"])
+@pytest.mark.parametrize(
+    "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
+)
 def test_a_client_instance_is_looked_up_again_where_maintenance_came_between(
     spark, settings, writer
 ):
@@ -209,7 +213,6 @@ def test_a_client_instance_is_looked_up_again_where_maintenance_came_between(
     tables = dataclasses.replace(settings.tables, writer=writer)
     table = identify_table(spark, tables, CLIENT_INSTANCES)
     waiting, looks = [], []
-    now = (NOW - at(0)) // timedelta(minutes=1)
 
     def come_between(place, _):
         if place == "before client_instances":
@@ -222,13 +225,15 @@ def test_a_client_instance_is_looked_up_again_where_maintenance_came_between(
 
     def push(batch_id, *names, **fields):
         told = make_pushes(
-            spark, *(make_push(one, now + batch_id, **fields) for one in names)
+            spark, *(make_push(one, MINUTES + batch_id, **fields) for one in names)
         )
         named = Transaction(query_id="beside", batch_id=batch_id)
         instances.write(spark, select_deciding(told), named)
 
     def delete():
-        _, said = maintain(spark, settings, tables=["client_instances"])
+        # The other table goes first, or nobody would know of its rows.
+        names = ["client_configs", "client_instances"]
+        _, said = maintain(spark, settings, tables=names)
         assert "client_instances: deleted 2 rows" in " ".join(said)
 
     expected = {"just ended": "x"}
