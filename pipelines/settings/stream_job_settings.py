@@ -123,5 +123,5 @@ class JobsSettings:
         unit="ms",
         low=0,
         high=MAX_WAIT_MS,
-        default=120_000,
+        default=300_000,
     )

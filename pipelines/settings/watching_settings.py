@@ -32,10 +32,11 @@ class WatchingSettings:
         default=[],
     )
     max_lag_ms: int = key(
-        "A record that has waited longer for its job is a fault.",
+        "A record that has waited longer for its job is a fault. The command jobs lets "
+        "few of them wait for as long as jobs.max_config_wait_ms says.",
         unit="ms",
         low=1_000,
-        default=120_000,
+        default=420_000,
     )
     max_quarantined: int = key(
         "More records of the last hour in quarantine are a fault.",

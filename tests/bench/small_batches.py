@@ -4,7 +4,7 @@ Usage: python tests/bench/small_batches.py [--batches 6] [--pushes 5]
 
 Batches are handed to the job without Kafka, in the session of the tests: the first one
 of a session, then others of new clients. Counted are this process, the JVM and its
-Python workers.
+Python workers, and the plans that Spark carried out.
 """
 
 import argparse
@@ -42,6 +42,11 @@ def make_push(offset):
     )
 
 
+def count_executions(spark):
+    """Return how many plans a session has carried out, commands and parts included."""
+    return spark._jsparkSession.sharedState().statusStore().executionsCount()
+
+
 def main():
     """Print a line a batch, and the median of those after the first."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -55,11 +60,18 @@ def main():
         for batch in range(arguments.batches):
             first = batch * arguments.pushes
             records = [make_push(first + number) for number in range(arguments.pushes)]
+            plans = count_executions(spark)
             started, before = time.monotonic(), cpu_seconds(os.getpid())
             job.write(*records)
             taken.append(cpu_seconds(os.getpid()) - before)
             passed = time.monotonic() - started
-            print(f"batch {batch}: {taken[-1]:.2f} CPU-seconds, {passed:.1f} s")
+            time.sleep(1)  # Spark tells of them later
+            plans = count_executions(spark) - plans
+            print(
+                f"batch {batch}: {taken[-1]:.2f} CPU-seconds, {passed:.1f} s, "
+                f"{plans} plans",
+                flush=True,
+            )
         spark.stop()
     warm = taken[1:]
     if warm:

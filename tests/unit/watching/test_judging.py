@@ -75,17 +75,17 @@ def test_what_harms_nobody_is_well(site):
         ),
         (
             late_job(is_running=False),
-            f"{JOB} does not run: 1,500 records wait, for 120 s: ",
+            f"{JOB} does not run: 1,500 records wait, for 420 s: ",
             f"start it: ./spark-submit.sh {JOB} --env cluster;",
         ),
         (
             late_job(is_running=None),
-            f"{JOB} is behind: 1,500 records wait, for 120 s: ",
+            f"{JOB} is behind: 1,500 records wait, for 420 s: ",
             f"start it: ./spark-submit.sh {JOB} --env cluster;",
         ),
         (
             late_job(),
-            f"{JOB} runs and is behind: 1,500 records wait, for 120 s: ",
+            f"{JOB} runs and is behind: 1,500 records wait, for 420 s: ",
             "max_offsets_per_trigger",
         ),
         (
