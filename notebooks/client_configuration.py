@@ -2,71 +2,53 @@
 # MAGIC %md
 # MAGIC # How are the clients of this cluster configured, and what changed?
 # MAGIC Reads `client_configs`, `client_config_entries` and `client_config_timeline`,
-# MAGIC and `effective_client_configs` if it is there.
-# MAGIC Writes nothing. Logic lives in `pipelines/` and `udfs/`.
+# MAGIC and `effective_client_configs` if it is there. Writes nothing. Logic lives in
+# MAGIC `pipelines/` and `udfs/`.
 
 # COMMAND ----------
 
 dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
 dbutils.widgets.text("config", "")  # a settings file of your own
 dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
+dbutils.widgets.text("client", "")  # a client id or client instance id; empty: all
+dbutils.widgets.text("principal", "")  # empty: all
+dbutils.widgets.text("since", "7d")  # 90m, 24h, 7d, or 2026-03-01T06:00
+dbutils.widgets.text("until", "")  # a moment; empty: now
 dbutils.widgets.text("key", "acks")
-dbutils.widgets.text("days", "7")
 
 # COMMAND ----------
 
 import shlex
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from pipelines.reading import charts, config_diffs, config_overview, views
+from pipelines.reading import charts, chosen, config_diffs, config_overview, views
 from pipelines.settings import load_settings
 
-overrides = shlex.split(dbutils.widgets.get("set"))
-own_file = dbutils.widgets.get("config") or None
-settings = load_settings(dbutils.widgets.get("env"), overrides, own_file=own_file)
-registered = views.register(spark, settings)
+settings = load_settings(
+    dbutils.widgets.get("env"),
+    shlex.split(dbutils.widgets.get("set")),
+    own_file=dbutils.widgets.get("config") or None,
+)
+registered = views.register(
+    spark,
+    settings,
+    views.find_names_in(
+        "client_configs client_config_entries client_config_timeline "
+        "effective_client_configs clients"
+    ),
+)
+picked = chosen.choose(
+    now=datetime.now(tz=UTC),
+    since=dbutils.widgets.get("since"),
+    until=dbutils.widgets.get("until"),
+    client=dbutils.widgets.get("client"),
+    principal=dbutils.widgets.get("principal"),
+)
 
 key = dbutils.widgets.get("key")
-since = datetime.now(tz=UTC) - timedelta(days=int(dbutils.widgets.get("days")))
-entries = spark.table("client_config_entries")
-timeline = spark.table("client_config_timeline")
+entries = spark.table("client_config_entries").transform(picked.of_clients).cache()
+timeline = spark.table("client_config_timeline").transform(picked.of_clients)
 clients = spark.table("clients") if "clients" in registered else None
-
-# COMMAND ----------
-
-# MAGIC %md
-# MAGIC ## Who runs what
-# MAGIC A logical client is a principal, a client id and a client type; each process of
-# MAGIC it is an instance.
-
-# COMMAND ----------
-
-display(config_overview.select_who_runs_what(spark.table("client_configs")))
-
-# COMMAND ----------
-
-# MAGIC %md
-# MAGIC ## Which keys are set
-# MAGIC Whatever a client did not leave at its default; hidden values are counted only.
-
-# COMMAND ----------
-
-display(config_overview.select_overridden_keys(entries))
-
-# COMMAND ----------
-
-# MAGIC %md
-# MAGIC ## Where
-# MAGIC Each value that is not a default, and who has it.
-
-# COMMAND ----------
-
-# MAGIC %sql
-# MAGIC SELECT config_key, config_value, status, client_type, client_id, principal,
-# MAGIC   count(*) AS instances
-# MAGIC FROM client_config_entries
-# MAGIC WHERE is_pushed AND NOT is_default
-# MAGIC GROUP BY ALL ORDER BY config_key, instances DESC, client_id
 
 # COMMAND ----------
 
@@ -81,10 +63,59 @@ display(
         config_overview.select_value_spread(entries, key).toPandas(),
         x="value",
         y="instances",
-        title=f"Client instances by {key}",
-        unit="client instances",
+        title=f"Clients by their {key}",
+        unit="clients, number of instances",
+        what=f"value of {key}",
     )
 )
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Who runs what
+# MAGIC A logical client is a principal, a client id and a client type; each process
+# MAGIC of it is an instance.
+
+# COMMAND ----------
+
+configured = spark.table("client_configs").transform(picked.of_clients)
+display(config_overview.select_who_runs_what(configured))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Which keys are set
+# MAGIC Whatever a client did not leave at its default; hidden values are counted
+# MAGIC only.
+
+# COMMAND ----------
+
+overridden = config_overview.select_overridden_keys(entries)
+display(
+    charts.bar_chart(
+        overridden.toPandas(),
+        x="config_key",
+        y="instances",
+        title="Keys that clients set themselves",
+        unit="clients, number of instances",
+        what="configuration key",
+        adds_up=False,
+    )
+)
+
+# COMMAND ----------
+
+display(overridden)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Where
+# MAGIC Each value that is not a default, and who has it.
+
+# COMMAND ----------
+
+display(config_overview.select_set_values(entries))
 
 # COMMAND ----------
 
@@ -101,22 +132,22 @@ display(config_diffs.select_disagreeing_instances(entries, clients))
 
 # MAGIC %md
 # MAGIC ## What changed
-# MAGIC Values that logical clients took up in the last days, and the ones before.
+# MAGIC Values that logical clients took up in the time, and the ones before.
 
 # COMMAND ----------
 
-display(config_overview.select_changes(timeline, since))
+display(config_overview.select_changes(timeline, picked.since))
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## What is set for clients, and what became of it
 # MAGIC Dynamic client configs (KIP-649): `applied`, `pending` until the client takes
-# MAGIC it, `ignored`, or `unsupported`; `is_obeyed` also of clients that obey by their
-# MAGIC own configuration.
+# MAGIC it, `ignored`, or `unsupported`; `is_obeyed` also of clients that obey by
+# MAGIC their own configuration.
 
 # COMMAND ----------
 
 if "effective_client_configs" in registered:
-    effective = spark.table("effective_client_configs")
+    effective = spark.table("effective_client_configs").transform(picked.of_clients)
     display(config_overview.select_dynamic_configs(effective))

@@ -1,70 +1,75 @@
 # Databricks notebook source
 # MAGIC %md
 # MAGIC # Which clients use this cluster, and how do they perform?
-# MAGIC Reads `clients`, `client_pushes` and `client_metrics`. Writes nothing.
-# MAGIC Logic lives in `pipelines/` and `udfs/`.
+# MAGIC Reads `clients`, `client_pushes` and `client_metrics`. Writes nothing. Logic
+# MAGIC lives in `pipelines/` and `udfs/`.
 
 # COMMAND ----------
 
 dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
 dbutils.widgets.text("config", "")  # a settings file of your own
 dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
-dbutils.widgets.text("hours", "24")
+dbutils.widgets.text("client", "")  # a client id or client instance id; empty: all
+dbutils.widgets.text("principal", "")  # empty: all
+dbutils.widgets.text("since", "24h")  # 90m, 24h, 7d, or 2026-03-01T06:00
+dbutils.widgets.text("until", "")  # a moment; empty: now
 dbutils.widgets.text("metric", "org.apache.kafka.producer.connection.creation.total")
 
 # COMMAND ----------
 
 import shlex
+from datetime import UTC, datetime
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.reading import charts, overview, rollups, views
+from pipelines.reading import charts, chosen, overview, rollups, views
 from pipelines.settings import load_settings
 
-overrides = shlex.split(dbutils.widgets.get("set"))
-own_file = dbutils.widgets.get("config") or None
-settings = load_settings(dbutils.widgets.get("env"), overrides, own_file=own_file)
-views.register(spark, settings)
-
-hours = int(dbutils.widgets.get("hours"))
-is_recent = F.col("received_at") >= F.current_timestamp() - F.expr(
-    f"INTERVAL {hours} HOURS"
+settings = load_settings(
+    dbutils.widgets.get("env"),
+    shlex.split(dbutils.widgets.get("set")),
+    own_file=dbutils.widgets.get("config") or None,
 )
+views.register(
+    spark, settings, views.find_names_in("clients client_pushes client_metrics")
+)
+picked = chosen.choose(
+    now=datetime.now(tz=UTC),
+    since=dbutils.widgets.get("since"),
+    until=dbutils.widgets.get("until"),
+    client=dbutils.widgets.get("client"),
+    principal=dbutils.widgets.get("principal"),
+)
+
 metric = dbutils.widgets.get("metric")
-client_pushes = spark.table("client_pushes").where(is_recent)
-client_metrics = spark.table("client_metrics").where(is_recent)
+clients = spark.table("clients").transform(picked.of_clients)
+client_pushes = spark.table("client_pushes").transform(picked.select)
+client_metrics = spark.table("client_metrics").transform(picked.select)
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Who is connected
-# MAGIC One row per client instance. `silent`: no push for three of its push intervals.
+# MAGIC Client instances by software, version and state: `live`, `silent` (no push for
+# MAGIC three of its push intervals) or `terminated`.
 
 # COMMAND ----------
 
-display(overview.select_clients(spark.table("clients"), client_metrics))
-
-# COMMAND ----------
-
-software = (
-    spark.table("clients")
-    .groupBy(
-        F.concat_ws(" ", "client_software_name", "client_software_version").alias(
-            "software"
-        )
-    )
-    .agg(F.count("*").alias("clients"))
-    .orderBy(F.desc("clients"))
-)
 display(
     charts.bar_chart(
-        software.toPandas(),
+        overview.select_software(clients).toPandas(),
         x="software",
         y="clients",
-        title="Client instances by software and version",
-        unit="client instances",
+        by="state",
+        title="Clients by software and version, and how many of them live",
+        unit="clients, number of instances",
+        what="software and version",
     )
 )
+
+# COMMAND ----------
+
+display(overview.select_clients(clients, client_metrics))
 
 # COMMAND ----------
 
@@ -73,9 +78,10 @@ display(
 # MAGIC The mean time of a request since the push before, as the client reports it
 # MAGIC (`request.latency.avg`), or the mean over its brokers
 # MAGIC (`node.request.latency.avg`) where it does not, as with consumers, whose
-# MAGIC requests to brokers include fetches that wait for records. Fetch latency is left
-# MAGIC out, and so are pushes without a request. `latency_ms` above is the last of it.
-# MAGIC Instances that share a client id are told apart by the beginning of their ids.
+# MAGIC requests to brokers include fetches that wait for records. Fetch latency is
+# MAGIC left out, and so are pushes without a request. `latency_ms` above is the last
+# MAGIC of it. Instances that share a client id are told apart by the beginning of
+# MAGIC their ids.
 
 # COMMAND ----------
 
@@ -86,7 +92,7 @@ display(
         y="latency_ms",
         by="client",
         title="Request latency per client",
-        unit="ms",
+        unit="mean of a request, ms",
     )
 )
 
@@ -94,18 +100,19 @@ display(
 
 # MAGIC %md
 # MAGIC ## Data points
-# MAGIC What each client reported, in windows of ten seconds.
+# MAGIC What each client reported.
 
 # COMMAND ----------
 
+points = overview.select_point_rate_over_time(client_pushes, window_s=picked.window_s)
 display(
     charts.line_chart(
-        overview.select_point_rate_over_time(client_pushes).toPandas(),
+        points.toPandas(),
         x="window_start",
-        y="points",
+        y="points_s",
         by="client",
         title="Data points per client",
-        unit="points in 10 s",
+        unit="data points, 1/s",
     )
 )
 
@@ -113,8 +120,8 @@ display(
 
 # MAGIC %md
 # MAGIC ## Minute by minute
-# MAGIC The metric of the widget over all clients: how many reported it, mean, extremes,
-# MAGIC and, of a sum, its rate per second.
+# MAGIC The metric of the widget over all clients: how many reported it, mean,
+# MAGIC extremes, and, of a sum, its rate per second.
 
 # COMMAND ----------
 

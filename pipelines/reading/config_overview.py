@@ -96,6 +96,22 @@ def select_overridden_keys(client_config_entries: DataFrame) -> DataFrame:
     )
 
 
+def select_set_values(client_config_entries: DataFrame) -> DataFrame:
+    """Return each value that is not a default, and who has it.
+
+    Returns: config_key, config_value, status, client_type, client_id, principal,
+        instances (count).
+    Nulls: A hidden value is null.
+    """
+    who = ("client_type", "client_id", "principal")
+    return (
+        client_config_entries.where(F.col("is_pushed") & ~F.col("is_default"))
+        .groupBy("config_key", "config_value", "status", *who)
+        .agg(F.count("*").alias("instances"))
+        .orderBy("config_key", F.desc("instances"), "client_id")
+    )
+
+
 def select_value_spread(client_config_entries: DataFrame, config_key: str) -> DataFrame:
     """Return how many client instances have each value of one key.
 

@@ -105,6 +105,23 @@ def select_clients(clients: DataFrame, client_metrics: DataFrame) -> DataFrame:
     )
 
 
+def select_software(clients: DataFrame) -> DataFrame:
+    """Return for a picture: software, state and clients; the most used first.
+
+    Args:
+        clients: The view, or part of it.
+    """
+    software = F.concat_ws(" ", "client_software_name", "client_software_version")
+    every = Window.partitionBy("software")
+    return (
+        clients.groupBy(software.alias("software"), "state")
+        .agg(F.count("*").alias("clients"))
+        .withColumn("all", F.sum("clients").over(every))
+        .orderBy(F.desc("all"), "software", "state")
+        .select("software", "state", "clients")
+    )
+
+
 def select_busiest_metrics(client_metrics: DataFrame) -> DataFrame:
     """Return metrics by points, then size, with clients and spread of values.
 
@@ -136,18 +153,25 @@ def select_latency_over_time(client_metrics: DataFrame) -> DataFrame:
 
 
 def select_point_rate_over_time(
-    client_pushes: DataFrame, *, window: str = "10 seconds"
+    client_pushes: DataFrame, *, window_s: int
 ) -> DataFrame:
-    """Return (client, window_start, points): data points per client and window."""
+    """Return (client, window_start, points_s): data points a second of each client.
+
+    Args:
+        client_pushes: Those of the time.
+        window_s: Length of a window, in seconds.
+    """
     return (
         client_pushes.groupBy(
             "client_instance_id",
             "client_id",
-            F.window("received_at", window).getField("start").alias("window_start"),
+            F.window("received_at", f"{window_s} seconds")
+            .getField("start")
+            .alias("window_start"),
         )
-        .agg(F.sum("point_count").alias("points"))
+        .agg((F.sum("point_count") / F.lit(float(window_s))).alias("points_s"))
         .transform(with_client)
-        .select("client", "window_start", "points")
+        .select("client", "window_start", "points_s")
         .orderBy("window_start", "client")
     )
 

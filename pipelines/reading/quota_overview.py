@@ -65,6 +65,62 @@ def select_most_used(effective_quotas: DataFrame) -> DataFrame:
     )
 
 
+def select_levels(effective_quotas: DataFrame) -> DataFrame:
+    """Return what applies to whom.
+
+    Returns: quota_key, level, entity_path, limit, clients and throttled (counts).
+    Nulls: level, entity_path and limit of clients that nothing limits.
+    """
+    throttled = F.count_if(F.col("reported_throttle_ms_max") > 0)
+    return (
+        effective_quotas.groupBy("quota_key", "level", "entity_path", "limit")
+        .agg(F.count("*").alias("clients"), throttled.alias("throttled"))
+        .orderBy("quota_key", "level", F.desc("clients"), "entity_path")
+    )
+
+
+def select_traffic_over_time(client_traffic: DataFrame) -> DataFrame:
+    """Return what clients behind the proxy produced and fetched, at all brokers.
+
+    Args:
+        client_traffic: The table, or part of it.
+    Returns: window_start, client (client id and direction), bytes_s (bytes a second),
+        throttled_ms (that brokers have told it to wait, in the whole window).
+    Shape: A direction that a client has nothing in has no rows.
+    """
+    second = F.col("window_ms") / F.lit(1000.0)
+    produced, fetched = (
+        client_traffic.select(
+            "window_start",
+            F.concat_ws(" ", F.coalesce("client_id", "principal"), F.lit(word)).alias(
+                "client"
+            ),
+            (F.col(size) / second).alias("bytes_s"),
+            wait.alias("throttled_ms"),
+        )
+        for word, size, wait in (
+            ("produced", "produced_bytes", F.col("produce_throttle_ms_sum")),
+            (
+                "fetched",
+                "fetched_bytes",
+                F.col("throttle_ms_sum") - F.col("produce_throttle_ms_sum"),
+            ),
+        )
+    )
+    return (
+        produced.union(fetched)
+        .groupBy("window_start", "client")
+        .agg(
+            F.sum("bytes_s").alias("bytes_s"),
+            F.sum("throttled_ms").alias("throttled_ms"),
+        )
+        .withColumn("most", F.max("bytes_s").over(Window.partitionBy("client")))
+        .where(F.col("most") > 0)
+        .drop("most")
+        .orderBy("window_start", "client")
+    )
+
+
 def select_quota_changes(client_quotas: DataFrame, since: datetime) -> DataFrame:
     """Return what was set, changed and removed since a moment, newest first.
 

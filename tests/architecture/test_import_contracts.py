@@ -36,6 +36,7 @@ BREAKS = [
     ("what is said to Kafka", f"{K}.login", "secrets"),
     ("only jobs use the Spark wrappers", READER, "udfs.spark"),
     ("only jobs, and the function of SQL", READER, "udfs.spark_quotas"),
+    ("readers ask kernels by", READER, "udfs.spark_functions"),
     ("readers match selectors", READER, "udfs.spark_subscriptions"),
     ("only the room of tables knows", READER, "delta"),
     (

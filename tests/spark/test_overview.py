@@ -84,9 +84,9 @@ def test_instances_with_one_client_id_are_lines_of_their_own(spark):
     ]
     schema = "client_instance_id STRING, client_id STRING, received_at TIMESTAMP, "
     pushes = spark.createDataFrame(rows, schema + "point_count INT")
-    found = overview.select_point_rate_over_time(pushes).collect()
-    assert {(row["client"], row["points"]) for row in found} == {
-        ("a (abcdef)", 1),
-        ("a (bcdefg)", 2),
-        ("b", 4),
+    found = overview.select_point_rate_over_time(pushes, window_s=10).collect()
+    assert {(row["client"], row["points_s"]) for row in found} == {
+        ("a (abcdef)", 0.1),
+        ("a (bcdefg)", 0.2),
+        ("b", 0.4),
     }

@@ -134,7 +134,7 @@ def test_tasks_of_databricks_start_what_there_is(bundle):
 
 
 def test_names_and_rights_of_databricks_are_those_of_the_settings(bundle):
-    variables = {name: one["default"] for name, one in bundle["variables"].items()}
+    variables = {name: one.get("default") for name, one in bundle["variables"].items()}
     tables = load_settings("cluster").tables
     named = f"{variables['catalog']}.{variables['schema']}"
     assert named == tables.catalog_schema

@@ -1,10 +1,10 @@
-"""Run a notebook outside Databricks and write what it shows as one HTML page."""
+"""Run a notebook outside Databricks, and keep what it shows, as a page of HTML."""
 
 import base64
 import html
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,19 @@ th { position: sticky; top: 0; background: #fff; }
 img { max-width: 100%; }
 .note { color: #666; font-size: 13px; }
 """
+
+
+Shown = dict[str, str]
+"""One thing that is shown, by its forms: HTML, or PNG (base64) with TEXT beside it."""
+HTML, PNG, TEXT = "text/html", "image/png", "text/plain"
+
+
+@dataclass(slots=True)
+class RanCell:
+    """A cell, and what it showed."""
+
+    cell: Cell
+    shown: list[Shown] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -101,30 +114,21 @@ class Utilities:
 
 @dataclass(slots=True)
 class Page:
-    """The page as it grows."""
+    """What a notebook showed, as it grows."""
 
     title: str
-    parts: list[str] = field(default_factory=list)
+    cells: list[RanCell] = field(default_factory=list)
+
+    def begin(self, cell: Cell) -> None:
+        """Let what is shown from now on be of a cell."""
+        self.cells.append(RanCell(cell))
 
     def display(self, shown: object) -> None:
         """Add a table or a picture, as Databricks' `display` does.
 
         Raises: TypeError for anything that is neither.
         """
-        if isinstance(shown, DataFrame):
-            frame = shown.limit(_MAX_ROWS).toPandas()
-            self.parts.append(_format_table(frame))
-        elif isinstance(shown, pd.DataFrame):
-            self.parts.append(_format_table(shown.head(_MAX_ROWS)))
-        elif isinstance(shown, Figure):
-            self.parts.append(_format_picture(shown))
-        else:
-            kind = type(shown).__name__
-            raise TypeError(f"display takes a DataFrame or a Figure, not {kind}")
-
-    def add_markdown(self, text: str) -> None:
-        """Add prose."""
-        self.parts.append(MarkdownIt("commonmark", {"html": False}).render(text))
+        self.cells[-1].shown.append(show(shown))
 
     @staticmethod
     def try_output(path: Path) -> None:
@@ -144,19 +148,26 @@ class Page:
                 f"{path}: the page cannot be written ({error.strerror})"
             ) from None
 
-    def write(self, path: Path) -> None:
-        """Write the page as a file; its folder is made."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self.format(), encoding="utf-8")
-
     def format(self) -> str:
         """Return the page as HTML, complete in itself."""
-        body = "\n".join(self.parts)
+        body = "\n".join(part for ran in self.cells for part in _format_cell(ran))
         return (
             f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
             f"<title>{html.escape(self.title)}</title>\n<style>{_STYLE}</style>\n"
             f"<body>\n{body}\n</body>\n</html>\n"
         )
+
+
+def _format_cell(ran: "RanCell") -> Iterator[str]:
+    if ran.cell.language == "markdown":
+        yield MarkdownIt("commonmark", {"html": False}).render(ran.cell.text)
+    for one in ran.shown:
+        picture = one.get(PNG)
+        if picture is None:
+            yield one[HTML]
+        else:
+            alt = html.escape(one[TEXT])
+            yield f'<img alt="{alt}" src="data:{PNG};base64,{picture}">'
 
 
 def parse_widgets(given: Mapping[str, str], texts: Sequence[str]) -> Widgets:
@@ -220,8 +231,8 @@ def run_cells(
 def _run_cell(
     path: Path, cell: Cell, page: Page, names: dict[str, Any], spark: SparkSession
 ) -> None:
+    page.begin(cell)
     if cell.language == "markdown":
-        page.add_markdown(cell.text)
         return
     try:
         if cell.language == "sql":
@@ -235,6 +246,31 @@ def _run_cell(
     except Exception as error:
         place = f"{path}, cell at line {cell.first_line}"
         raise InvalidNotebook(f"{place}: {describe(error)}") from error
+
+
+def show(shown: object) -> Shown:
+    """Return a table or a picture as a page has it.
+
+    Args:
+        shown: A DataFrame of Spark or pandas, whose first thousand rows are shown, or
+            a Figure.
+    Raises: TypeError for anything else.
+    """
+    if isinstance(shown, DataFrame):
+        return {HTML: _format_table(shown.limit(_MAX_ROWS).toPandas())}
+    if isinstance(shown, pd.DataFrame):
+        return {HTML: _format_table(shown.head(_MAX_ROWS))}
+    if isinstance(shown, Figure):
+        title = shown.axes[0].get_title(loc="left") if shown.axes else ""
+        return {PNG: _draw(shown), TEXT: title}
+    kind = type(shown).__name__
+    raise TypeError(f"display takes a DataFrame or a Figure, not {kind}")
+
+
+def _draw(figure: Figure) -> str:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=_DPI)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def _format_table(frame: pd.DataFrame) -> str:
@@ -251,11 +287,3 @@ def _show_float(value: float) -> str:
     # A small number is no zero.
     is_small = 0 < abs(value) < _SMALL
     return f"{value:.3g}" if is_small else f"{value:.3f}"
-
-
-def _format_picture(figure: Figure) -> str:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=_DPI)
-    data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    title = html.escape(figure.axes[0].get_title(loc="left")) if figure.axes else ""
-    return f'<img alt="{title}" src="data:image/png;base64,{data}">'

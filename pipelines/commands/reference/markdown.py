@@ -26,6 +26,11 @@ def _format_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def format_commands(title: str, lines: Iterable[str]) -> str:
+    """Return a block of commands, which a test finds by its title."""
+    return "\n".join([f"```bash title={title}", *lines, "```"])
+
+
 def code(text: str) -> str:
     """Return a text as code, or nothing of an empty one."""
     return f"`{text}`" if text else ""

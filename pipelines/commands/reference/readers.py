@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 
 from pipelines.reading.views.view_names import (
+    EXAMPLES,
     FUNCTIONS,
     VALUES,
     VIEWS,
     find_maker,
+    needs_job,
 )
 from pipelines.tables.contract import TableContract
 from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
 from pipelines.tables.registry import ALL_CONTRACTS
 from pipelines.tables.telemetry import QUARANTINE
 
-from .markdown import code, format_page, format_table
+from .markdown import code, format_commands, format_page, format_table
 
 _WHERE = (
     "Tables are folders below `tables.root_path`, or names of `tables.catalog_schema`. "
@@ -69,12 +71,10 @@ def format_views() -> str:
     """Return the page of views and functions."""
     views = [(code(name), code(find_maker(name)), text) for name, text in VIEWS.items()]
     functions, values = (
-        [
-            (code(name), code(find_maker(name.partition("(")[0])), text)
-            for name, text in named.items()
-        ]
+        [(code(name), _name_job(name), text) for name, text in named.items()]
         for named in (FUNCTIONS, VALUES)
     )
+    examples = [f'./spark-submit.sh sql "{one}"' for one in EXAMPLES.values()]
     return format_page(
         "Views",
         "`sql`, `configs`, `shell` and notebooks have every table by its name, and "
@@ -84,9 +84,14 @@ def format_views() -> str:
         "## Functions",
         "A client is a `client_instance_id`, a `client_id` or a `logical_client`.",
         format_table(("function", "job", "one row is"), functions),
-        "A user is a name or a principal, and a client a `client.id`.",
         format_table(("function", "job", "the value"), values),
+        format_commands("functions", examples),
     )
+
+
+def _name_job(function: str) -> str:
+    name = function.partition("(")[0]
+    return code(find_maker(name)) if needs_job(name) else "none"
 
 
 def format_quarantine_reasons() -> str:

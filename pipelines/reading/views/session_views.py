@@ -28,6 +28,7 @@ from pipelines.tables.telemetry import (
 from .broker_views import register_brokers
 from .client_config_views import register_client_configs
 from .coverage_view import register_coverage
+from .kernel_functions import register_kernels
 from .quota_functions import QUOTA_OF, register_quota_of
 from .view_names import CLIENTS, COVERAGE, LABELLED, NEWEST_VALUES
 
@@ -134,6 +135,7 @@ def register(
     registered += register_brokers(spark, registered)
     if CLIENT_QUOTAS.name in registered and (names is None or QUOTA_OF in names):
         register_quota_of(spark)
+    register_kernels(spark, settings, registered, names)
     if (names is None or LABELLED in names) and {
         *(CLIENT_METRICS.name, CLIENT_PUSHES.name)
     } <= set(registered):

@@ -18,7 +18,11 @@ from pipelines.tables.cluster import (
     CLUSTER_CONTRACTS,
     EFFECTIVE_QUOTAS,
 )
-from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS, CLIENT_CONFIGS
+from pipelines.tables.configs import (
+    CLIENT_CONFIG_CONTRACTS,
+    CLIENT_CONFIGS,
+    CONFIG_DEFAULTS,
+)
 from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from pipelines.tables.maintenance import MAINTENANCE_RUNS
 from pipelines.tables.quality import QUALITY_RESULTS
@@ -42,6 +46,13 @@ from .client_config_functions import (
 from .client_config_views import ENTRIES, TIMELINE
 from .config_catalog_view import CONFIG_CATALOG, NAMES, RELEASES
 from .effective_configs_view import EFFECTIVE, SET_VALUES
+from .kernel_functions import (
+    CONFIG_STATUS,
+    DECODE_PUSH,
+    IS_SENSITIVE,
+    KERNELS,
+    TYPED_CONFIG,
+)
 from .quota_functions import QUOTA_OF
 
 CLIENTS = "clients"
@@ -109,9 +120,37 @@ FUNCTIONS = {
 """Functions of SQL that return tables, to what one row of them is."""
 VALUES = {
     f"{QUOTA_OF}(user, client_id, quota_key)": "What one broker allows a client by a "
-    "quota key now; null: unlimited.",
+    "quota key now; null: unlimited. A user is a name or a principal, and a client a "
+    "`client.id`.",
+    f"{IS_SENSITIVE}(key, value, type, software)": "Whether the rules hide an entry of "
+    "a configuration, by its key or by what its value looks like; never null.",
+    f"{TYPED_CONFIG}(key, value, type)": "The value by its type, as Java's clients "
+    "parse it: `value_boolean`, `value_long`, `value_double`, `value_list` or "
+    "`value_string`; `value_error` is `invalid_value` where it does not fit. Without a "
+    "type that which Java's clients give the key. Of a `PASSWORD` nothing.",
+    f"{CONFIG_STATUS}(key, value, type, is_default, software, version, client_type)": (
+        "What an entry is, by the rules in force and the defaults that clients have "
+        "told: `default`, `overridden`, `set_to_default`, `unknown_key`, "
+        "`invalid_value` or `redacted`, which a null value is, too."
+    ),
+    f"{DECODE_PUSH}(body, codec)": "What a push says: `decode_status` (`ok`, or why it "
+    "cannot be read, as in `quarantine`), `detail`, and `points` with the columns that "
+    "`client_metrics` has of a point. A codec is `none`, `gzip`, `snappy`, `lz4` or "
+    "`zstd`. For a few pushes: all points of one are one value.",
 }
 """Functions of SQL that return a value, to what it is."""
+EXAMPLES = {
+    QUOTA_OF: "select quota_of('User:alice', 'orders', 'producer_byte_rate')",
+    IS_SENSITIVE: "select is_sensitive('sasl.jaas.config', 'x', 'PASSWORD', "
+    "'apache-kafka-java')",
+    TYPED_CONFIG: "select typed_config('linger.ms', '5', null).value_long",
+    CONFIG_STATUS: "select config_status('linger.ms', 'soon', 'LONG', false, "
+    "'apache-kafka-java', '4.3.1', 'producer')",
+    DECODE_PUSH: "select push_id, decoded.decode_status, size(decoded.points) from "
+    "(select push_id, decode_push(body, compression_type) as decoded "
+    "from client_pushes limit 5)",
+}
+"""Each of them in a query."""
 _INTERNAL = frozenset({RELEASES, NAMES, SET_VALUES})
 _MAKERS = (
     {contract.name: _TELEMETRY_JOB for contract in TELEMETRY_CONTRACTS}
@@ -146,6 +185,7 @@ _PARTS: dict[str, AbstractSet[str]] = {
         for name in BROKER_VIEWS
     },
     QUOTA_OF: {CLIENT_QUOTAS.name},
+    CONFIG_STATUS: {CONFIG_DEFAULTS.name},
     EFFECTIVE: {
         *_PARTS_OF_CONFIGS,
         *(contract.name for contract in DYNAMIC_CONFIG_CONTRACTS),
@@ -173,6 +213,11 @@ def find_maker(name: str) -> str:
     return _ALL_MAKERS[name]
 
 
+def needs_job(name: str) -> bool:
+    """Return whether what readers may name is made of what a job has written."""
+    return name in _ALL_MAKERS
+
+
 def find_names(query: str) -> Collection[str] | None:
     """Return the tables and views that a statement may need.
 
@@ -195,7 +240,7 @@ def find_names_in(text: str) -> Collection[str] | None:
     words = set(_WORD.findall(text.lower()))
     if words & _LISTS_TABLES:
         return None
-    named = words & (_ALL_MAKERS.keys() | _INTERNAL)
+    named = words & (_ALL_MAKERS.keys() | _INTERNAL | {*KERNELS})
     return named.union(*(_PARTS.get(name, set()) for name in named))
 
 

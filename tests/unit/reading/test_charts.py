@@ -22,7 +22,7 @@ def draw_lines(frame):
 
 def test_a_line_per_name_with_unit_and_legend():
     axes = draw_lines(make_lines(["a", "b"])).axes[0]
-    assert [line.get_label() for line in axes.lines] == ["a", "b"]
+    assert {line.get_label() for line in axes.lines} == {"a", "b"}
     assert axes.get_ylabel() == "ms"
     assert axes.get_xlabel() == "time (UTC)"
     assert [text.get_text() for text in axes.get_legend().texts] == ["a", "b"]
@@ -31,46 +31,161 @@ def test_a_line_per_name_with_unit_and_legend():
 def test_more_lines_than_colours_are_grey_and_unnamed():
     axes = draw_lines(make_lines([f"client-{n:02}" for n in range(12)])).axes[0]
     assert len(axes.lines) == 12
-    assert len(axes.get_legend().texts) == 10
-    assert {line.get_color() for line in axes.lines[10:]} == {"#bbbbbb"}
+    named = [text.get_text() for text in axes.get_legend().texts]
+    assert len(named) == 11
+    assert named[-1] == "2 others"
+    greys = [line for line in axes.lines if line.get_color() == "#bbbbbb"]
+    assert len(greys) == 2
+
+
+def test_the_highest_lines_have_colours():
+    frame = make_lines([f"client-{n:02}" for n in range(12)])
+    frame.loc[frame["client"] == "client-11", "latency_ms"] = 9.0
+    axes = draw_lines(frame).axes[0]
+    assert axes.get_legend().texts[0].get_text() == "client-11"
 
 
 def test_no_rows_give_axes_without_lines():
-    assert len(draw_lines(make_lines([])).axes[0].lines) == 0
+    axes = draw_lines(make_lines([])).axes[0]
+    assert len(axes.lines) == 0
+    assert axes.texts[0].get_text() == "nothing to show"
 
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_a_bar_per_row_the_first_on_top(rows):
     frame = pd.DataFrame({"software": list("abc")[:rows], "clients": range(rows)})
     axes = charts.bar_chart(
-        frame, x="software", y="clients", title="Software", unit="clients"
+        frame,
+        x="software",
+        y="clients",
+        title="Software",
+        unit="clients",
+        what="software",
     ).axes[0]
     assert len(axes.patches) == rows
     assert axes.yaxis.get_inverted()
     assert axes.get_xlabel() == "clients"
+    assert axes.get_ylabel() == "software"
 
 
-def draw_grid(rows):
+def draw_bars(count, **options):
+    frame = pd.DataFrame({"name": [f"n{n:02}" for n in range(count)], "size": 2})
+    return charts.bar_chart(
+        frame, x="name", y="size", title="Sizes", unit="bytes", what="name", **options
+    ).axes[0]
+
+
+def test_what_is_beyond_the_first_ten_bars_is_one_or_is_left_out():
+    axes = draw_bars(14)
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == [*(f"n{n:02}" for n in range(9)), "5 others"]
+    assert axes.patches[-1].get_width() == 10
+    axes = draw_bars(14, adds_up=False)
+    assert len(axes.patches) == 10
+    assert axes.get_title(loc="left") == "Sizes: the first 10 of 14"
+
+
+def test_parts_of_a_bar_are_one_behind_the_other():
+    rows = [("a", "live", 3), ("a", "silent", 1), ("b", "live", 2)]
+    frame = pd.DataFrame(rows, columns=["name", "state", "clients"])
+    axes = charts.bar_chart(
+        frame, x="name", y="clients", by="state", title="t", unit="u", what="w"
+    ).axes[0]
+    parts = [(one.get_x(), one.get_width()) for one in axes.patches]
+    assert parts == [(0, 3), (0, 2), (3, 1), (2, 0)]
+    assert [one.get_text() for one in axes.get_legend().texts] == ["live", "silent"]
+    assert [text.get_text() for text in axes.texts] == ["4", "2"]
+
+
+def test_columns_are_as_wide_as_their_window_and_add_up():
+    rows = [("2026-01-01 00:00", "a", 3), ("2026-01-01 00:00", "b", 1)]
+    rows += [("2026-01-01 00:01", "a", 2)]
+    frame = pd.DataFrame(rows, columns=["at", "group", "changes"])
+    frame["at"] = pd.to_datetime(frame["at"])
+    axes = charts.column_chart(
+        frame, x="at", y="changes", by="group", window_s=60, title="t", unit="u"
+    ).axes[0]
+    parts = [(one.get_y(), one.get_height()) for one in axes.patches]
+    assert parts == [(0, 3), (0, 2), (3, 1), (2, 0)]
+    assert axes.patches[0].get_width() == pytest.approx(54 / 86_400)
+    assert axes.get_ylabel() == "u"
+
+
+def test_panels_share_time_and_marks():
+    frame = make_lines(["a", "b"]).assign(panel="latency, ms")
+    frame = pd.concat([frame, frame.assign(panel="sent, bytes/s")])
+    marks = pd.DataFrame({"at": frame["time"][:1], "what": "rebalanced"})
+    figure = charts.panel_chart(
+        frame,
+        x="time",
+        y="latency_ms",
+        by="client",
+        panel="panel",
+        title="t",
+        marks=marks,
+    )
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in figure.axes]
+    assert labels == ["latency, ms", "sent, bytes/s"]
+    assert figure.axes[-1].get_xlabel() == "time (UTC)"
+    legend = [text.get_text() for text in figure.axes[0].get_legend().texts]
+    assert sorted(legend) == ["a", "b", "rebalanced"]
+
+
+def test_changes_are_marks_with_intervals_around_zero():
+    rows = [("latency", 12.0, 8.0, 15.0), ("batch", -3.0, -5.0, -1.0)]
+    frame = pd.DataFrame(rows, columns=["metric", "by", "low", "high"])
+    axes = charts.change_chart(
+        frame, x="by", low="low", high="high", y="metric", title="t", unit="%", what="m"
+    ).axes[0]
+    lines, marks = axes.collections
+    assert [tuple(one[:, 0]) for one in lines.get_segments()] == [(8, 15), (-5, -1)]
+    assert marks.get_offsets()[:, 0].tolist() == [12, -3]
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]
+
+
+def draw_grid(rows, base=None):
     frame = pd.DataFrame(rows, columns=["config", "broker", "value"])
     return charts.grid_chart(
-        frame, x="broker", y="config", value="value", title="Drift", unit="broker"
+        frame,
+        x="broker",
+        y="config",
+        value="value",
+        title="Drift",
+        unit="broker",
+        what="config",
+        base=base,
     ).axes[0]
 
 
 def test_a_cell_of_a_grid_has_the_colour_of_its_value_within_its_line():
     axes = draw_grid(
-        [("a", 1, "x"), ("a", 2, "long" * 9), ("a", 3, "x"), ("b", 1, "y")]
+        [("a", 1, "x"), ("a", 2, "start" + "long" * 9), ("a", 3, "x"), ("b", 1, "y")]
     )
     colours = [patch.get_facecolor() for patch in axes.patches]
     assert colours[0] == colours[2] == colours[3] != colours[1]
     assert [text.get_text() for text in axes.texts] == [
         "x",
-        "longlonglonglongl…",
+        "startlongl…glonglong",
         "x",
         "y",
     ]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "3"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+
+
+def test_the_base_of_a_grid_is_light_and_first():
+    rows = [("k", "app", "1"), ("k", "usual", "all"), ("k", "other", "1")]
+    axes = draw_grid(rows, base="usual")
+    assert [one.get_text() for one in axes.get_xticklabels()] == [
+        "usual",
+        "app",
+        "other",
+    ]
+    colours = {
+        text.get_text(): patch.get_facecolor()
+        for text, patch in zip(axes.texts, axes.patches, strict=True)
+    }
+    assert colours["all"] == (*[pytest.approx(0xEE / 255)] * 3, 1.0)
 
 
 def test_a_grid_without_rows_is_empty():

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from pipelines.commands.notebook.cells import Cell
 from pipelines.commands.notebook.page import Page
 from pipelines.errors import InvalidSetting
 
@@ -25,8 +26,10 @@ def test_trying_leaves_things_as_they_are(tmp_path):
 
 def test_a_small_number_is_no_zero_and_times_are_utc():
     page = Page(title="a")
+    page.begin(Cell(language="python", text="", first_line=1))
     times = pd.to_datetime(["2026-03-01T06:00"])
     page.display(pd.DataFrame({"at": times, "value": [0.00001], "large": [1234567.0]}))
-    assert "<td>1e-05</td>" in page.parts[0]
-    assert "<td>1234567.000</td>" in page.parts[0]
-    assert "1 row, times in UTC" in page.parts[0]
+    (told,) = page.cells[0].shown
+    assert "<td>1e-05</td>" in told["text/html"]
+    assert "<td>1234567.000</td>" in told["text/html"]
+    assert "1 row, times in UTC" in told["text/html"]

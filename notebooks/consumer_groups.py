@@ -1,0 +1,131 @@
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Which consumer groups rebalance, how long, and who falls behind?
+# MAGIC What consumers report of themselves; a group whose members push no telemetry
+# MAGIC is not here. Reads `client_metrics`. Writes nothing.
+
+# COMMAND ----------
+
+dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
+dbutils.widgets.text("config", "")  # a settings file of your own
+dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
+dbutils.widgets.text("client", "")  # a client id or client instance id; empty: all
+dbutils.widgets.text("principal", "")  # empty: all
+dbutils.widgets.text("since", "24h")  # 90m, 24h, 7d, or 2026-03-01T06:00
+dbutils.widgets.text("until", "")  # a moment; empty: now
+dbutils.widgets.text("group", "")  # empty: all
+
+# COMMAND ----------
+
+import shlex
+from datetime import UTC, datetime
+
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.reading import charts, chosen, groups, views
+from pipelines.settings import load_settings
+
+settings = load_settings(
+    dbutils.widgets.get("env"),
+    shlex.split(dbutils.widgets.get("set")),
+    own_file=dbutils.widgets.get("config") or None,
+)
+views.register(spark, settings, views.find_names_in("client_metrics"))
+picked = chosen.choose(
+    now=datetime.now(tz=UTC),
+    since=dbutils.widgets.get("since"),
+    until=dbutils.widgets.get("until"),
+    client=dbutils.widgets.get("client"),
+    principal=dbutils.widgets.get("principal"),
+)
+
+group = dbutils.widgets.get("group")
+is_meant = F.col("group_id") == group if group else F.col("group_id").isNotNull()
+client_metrics = spark.table("client_metrics").transform(picked.select).where(is_meant)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Who rebalances
+# MAGIC A rebalance has all members take part: those of the member with most are
+# MAGIC counted.
+
+# COMMAND ----------
+
+rebalances = groups.select_rebalances(client_metrics, window_s=picked.window_s)
+display(
+    charts.column_chart(
+        rebalances.toPandas(),
+        x="window_start",
+        y="rebalances",
+        by="group_id",
+        window_s=picked.window_s,
+        title="Rebalances of consumer groups",
+        unit=f"rebalances, number in {picked.window_s} s",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## How each group is
+# MAGIC `poll_idle` is the share of the time that members wait in poll: near 0 they
+# MAGIC are busy all the time. `poll_gap_ms_max` is the longest time between two
+# MAGIC polls.
+
+# COMMAND ----------
+
+by_group = groups.select_groups(client_metrics).toPandas()
+display(by_group)
+
+# COMMAND ----------
+
+display(
+    charts.bar_chart(
+        by_group.dropna(subset=["rebalance_s"]),
+        x="group_id",
+        y="rebalance_s",
+        title="Time that groups spent in rebalances",
+        unit="time of the member with most, s",
+        what="consumer group",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Who falls behind
+
+# COMMAND ----------
+
+lag = groups.select_lag_over_time(client_metrics, window_s=picked.window_s)
+display(
+    charts.line_chart(
+        lag.toPandas(),
+        x="window_start",
+        y="lag",
+        by="group_id",
+        title="How far the worst member of a group is behind",
+        unit="lag, records",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Who has what
+# MAGIC Partitions of each member over time: a line that ends has left, one that
+# MAGIC begins has joined.
+
+# COMMAND ----------
+
+display(
+    charts.line_chart(
+        groups.select_assignments(client_metrics).toPandas(),
+        x="received_at",
+        y="partitions",
+        by="member",
+        title="Partitions of each member",
+        unit="assigned partitions, number",
+    )
+)

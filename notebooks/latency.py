@@ -1,0 +1,130 @@
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # How long do clients wait, and which broker lets them?
+# MAGIC What clients report of their own requests; a client counts by the mean of its
+# MAGIC pushes. Reads `client_metrics`. Writes nothing.
+
+# COMMAND ----------
+
+dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
+dbutils.widgets.text("config", "")  # a settings file of your own
+dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
+dbutils.widgets.text("client", "")  # a client id or client instance id; empty: all
+dbutils.widgets.text("principal", "")  # empty: all
+dbutils.widgets.text("since", "24h")  # 90m, 24h, 7d, or 2026-03-01T06:00
+dbutils.widgets.text("until", "")  # a moment; empty: now
+
+# COMMAND ----------
+
+import shlex
+from datetime import UTC, datetime
+
+from pipelines.reading import charts, chosen, latency, overview, views
+from pipelines.settings import load_settings
+
+settings = load_settings(
+    dbutils.widgets.get("env"),
+    shlex.split(dbutils.widgets.get("set")),
+    own_file=dbutils.widgets.get("config") or None,
+)
+views.register(spark, settings, views.find_names_in("client_metrics"))
+picked = chosen.choose(
+    now=datetime.now(tz=UTC),
+    since=dbutils.widgets.get("since"),
+    until=dbutils.widgets.get("until"),
+    client=dbutils.widgets.get("client"),
+    principal=dbutils.widgets.get("principal"),
+)
+
+client_metrics = spark.table("client_metrics").transform(picked.select)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## How long clients wait
+# MAGIC A line is the longest mean of a request among so many of the clients.
+
+# COMMAND ----------
+
+bands = latency.select_latency_bands(client_metrics, window_s=picked.window_s)
+display(
+    charts.line_chart(
+        bands.toPandas(),
+        x="window_start",
+        y="latency_ms",
+        by="clients_within",
+        title="How long clients wait for an answer",
+        unit="mean of a request, ms",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Which broker is slow
+# MAGIC The mean over clients of what each reports of a broker
+# MAGIC (`node.request.latency.avg`); of consumers that includes fetches that wait for
+# MAGIC records.
+
+# COMMAND ----------
+
+by_broker = latency.select_latency_by_broker(client_metrics).toPandas()
+display(
+    charts.bar_chart(
+        by_broker,
+        x="broker",
+        y="latency_ms",
+        title="Request latency by broker",
+        unit="mean of a request over clients, ms",
+        what="broker id",
+        adds_up=False,
+    )
+)
+
+# COMMAND ----------
+
+display(by_broker)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Which clients are slow
+
+# COMMAND ----------
+
+display(
+    charts.line_chart(
+        overview.select_latency_over_time(client_metrics).toPandas(),
+        x="received_at",
+        y="latency_ms",
+        by="client",
+        title="Request latency of each client",
+        unit="mean of a request, ms",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## What they wait for
+# MAGIC Means over the time: requests, records that wait in the producer, throttles,
+# MAGIC fetches (which wait for records, too) and commits.
+
+# COMMAND ----------
+
+waits = latency.select_waits(client_metrics).toPandas()
+display(
+    charts.bar_chart(
+        waits.assign(what=waits["client_id"] + ": " + waits["wait"]),
+        x="what",
+        y="wait_ms",
+        title="What clients wait for longest",
+        unit="mean, ms",
+        what="client id and what it waits for",
+        adds_up=False,
+    )
+)
+
+# COMMAND ----------
+
+display(waits)

@@ -1,0 +1,155 @@
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # How is this client, and what happened to it?
+# MAGIC One client in depth: what it did, its configuration, its quotas and what
+# MAGIC changed. Without a name in the widget it is the one that pushed most. Reads
+# MAGIC `clients`, `client_metrics` and, where they are there,
+# MAGIC `client_config_entries`, `client_config_timeline` and `effective_quotas`.
+# MAGIC Writes nothing.
+
+# COMMAND ----------
+
+dbutils.widgets.dropdown("env", "local", ["local", "cluster"])
+dbutils.widgets.text("config", "")  # a settings file of your own
+dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
+dbutils.widgets.text("client", "")  # a client id or client instance id; empty: all
+dbutils.widgets.text("principal", "")  # empty: all
+dbutils.widgets.text("since", "24h")  # 90m, 24h, 7d, or 2026-03-01T06:00
+dbutils.widgets.text("until", "")  # a moment; empty: now
+
+# COMMAND ----------
+
+import shlex
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from pipelines.reading import (
+    charts,
+    chosen,
+    config_overview,
+    one_client,
+    overview,
+    views,
+)
+from pipelines.settings import load_settings
+
+settings = load_settings(
+    dbutils.widgets.get("env"),
+    shlex.split(dbutils.widgets.get("set")),
+    own_file=dbutils.widgets.get("config") or None,
+)
+registered = views.register(
+    spark,
+    settings,
+    views.find_names_in(
+        "clients client_metrics client_config_entries "
+        "client_config_timeline effective_quotas"
+    ),
+)
+picked = chosen.choose(
+    now=datetime.now(tz=UTC),
+    since=dbutils.widgets.get("since"),
+    until=dbutils.widgets.get("until"),
+    client=dbutils.widgets.get("client"),
+    principal=dbutils.widgets.get("principal"),
+)
+
+everyone = spark.table("clients").transform(picked.of_clients)
+picked = replace(picked, client=picked.client or one_client.find_busiest(everyone))
+clients = spark.table("clients").transform(picked.of_clients)
+client_metrics = spark.table("client_metrics").transform(picked.select)
+has_configs = {"client_config_entries", "client_config_timeline"} <= {*registered}
+changes = None
+if has_configs:
+    timeline = spark.table("client_config_timeline").transform(picked.of_clients)
+    changes = config_overview.select_changes(timeline, picked.since).cache()
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## What it did
+# MAGIC Panels in which all is zero are left out: nothing was throttled, nothing
+# MAGIC failed. Vertical lines are rebalances, and changes of its configuration.
+
+# COMMAND ----------
+
+display(
+    charts.panel_chart(
+        one_client.select_panels(client_metrics).toPandas(),
+        x="received_at",
+        y="value",
+        by="client",
+        panel="panel",
+        title=f"What {picked.client} did, and what happened to it",
+        marks=one_client.select_marks(client_metrics, changes).toPandas(),
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Who it is
+# MAGIC Each process is an instance.
+
+# COMMAND ----------
+
+display(overview.select_clients(clients, client_metrics))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## What it runs with
+# MAGIC What it set itself comes first; `source` says who told: the client, the wire,
+# MAGIC or the defaults that are known of its software. A hidden value is empty.
+
+# COMMAND ----------
+
+if has_configs:
+    entries = spark.table("client_config_entries").transform(picked.of_clients)
+    display(one_client.select_configuration(entries))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## What changed in its configuration
+
+# COMMAND ----------
+
+if has_configs:
+    display(changes)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## What it may use, and what it does
+# MAGIC A limit is what one broker allows.
+
+# COMMAND ----------
+
+if "effective_quotas" in registered:
+    quotas = spark.table("effective_quotas").transform(picked.of_clients)
+    display(
+        quotas.where("limit IS NOT NULL").select(
+            "client_id",
+            "principal",
+            "quota_key",
+            "limit",
+            "used_rate",
+            "use",
+            "reported_throttle_ms_max",
+            "reason",
+        )
+    )
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## What it reported last
+
+# COMMAND ----------
+
+display(
+    overview.select_newest_values(client_metrics)
+    .orderBy("metric", "client_instance_id")
+    .select("client_instance_id", "metric", "value", "received_at")
+)
