@@ -1,6 +1,7 @@
 """Client instance ids, and the text that Kafka prints of them."""
 
 import base64
+import binascii
 import uuid
 
 
@@ -14,3 +15,17 @@ def make_instance_id() -> uuid.UUID:
 def instance_id_text(client_instance_id: uuid.UUID) -> str:
     """Return base64url without padding, 22 characters, as Kafka prints a Uuid."""
     return base64.urlsafe_b64encode(client_instance_id.bytes).decode().rstrip("=")
+
+
+def read_instance_id(text: str) -> uuid.UUID:
+    """Read an id as Kafka prints it.
+
+    Raises: ValueError where it is none.
+    """
+    try:
+        read = uuid.UUID(bytes=base64.b64decode(f"{text}==", "-_", validate=True))
+    except binascii.Error:
+        raise ValueError("no base64url") from None
+    if instance_id_text(read) != text:
+        raise ValueError("not as Kafka prints it")
+    return read

@@ -26,6 +26,7 @@ from . import (
     demo,
     dynamic_configs_to_delta,
     explain_rule,
+    forward,
     import_metadata,
     jobs,
     kafka,
@@ -55,6 +56,7 @@ GROUPS = {
     "Try it": (demo, kafka, setup),
     "Serve clients": (
         bridge,
+        forward,
         import_metadata,
         kafka_client_metrics,
         kafka_configs,

@@ -1,24 +1,54 @@
 """demo: everything, on this machine."""
 
 from pipelines.demo import MAX_CLIENTS, MIN_CLIENTS
+from pipelines.errors import InvalidSetting
 
 from .call import Call
 from .options import Command, flag, option, whole_number
 
+DURATION_S, SITE_DURATION_S, CLIENTS = 15, 120, 6
+
+
+def _check(call: Call) -> None:
+    """Refuse words that exclude each other.
+
+    Raises: InvalidSetting.
+    """
+    if call.arguments.site and call.arguments.clients is not None:
+        raise InvalidSetting(
+            "--site has twelve clients of its own: leave out --clients"
+        )
+    if call.arguments.mend and not call.arguments.site:
+        raise InvalidSetting("--mend goes with --site")
+
 
 def run(call: Call) -> int:
     """Run it to its end."""
-    from pipelines.demo.run import Demo
-
     from .session import INTERPRETED
 
+    _check(call)
+
+    session = call.session("demo", more=INTERPRETED)
+    seconds = call.arguments.duration
+    if call.arguments.site:
+        from pipelines.demo.site import Site
+
+        site = Site(
+            duration_seconds=SITE_DURATION_S if seconds is None else seconds,
+            is_mended=call.arguments.mend,
+            is_kept=call.arguments.keep,
+            java=call.java,
+        )
+        return site.run(session)
+    from pipelines.demo.run import Demo
+
     demo = Demo(
-        duration_seconds=call.arguments.duration,
-        client_count=call.arguments.clients,
+        duration_seconds=DURATION_S if seconds is None else seconds,
+        client_count=call.arguments.clients or CLIENTS,
         is_kept=call.arguments.keep,
         java=call.java,
     )
-    return demo.run(call.session("demo", more=INTERPRETED))
+    return demo.run(session)
 
 
 COMMAND = Command(
@@ -27,18 +57,23 @@ COMMAND = Command(
     options=(
         option(
             "--duration",
-            "seconds that the clients run, at least (default: 15)",
+            f"seconds that the clients run, at least (default: {DURATION_S}, with "
+            f"--site {SITE_DURATION_S})",
             type=whole_number(0),
-            default=15,
             metavar="SECONDS",
         ),
         option(
             "--clients",
-            "Kafka clients, half producers and half consumers (default: 6)",
+            f"Kafka clients, half producers and half consumers (default: {CLIENTS})",
             type=whole_number(MIN_CLIENTS, MAX_CLIENTS),
-            default=6,
             metavar="COUNT",
         ),
+        flag(
+            "--site",
+            "a site instead: three brokers, twelve clients of three families, six of "
+            "them wrong on purpose, quotas, rolling changes of clients and brokers",
+        ),
+        flag("--mend", "with --site: then set the six right, and run as long again"),
         flag("--keep", "keep everything running after the summary, until Ctrl-C"),
     ),
     run=run,

@@ -16,6 +16,7 @@ def run(call: Call) -> int:
         properties_path=call.arguments.properties,
         client_type=call.arguments.client_type,
         connection_path=call.arguments.command_config,
+        instance_id=call.arguments.client_instance_id,
         say=print,
         warn=lambda line: print(f"kafka-clientele: {line}", file=sys.stderr),
     )
@@ -38,6 +39,12 @@ COMMAND = Command(
             required=True,
             choices=CLIENT_TYPES,
             metavar="TYPE",
+        ),
+        option(
+            "--client-instance-id",
+            "the one that the client's telemetry has, as KafkaProducer's "
+            "clientInstanceId() gives it (default: a new one)",
+            metavar="ID",
         ),
         option(
             "--command-config",

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -27,11 +27,11 @@ PRODUCER = "producer"
 CONSUMER = "consumer"
 _PRODUCER_NAMES = ("orders", "payments", "clickstream", "inventory", "audit")
 _CONSUMER_NAMES = ("billing", "shipping", "search-index", "fraud", "reports")
-_GROUPS = ("back-office", "analytics")
+GROUPS = ("back-office", "analytics")
 _POLL_S = 0.2
-_TOPIC = "demo"
+TOPIC = "demo"
 _TOPIC_S = 30
-_QUOTA_KEY = "producer_byte_rate"
+QUOTA_KEY = "producer_byte_rate"
 QUOTA_BYTES_PER_S = 512.0
 """Less than a producer of the demo sends."""
 
@@ -57,14 +57,26 @@ def plan_clients(count: int) -> list[DemoClient]:
             DemoClient(
                 client_id=client_id,
                 client_type=CONSUMER if is_consumer else PRODUCER,
-                group_id=_GROUPS[place % len(_GROUPS)] if is_consumer else None,
+                group_id=GROUPS[place % len(GROUPS)] if is_consumer else None,
             )
         )
     return planned
 
 
-def create_topic(bootstrap_servers: str) -> None:
-    """Create the topic that the clients write and read.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """One value of a quota entity."""
+
+    entity: Mapping[str, str | None]
+    """Entity types to names; None is the default entity."""
+    key: str
+    value: float
+
+
+def create_topics(
+    bootstrap_servers: str, topics: Mapping[str, int], replicas: int = 1
+) -> None:
+    """Create the topics that the clients write and read, by their partitions.
 
     Raises: MissingService where the cluster does not answer or refuses.
     """
@@ -73,26 +85,35 @@ def create_topic(bootstrap_servers: str) -> None:
         "bootstrap.servers": bootstrap_servers,
         "enable.metrics.push": False,
     }
-    admin = AdminClient(config, logger=_make_quiet())
-    try:
-        admin.create_topics([NewTopic(_TOPIC, len(_GROUPS), 1)])[_TOPIC].result(
-            _TOPIC_S
-        )
-    except KafkaException as error:
-        raise MissingService(
-            f"Kafka at {bootstrap_servers}: no topic {_TOPIC}: {error.args[0].str()}"
-        ) from None
+    admin = AdminClient(config, logger=make_quiet())
+    asked = admin.create_topics(
+        [NewTopic(name, count, replicas) for name, count in topics.items()]
+    )
+    for name, made in asked.items():
+        try:
+            made.result(_TOPIC_S)
+        except KafkaException as error:
+            raise MissingService(
+                f"Kafka at {bootstrap_servers}: no topic {name}: {error.args[0].str()}"
+            ) from None
 
 
-def limit_client(bootstrap_servers: str, client_id: str) -> None:
-    """Set the quota that a client of the demo is throttled by.
+def set_quotas(bootstrap_servers: str, wanted: Sequence[Quota]) -> None:
+    """Set quotas that clients of the demo are throttled by.
 
     Raises: MissingService where the cluster does not answer or refuses.
     """
-    entity = quotas.EntityData(entity_type="client-id", entity_name=client_id)
-    op = quotas.OpData(key=_QUOTA_KEY, value=f64(QUOTA_BYTES_PER_S), remove=False)
-    entry = quotas.EntryData(entity=(entity,), ops=(op,))
-    request = quotas.AlterClientQuotasRequest(entries=(entry,), validate_only=False)
+    entries = tuple(
+        quotas.EntryData(
+            entity=tuple(
+                quotas.EntityData(entity_type=kind, entity_name=name)
+                for kind, name in quota.entity.items()
+            ),
+            ops=(quotas.OpData(key=quota.key, value=f64(quota.value), remove=False),),
+        )
+        for quota in wanted
+    )
+    request = quotas.AlterClientQuotasRequest(entries=entries, validate_only=False)
 
     async def alter() -> AlterClientQuotasResponse:
         connection = {
@@ -106,15 +127,16 @@ def limit_client(bootstrap_servers: str, client_id: str) -> None:
             await client.close()
 
     try:
-        (altered,) = asyncio.run(alter()).entries
+        answers = asyncio.run(alter()).entries
     except ClusterFault as fault:
         raise MissingService(
             f"Kafka at {bootstrap_servers}: no quota: {fault}"
         ) from None
-    if altered.error_code is not ErrorCode.none:
-        raise MissingService(
-            f"Kafka at {bootstrap_servers}: no quota: {altered.error_message}"
-        )
+    for altered in answers:
+        if altered.error_code is not ErrorCode.none:
+            raise MissingService(
+                f"Kafka at {bootstrap_servers}: no quota: {altered.error_message}"
+            )
 
 
 @contextmanager
@@ -137,7 +159,8 @@ def running_clients(
         yield
 
 
-def _make_quiet() -> logging.Logger:
+def make_quiet() -> logging.Logger:
+    """Return a log that keeps what librdkafka says off the screen."""
     quiet = logging.getLogger(f"{__name__}.librdkafka")
     quiet.setLevel(logging.CRITICAL)
     return quiet
@@ -149,8 +172,8 @@ def _run_client(
     config = {
         "bootstrap.servers": bootstrap_servers,
         "client.id": client.client_id,
-        "logger": _make_quiet(),
-        "error_cb": _expect_error,
+        "logger": make_quiet(),
+        "error_cb": expect_error,
     }
     if client.client_type == PRODUCER:
         _produce(Producer({**config, "linger.ms": 50}), client, stop)
@@ -158,7 +181,7 @@ def _run_client(
     consumer = Consumer(
         {**config, "group.id": client.group_id, "auto.offset.reset": "earliest"}
     )
-    consumer.subscribe([_TOPIC])
+    consumer.subscribe([TOPIC])
     while not stop.is_set():
         consumer.poll(_POLL_S)
     consumer.close()
@@ -168,10 +191,10 @@ def _produce(producer: Producer, client: DemoClient, stop: threading.Event) -> N
     number = 0
     while not stop.is_set():
         number += 1
-        producer.produce(_TOPIC, f"{client.client_id} {number}", key=client.client_id)
+        producer.produce(TOPIC, f"{client.client_id} {number}", key=client.client_id)
         producer.poll(_POLL_S)
     producer.flush(_POLL_S)
 
 
-def _expect_error(_error: KafkaError) -> None:
+def expect_error(_error: KafkaError) -> None:
     """Take what librdkafka reports while the demo ends before its connections."""

@@ -1,14 +1,11 @@
 """All of it on this machine: Kafka, the bridge before it, clients, Spark, a summary."""
 
-import asyncio
-import logging
 import os
-import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines.bridge.server import BridgeServer
 from pipelines.embedded import EmbeddedKafka
 from pipelines.errors import DemoIncomplete
 from pipelines.jobs.cluster import job as cluster_metadata_to_delta
@@ -39,14 +35,19 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 
 from .clients import (
+    GROUPS,
     QUOTA_BYTES_PER_S,
+    QUOTA_KEY,
+    TOPIC,
     DemoClient,
-    create_topic,
-    limit_client,
+    Quota,
+    create_topics,
     plan_clients,
     running_clients,
+    set_quotas,
 )
-from .summary import ROOT, print_summary
+from .parts import ROOT, quieten, running_bridge, say
+from .summary import print_summary
 
 MIN_PUSHES = 2
 _PUSH_INTERVAL_MS = 2_000
@@ -79,7 +80,7 @@ class Demo:
             session: Starts Spark when it is entered, and ends it.
         Raises: DemoIncomplete, naming the clients that were not seen as they should.
         """
-        _quieten()
+        quieten()
         began = time.monotonic()
         folder = ROOT / "data" / time.strftime(f"demo-%Y%m%d-%H%M%S-{os.getpid()}")
         clients = plan_clients(self.client_count)
@@ -93,7 +94,7 @@ class Demo:
             started = beside.submit(
                 self._start_cluster, services, connections, folder, clients
             )
-            _say("Spark: starting")
+            say("Spark: starting")
             spark = engine.enter_context(session)
             settings, endpoint = started.result()
             clients_began = time.monotonic()
@@ -109,7 +110,7 @@ class Demo:
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:
-                _say(f"still running at bootstrap.servers={endpoint}; Ctrl-C stops it")
+                say(f"still running at bootstrap.servers={endpoint}; Ctrl-C stops it")
                 threading.Event().wait()
             _check_tables(spark, settings)
         return 0
@@ -122,18 +123,21 @@ class Demo:
         clients: Sequence[DemoClient],
     ) -> tuple[Settings, str]:
         """Start Kafka, the bridge and the clients; return where the proxy listens."""
-        _say("Apache Kafka: starting")
+        say("Apache Kafka: starting")
         kafka = services.enter_context(EmbeddedKafka(java=self.java))
-        _say(f"Apache Kafka: {kafka.bootstrap_servers}")
+        say(f"Apache Kafka: {kafka.bootstrap_servers}")
         settings = _make_settings(kafka.bootstrap_servers, folder)
-        endpoint = services.enter_context(_running_bridge(settings))
-        _say(f"bridge, as a proxy before it: bootstrap.servers={endpoint}")
-        create_topic(endpoint)
+        endpoint = services.enter_context(running_bridge(settings))
+        say(f"bridge, as a proxy before it: bootstrap.servers={endpoint}")
+        create_topics(endpoint, {TOPIC: len(GROUPS)})
         limited = clients[0].client_id
-        limit_client(kafka.bootstrap_servers, limited)
-        _say(f"quota: {limited} may produce {QUOTA_BYTES_PER_S:.0f} bytes/s")
+        quota = Quota(
+            entity={"client-id": limited}, key=QUOTA_KEY, value=QUOTA_BYTES_PER_S
+        )
+        set_quotas(kafka.bootstrap_servers, [quota])
+        say(f"quota: {limited} may produce {QUOTA_BYTES_PER_S:.0f} bytes/s")
         connections.enter_context(running_clients(clients, endpoint))
-        _say(
+        say(
             f"clients: {len(clients)} started, they exchange records through the "
             f"proxy, and each pushes every 2 s"
         )
@@ -168,7 +172,7 @@ class Demo:
             total = sum(pushes.values())
             if not _is_quota_known(spark.table("cluster_changes")):
                 missing.append("the quota")
-            _say(
+            say(
                 f"{passed:4.0f} s: {total} pushes in Delta, {seen} of {len(clients)} "
                 f"clients with {MIN_PUSHES} or more and a configuration"
             )
@@ -177,11 +181,6 @@ class Demo:
                 self.duration_seconds + _PATIENCE_S
             ):
                 return missing
-
-
-def _quieten() -> None:
-    """Keep the parts' own logs off the screen; what matters reaches it as errors."""
-    logging.getLogger("pipelines").setLevel(logging.CRITICAL)
 
 
 def _check_complete(missing: list[str]) -> None:
@@ -198,16 +197,12 @@ def _check_tables(spark: SparkSession, settings: Settings) -> None:
     Raises: DemoIncomplete, naming what is not.
     """
     if not is_installed():
-        _say("check_tables: left out, since great-expectations is not installed")
+        say("check_tables: left out, since great-expectations is not installed")
         return
     done = quality.run(spark, settings, datetime.now(tz=UTC))
     if done.failures:
         raise DemoIncomplete(f"check_tables:\n{format_run(done.outcomes)}")
     print(f"check_tables: all of {len(done.outcomes)} expectations of the tables hold")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _make_settings(bootstrap_servers: str, folder: Path) -> Settings:
@@ -276,47 +271,6 @@ def _work_out_quotas(spark: SparkSession, settings: Settings, client_id: str) ->
     ((newest,),) = own.agg(F.max("received_at")).collect()
     refresh_quotas.refresh(spark, settings, newest.astimezone())
     views.register(spark, settings)
-
-
-@contextmanager
-def _running_bridge(settings: Settings) -> Iterator[str]:
-    """Run the bridge in a thread of its own; yield where its proxy listens.
-
-    Raises: PipelineError, as the bridge raised it.
-    """
-    loop = asyncio.new_event_loop()
-    stop = asyncio.Event()
-    ready: Future[str] = Future()
-    server = BridgeServer(settings, SecretReader(environ={}))
-
-    def serve() -> None:
-        try:
-            loop.run_until_complete(
-                server.serve(stop, lambda *_: ready.set_result(_find_proxy(server)))
-            )
-        except BaseException as error:
-            # Whatever it is, the demo waits for it to be said.
-            if ready.done():
-                raise
-            ready.set_exception(error)
-        finally:
-            loop.close()
-
-    thread = threading.Thread(target=serve, name="bridge")
-    thread.start()
-    try:
-        yield ready.result()
-    finally:
-        if thread.is_alive():
-            loop.call_soon_threadsafe(stop.set)
-        thread.join()
-
-
-def _find_proxy(server: BridgeServer) -> str:
-    """Return where clients find the cluster, as bootstrap.servers."""
-    if server.proxy is None:
-        raise ValueError("the demo's bridge is a proxy")
-    return server.proxy.bootstrap_servers
 
 
 def _list_configured(client_configs: DataFrame) -> set[str]:

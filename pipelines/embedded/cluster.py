@@ -191,14 +191,25 @@ class EmbeddedKafka:
         """End one broker as a power cut would (SIGKILL); its data stays."""
         self._brokers[broker].kill()
 
-    def restart(self, broker: int) -> None:
+    def restart(self, broker: int, properties: Mapping[str, str] | None = None) -> None:
         """Start one broker again on its ports and data, ended in order before.
 
+        Args:
+            broker: Its id.
+            properties: Broker configs that this one has from now on, beside those of
+                the cluster.
         Raises: EmbeddedKafkaError, when it is not ready in time.
         """
         one = self._brokers[broker]
         one.terminate()
         one.wait(_RESTART_TIMEOUT_S)
+        if properties is not None:
+            one.configure(
+                one.ports,
+                [each.ports for each in self._brokers.values()],
+                self._credentials.keystore,
+                {**self.options.broker_properties, **properties},
+            )
         one.start(remove_path=self._removable_path)
         fault = wait_until_ready(self._brokers, [broker], self._credentials.tls)
         if fault is not None:

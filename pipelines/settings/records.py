@@ -14,6 +14,7 @@ from .client_config_settings import (
 )
 from .cluster_settings import ClusterSettings
 from .dynamic_config_settings import DynamicConfigSettings
+from .forward_settings import ForwardSettings
 from .kafka_settings import KafkaSettings, UpstreamSettings
 from .keys import MAX_INT32, MAX_PORT, key
 from .listener_records import (
@@ -295,6 +296,7 @@ class Settings:
     client_config: ClientConfigSettings
     dynamic_configs: DynamicConfigSettings
     sensitive_keys: SensitiveKeySettings
+    forward: ForwardSettings
     tables: TableSettings
     client_telemetry_to_delta: TelemetryJobSettings
     client_configs_to_delta: ConfigJobSettings

@@ -82,6 +82,7 @@ BREAKS = [
         "pipelines.watching.checkpoints",
         "pipelines.watching.delta_logs",
     ),
+    ("the forwarder needs", "pipelines.forwarder.sums", "pyspark"),
     ("what is not well is decided", "pipelines.watching.judging", "time"),
     ("one file reads tables", "pipelines.watching.looking", "deltalake"),
     ("one room of the product", READER, "confluent_kafka"),

@@ -19,11 +19,13 @@ from tests.support.clients.java_clients import find_jars
 from tests.support.clients.java_programs import program_command
 from tests.unit.bridge.push_config.raw_client import read_record
 
+OWN_ID = "sR8tPjVbQ0-h3_Hx2yZ1cQ"
 
-def run_command(folder, properties, client_type="producer", connection=None):
+
+def run_command(folder, properties, client_type="producer", connection=None, *more):
     file = folder / "client.properties"
     file.write_text(properties)
-    words = ["--properties", str(file), "--client-type", client_type]
+    words = ["--properties", str(file), "--client-type", client_type, *more]
     if connection is not None:
         (folder / "connection.properties").write_text(connection)
         words += ["--command-config", str(folder / "connection.properties")]
@@ -51,8 +53,9 @@ def test_a_file_is_pushed_as_a_java_client_would(kafka, push_topics, tmp_path):
             "config.push.allowed.keys=group.id,ssl.keystore.password,isolation.level\n"
         )
         other = run_command(
-            tmp_path, text + listed + "group.id=g\n", "consumer", servers
-        )
+            tmp_path, text + listed + "group.id=g\n", "consumer", servers,
+            *("--client-instance-id", OWN_ID),
+        )  # fmt: skip
         second = read_topic(kafka, topic)
     assert (done.returncode, done.stderr) == (0, "")
     headers = {name: value.decode() for name, value in record.headers()}
@@ -82,13 +85,26 @@ def test_a_file_is_pushed_as_a_java_client_would(kafka, push_topics, tmp_path):
     assert other.returncode == 0
     assert "ssl.keystore.password is sensitive" in other.stderr
     assert "geheim" not in done.stdout + other.stdout + other.stderr
-    (pushed,) = (
-        read_record(one.value()) for one in second if one.key() != record.key()
+    ((named, pushed),) = (
+        (one.key(), read_record(one.value()))
+        for one in second
+        if one.key() != record.key()
     )
+    assert named == OWN_ID.encode()
     assert pushed == [
         ("group.id", "g", 1, False),
         ("isolation.level", "read_uncommitted", 1, True),
     ]
+
+
+def test_an_instance_id_that_is_none_is_refused(tmp_path):
+    for text in ("", "abc", "*" * 22, OWN_ID[:-1] + "R", OWN_ID + "A"):
+        words = (f"--client-instance-id={text}",)
+        done = run_command(
+            tmp_path, "bootstrap.servers=h:1\n", "producer", None, *words
+        )
+        assert done.returncode != 0
+        assert "--client-instance-id: expected 22 characters" in done.stderr
 
 
 IN_FORCE = [

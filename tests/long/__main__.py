@@ -67,6 +67,8 @@ PROOFS = (
     Proof(name="cluster-canaries", words=("long/cluster_canaries.py",)),
     Proof(name="quota-throttle-times", words=("long/quota_throttle_times.py",)),
     Proof(name="quota-rates", words=("long/quota_rates.py",)),
+    Proof(name="forward-kills", words=("long/forward_kills.py",)),
+    Proof(name="forward-receivers", words=("long/forward_receivers.py",)),
     Proof(name="config-canaries", words=("long/config_canaries.py",)),
 )
 """In the order in which they run."""

@@ -32,6 +32,11 @@ RUN_ELSEWHERE = {
         "integration/test_push_config_command.py",
         "push-config",
     ),
+    ("docs/guide/forwarding.md", "forward"): (
+        "integration/test_forward.py",
+        '"forward"',
+    ),
+    ("docs/guide/site.md", "site"): ("integration/test_demo_site.py", '"--site"'),
     ("docs/guide/listeners-and-login.md", "scram-credential"): (
         "integration/test_scram_credential.py",
         "scram-credential",

@@ -11,6 +11,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
 from pipelines.bridge.server import BridgeServer
+from pipelines.forwarder.pages import Watch
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.progress import BatchProgress
@@ -70,6 +71,11 @@ def read_job_families(folder):
     write_deltalake(str(folder / "client_pushes"), pa.table({"a": [1]}))
     registry.register(TableCollector(folder, ["client_pushes"], lambda: 0.0))
     return _parse(registry)
+
+
+def read_forwarder_families():
+    """Return those of a forwarder."""
+    return _parse(Watch(patience_s=1).registry)
 
 
 def _parse(*collectors):

@@ -8,8 +8,12 @@ import pytest
 import yaml
 
 from pipelines.settings import CONF_PATH
-from tests.support.exported_metrics import read_bridge_families, read_job_families
-from tests.unit.test_dashboards import LABELS, METRIC, list_expressions
+from tests.support.exported_metrics import (
+    read_bridge_families,
+    read_forwarder_families,
+    read_job_families,
+)
+from tests.unit.test_dashboards import DASHBOARDS, LABELS, METRIC, list_expressions
 
 FOLDER = CONF_PATH / "prometheus"
 GROUPS = yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"]
@@ -20,8 +24,11 @@ NEEDS_PROMTOOL = pytest.mark.skipif(
 )
 OF_PROMETHEUS = {"job", "instance", "le", "alertname", "alertstate"}
 
-B, Q, T = (f"kafka_clientele_{one}" for one in ("bridge", "query", "table"))
+B, Q, T, F = (
+    f"kafka_clientele_{one}" for one in ("bridge", "query", "table", "forwarder")
+)
 BRIDGE = 'instance="b"'
+FORWARDER = '{instance="f"}'
 JOB = 'instance="d",query="client_telemetry_to_delta"'
 REFUSED = f"{B}_refused_pushes_total{{{BRIDGE},reason="
 PUSHES = '{table="client_pushes"}'
@@ -52,6 +59,11 @@ WELL = {
     f"{Q}_batch_seconds_sum{{{JOB}}}": "0+30x600",
     f"{Q}_batch_seconds_count{{{JOB}}}": "0+20x600",
     f"{Q}_quarantined_records_total{{{JOB}}}": "0+1x600",
+    'up{job="kafka-clientele-forwarder",instance="f"}': "1x600",
+    f"{F}_ready{FORWARDER}": "1x600",
+    f"{F}_lag_records{FORWARDER}": "100x600",
+    f"{F}_records_total{FORWARDER}": "0+600x600",
+    f"{F}_rejected_points_total{FORWARDER}": "7x600",
     f"{T}_readable{PUSHES}": "1x600",
     f"{T}_files{PUSHES}": "20000x600",
     f"{T}_bytes{PUSHES}": "200000000000x600",
@@ -83,6 +95,10 @@ FAULTS = {
     "JobIsBehind": {f"{Q}_lag_records{{{JOB}}}": "6000x600"},
     "JobBatchesAreSlow": {f"{Q}_batch_seconds_sum{{{JOB}}}": "0+2000x600"},
     "QuarantineFills": {f"{Q}_quarantined_records_total{{{JOB}}}": "0+3x600"},
+    "ForwarderDown": {'up{job="kafka-clientele-forwarder",instance="f"}': "0x600"},
+    "ReceiverTakesNothing": {f"{F}_ready{FORWARDER}": "0x600"},
+    "ForwarderIsBehind": {f"{F}_lag_records{FORWARDER}": "6000x600"},
+    "ReceiverRejectsPoints": {f"{F}_rejected_points_total{FORWARDER}": "0+60x600"},
     "TableIsMissing": {f"{T}_readable{PUSHES}": "0x600"},
     "PushesAreNotStored": {f"{T}_last_commit_timestamp_seconds{PUSHES}": "60x600"},
     "TableHasSmallFiles": {f"{T}_bytes{PUSHES}": "2000000x600"},
@@ -98,7 +114,8 @@ def labels(tmp_path_factory):
     """Return each exported metric with its labels."""
     known = {"up": set()}
     of_jobs = read_job_families(tmp_path_factory.mktemp("tables"))
-    for family in [*read_bridge_families(), *of_jobs]:
+    of_forwarder = read_forwarder_families()
+    for family in [*read_bridge_families(), *of_jobs, *of_forwarder]:
         for sample in family.samples:
             known.setdefault(sample.name, set()).update(sample.labels)
     return known
@@ -197,12 +214,14 @@ def test_prometheus_takes_rules_and_configuration():
 
 
 @NEEDS_PROMTOOL
-@pytest.mark.parametrize("name", ["bridge", "jobs", "tables"])
+@pytest.mark.parametrize("name", [*DASHBOARDS])
 def test_prometheus_parses_every_expression_of_a_dashboard(tmp_path, name):
     rules = [
         {
             "record": f"shown:{number}",
-            "expr": re.sub(r"\$__rate_interval", "5m", expr).replace("$", ""),
+            "expr": re.sub(r"\$(__rate_interval|window)\b", "5m", expr).replace(
+                "$", ""
+            ),
         }
         for number, (_, expr) in enumerate(list_expressions(name))
     ]

@@ -1,20 +1,28 @@
 """Dashboards show what bridges and drivers export, and nothing else."""
 
+import csv
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+from pipelines.forwarder.bodies import LABEL_HEADERS, plain_label
+from pipelines.forwarder.remote_write import metric_name
 from pipelines.settings import CONF_PATH
+from pipelines.settings.places import ROOT_PATH
 from tests.support.exported_metrics import read_bridge_families, read_job_families
 
 DASHBOARDS = {
     path.stem: json.loads(path.read_text())
     for path in sorted((CONF_PATH / "grafana").glob("*.json"))
 }
+FORWARDED = re.compile(r"\borg_apache_kafka_[a-z0-9_]+")
+OF_FORWARDED = {"clients", "java_clients"}
+"""Dashboards of what the forwarder sends on."""
 METRIC = re.compile(r"\b((?:kafka|process)_[a-z0-9_]+)")
 LABELS = re.compile(r"(?:by \(|[{,])\s*([a-z_]+(?:, [a-z_]+)*)\s*(?:\)|=)")
+RESOURCE_LABELS = {*LABEL_HEADERS, "group_id"}
 PROMETHEUS_LABELS = {"job", "instance", "le"}
 PREFIXES = {
     "bridge": ("kafka_", "process_"),
@@ -42,7 +50,7 @@ def families(tmp_path_factory):
 
 
 def test_every_dashboard_is_looked_at():
-    assert DASHBOARDS.keys() == PREFIXES.keys()
+    assert DASHBOARDS.keys() == PREFIXES.keys() | OF_FORWARDED
     uids = {one["uid"] for one in DASHBOARDS.values()}
     assert len(uids) == len(DASHBOARDS)
 
@@ -92,7 +100,7 @@ def test_labels_of_a_dashboard_are_those_of_its_metrics(families, name):
         assert used <= known | PROMETHEUS_LABELS, panel["title"]
 
 
-@each_dashboard
+@pytest.mark.parametrize("name", [*DASHBOARDS])
 def test_panels_have_titles_and_do_not_overlap(name):
     seen = set()
     for panel in DASHBOARDS[name]["panels"]:
@@ -108,3 +116,46 @@ def test_panels_have_titles_and_do_not_overlap(name):
         seen |= cells
     ids = [panel["id"] for panel in DASHBOARDS[name]["panels"]]
     assert len(set(ids)) == len(ids)
+
+
+def read_forwarded(name):
+    """Return what a dashboard may show: each metric with the labels of its points."""
+    if name == "clients":
+        with (CONF_PATH / "standard_metrics.csv").open() as file:
+            found = [(one["metric"], one["label"]) for one in csv.DictReader(file)]
+    else:
+        paths = (ROOT_PATH / "tests/golden/telemetry").glob("java_*_metrics.csv")
+        texts = [path.read_text().splitlines() for path in paths]
+        rows = [one for text in texts for one in csv.DictReader(text)]
+        found = [
+            (one["metric"], re.sub(r":\w+", "", one["attributes"])) for one in rows
+        ]
+    return {
+        metric_name(metric, is_total=metric.endswith(".total")): {
+            plain_label(one) for one in labels.split()
+        }
+        for metric, labels in found
+    }
+
+
+@pytest.mark.parametrize("name", sorted(OF_FORWARDED))
+def test_a_dashboard_of_forwarded_metrics_shows_those_and_their_labels(name):
+    known = read_forwarded(name)
+    for panel, expression in list_expressions(name):
+        metrics = FORWARDED.findall(expression)
+        assert metrics
+        assert {*metrics} <= known.keys(), panel["title"]
+        labels = set().union(*(known[one] for one in metrics)) | RESOURCE_LABELS
+        used = {
+            one for group in LABELS.findall(expression) for one in group.split(", ")
+        }
+        assert used <= labels, panel["title"]
+
+
+def test_every_standard_metric_is_on_its_dashboard():
+    shown = {
+        metric
+        for _, expression in list_expressions("clients")
+        for metric in FORWARDED.findall(expression)
+    }
+    assert shown == read_forwarded("clients").keys()

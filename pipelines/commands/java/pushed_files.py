@@ -6,11 +6,16 @@ the newest Java client in conf/config_catalog/.
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from uuid import UUID
 
 from pipelines.clients.catalogs import JAVA_VERSION, load_java_catalog, load_rules
 from pipelines.clients.configs_in_force import ConfigInForce
 from pipelines.clients.handshake import Handshake
-from pipelines.clients.instance_ids import instance_id_text, make_instance_id
+from pipelines.clients.instance_ids import (
+    instance_id_text,
+    make_instance_id,
+    read_instance_id,
+)
 from pipelines.clients.kafka_client.properties import (
     UnusableConfig,
     make_access,
@@ -50,6 +55,7 @@ def run(
     properties_path: str,
     client_type: str,
     connection_path: str | None,
+    instance_id: str | None = None,
     say: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> None:
@@ -59,6 +65,7 @@ def run(
         properties_path: The client's properties.
         client_type: One of CLIENT_TYPES.
         connection_path: Properties that say how to connect; else the client's own do.
+        instance_id: Of the client, as Kafka prints it; else a new one.
         say: Prints a line of the result.
         warn: Prints a line about a key that is not pushed.
     Raises: InvalidSetting, naming file and key; PushNotTaken.
@@ -71,6 +78,9 @@ def run(
     if not own.is_enabled:
         say(f"{ENABLE} is false: nothing is pushed")
         return
+    client_instance_id = (
+        make_instance_id() if instance_id is None else _read_instance_id(instance_id)
+    )
     entries = _choose(properties, client_type, own, warn)
     if not entries:
         say("every key is sensitive or unknown: nothing is pushed")
@@ -84,6 +94,7 @@ def run(
         own=own,
         entries=entries,
         client_id=client_id_of(client_type, properties),
+        client_instance_id=client_instance_id,
     )
     handshake = Handshake(plan)
     handshake.run()
@@ -132,6 +143,7 @@ def _plan(
     own: OwnConfigs,
     entries: list[ConfigEntry],
     client_id: str,
+    client_instance_id: UUID,
 ) -> PushPlan:
     servers = connection.get(_SERVERS) or properties.get(_SERVERS)
     if not servers:
@@ -140,7 +152,7 @@ def _plan(
         client_id=client_id,
         name=SOFTWARE_NAME,
         version=JAVA_VERSION,
-        client_instance_id=make_instance_id(),
+        client_instance_id=client_instance_id,
     )
     try:
         return PushPlan(
@@ -154,6 +166,16 @@ def _plan(
         )
     except (CommandFault, UnusableConfig) as error:
         raise InvalidSetting(f"{place}: {error}") from None
+
+
+def _read_instance_id(text: str) -> UUID:
+    try:
+        return read_instance_id(text)
+    except ValueError:
+        raise CommandFault(
+            "--client-instance-id: expected 22 characters of base64url, as Kafka "
+            f"prints a Uuid, not {text!r}"
+        ) from None
 
 
 def _read_int(properties: Properties, name: str) -> int:

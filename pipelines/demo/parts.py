@@ -1,0 +1,67 @@
+"""What the demo and the site have in common: the bridge in this process, and words."""
+
+import asyncio
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+from pipelines.bridge.server import BridgeServer
+from pipelines.settings.places import ROOT_PATH
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+
+ROOT = ROOT_PATH
+
+
+def quieten() -> None:
+    """Keep the parts' own logs off the screen; what matters reaches it as errors."""
+    logging.getLogger("pipelines").setLevel(logging.CRITICAL)
+
+
+def say(text: str) -> None:
+    """Say how far it is, beside what is printed."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def running_bridge(settings: Settings) -> Iterator[str]:
+    """Run the bridge in a thread of its own; yield where its proxy listens.
+
+    Raises: PipelineError, as the bridge raised it.
+    """
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    ready: Future[str] = Future()
+    server = BridgeServer(settings, SecretReader(environ={}))
+
+    def serve() -> None:
+        try:
+            loop.run_until_complete(
+                server.serve(stop, lambda *_: ready.set_result(_find_proxy(server)))
+            )
+        except BaseException as error:
+            # Whatever it is, the demo waits for it to be said.
+            if ready.done():
+                raise
+            ready.set_exception(error)
+        finally:
+            loop.close()
+
+    thread = threading.Thread(target=serve, name="bridge")
+    thread.start()
+    try:
+        yield ready.result()
+    finally:
+        if thread.is_alive():
+            loop.call_soon_threadsafe(stop.set)
+        thread.join()
+
+
+def _find_proxy(server: BridgeServer) -> str:
+    """Return where clients find the cluster, as bootstrap.servers."""
+    if server.proxy is None:
+        raise ValueError("the demo's bridge is a proxy")
+    return server.proxy.bootstrap_servers

@@ -1,0 +1,1 @@
+"""Pushes of the telemetry topic, sent on to a receiver of OTLP."""

@@ -1,0 +1,394 @@
+"""Bodies of pushes as they go on: a broker's labels, and only what is asked for.
+
+Strategy: protobuf's C classes read a push and keep what they do not know. What a bridge
+knows is put into the written bytes, once for each different resource; attributes of
+points are looked at one by one only where some bytes of the push say that a client
+claims a broker's label, or where labels are chosen.
+Bodies of several pushes, one behind the other, are one ExportMetricsServiceRequest:
+both messages have resource_metrics as field 1.
+Source: KIP-714, "Client metrics and metric labels"; opentelemetry-proto.
+"""
+
+import functools
+import math
+import re
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableSequence,
+)
+from dataclasses import dataclass
+
+import re2
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
+from opentelemetry.proto.metrics.v1.metrics_pb2 import (
+    HistogramDataPoint,
+    Metric,
+    MetricsData,
+    NumberDataPoint,
+    ResourceMetrics,
+    ScopeMetrics,
+)
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+from udfs.compression.codecs import COMPRESSION_NAMES, decompress
+
+LABEL_HEADERS = {
+    "client_instance_id": "client_instance_id",
+    "client_id": "client_id",
+    "client_software_name": "client_software_name",
+    "client_software_version": "client_software_version",
+    "client_source_address": "client_source_address",
+    "client_source_port": "client_source_port",
+    "principal": "principal",
+    "node_id": "broker_id",
+    "cluster_id": "cluster_id",
+}
+"""Labels that a broker adds to the header that has their value."""
+NODE_ID = "node_id"
+"""On a point it is KIP-714's own: the broker that the metric is about."""
+MAX_INT64 = 2**63 - 1
+_CODEC_IDS = {name: number for number, name in COMPRESSION_NAMES.items()}
+
+
+def _find(names: Iterable[str]) -> re2._Regexp:
+    """Compile what finds labels in bytes, however their words are joined."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    spellings = (name.encode().replace(b"_", b"[^A-Za-z0-9]+") for name in names)
+    return re2.compile(b"|".join(spellings), options)
+
+
+_CLAIMS = _find(name for name in LABEL_HEADERS if name != NODE_ID)
+_FIRST_TAG, _FIRST, _ONE_BYTE = 0x0A, b"\x0a", 0x80
+"""The tag of field 1 with a length; the least number that takes two bytes."""
+
+_Attributes = MutableSequence[KeyValue]
+Point = NumberDataPoint | HistogramDataPoint
+Change = Callable[[bytes, Metric], None]
+
+
+class UnreadablePush(Exception):
+    """Raised for a push that no receiver could read; its text has none of the push."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What goes on, by names; nothing chosen is all of it."""
+
+    allow_metrics: tuple[str, ...] = ()
+    drop_metrics: tuple[str, ...] = ()
+    allow_labels: frozenset[str] = frozenset()
+    drop_labels: frozenset[str] = frozenset()
+
+    @property
+    def chooses_metrics(self) -> bool:
+        """Whether some metrics may stay behind."""
+        return bool(self.allow_metrics or self.drop_metrics)
+
+    @property
+    def chooses_labels(self) -> bool:
+        """Whether some labels may stay behind."""
+        return bool(self.allow_labels or self.drop_labels)
+
+    def takes(self, metric: str) -> bool:
+        """Say whether a metric goes on."""
+        if self.allow_metrics and not metric.startswith(self.allow_metrics):
+            return False
+        return not metric.startswith(self.drop_metrics)
+
+    def takes_label(self, label: str) -> bool:
+        """Say whether a label goes on."""
+        if self.allow_labels and label not in self.allow_labels:
+            return False
+        return label not in self.drop_labels
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """One push as it was read."""
+
+    data: MetricsData
+    claims: bool
+    """Whether a client may have named a broker's label itself."""
+
+
+@functools.lru_cache(maxsize=4096)
+def plain_label(name: str) -> str:
+    """Return the name that a label has at Prometheus.
+
+    Source: OpenTelemetry, "Prometheus and OpenMetrics Compatibility".
+    """
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", name) or "_"
+    return f"key_{plain}" if plain[:1].isdigit() else plain
+
+
+def make_labels(headers: Mapping[str, bytes], selection: Selection) -> bytes:
+    """Return the labels that a broker adds, as the bytes of a resource."""
+    labels = Resource()
+    for name, header in LABEL_HEADERS.items():
+        value = headers.get(header)
+        if value is None or not selection.takes_label(name):
+            continue
+        try:
+            text = value.decode()
+        except UnicodeDecodeError:
+            raise UnreadablePush(f"header {header} is not UTF-8") from None
+        labels.attributes.add(key=name).value.string_value = text
+    return labels.SerializeToString()
+
+
+def read_push(body: bytes | None, headers: Mapping[str, bytes], max_bytes: int) -> Push:
+    """Read a record of the topic.
+
+    Raises: UnreadablePush.
+    """
+    if body is None or "client_instance_id" not in headers:
+        raise UnreadablePush("it has no value, or does not name its client instance")
+    codec = headers.get("compression_type", b"").decode("ascii", "replace")
+    read = decompress(body, _CODEC_IDS.get(codec), max_bytes)
+    if read.reason is not None:
+        raise UnreadablePush(f"{read.reason}: {read.detail}")
+    text = bytes(read.data)
+    try:
+        data = MetricsData.FromString(text)
+    except DecodeError:
+        raise UnreadablePush("it is no MetricsData") from None
+    return Push(data, _CLAIMS.search(text) is not None)
+
+
+def choose_points(
+    push: Push, selection: Selection, change: Change | None = None
+) -> int:
+    """Leave out of a push what does not go on.
+
+    Labels of a resource are left to write_body, but where points become one.
+
+    Args:
+        change: Called for each metric that goes on but gauges, with the bytes of its
+            resource.
+    Returns: How many points go on.
+    """
+    _choose(push, selection)
+    points = 0
+    for resource_metrics in push.data.resource_metrics:
+        # Java clients send a resource a metric, most of them of gauges.
+        own: bytes | None = None
+        for scope in resource_metrics.scope_metrics:
+            for metric in scope.metrics:
+                kind = metric.WhichOneof("data")
+                if kind == "gauge":
+                    points += len(metric.gauge.data_points)
+                    continue
+                if change is not None:
+                    if own is None:
+                        own = resource_metrics.resource.SerializeToString()
+                    change(own, metric)
+                points += len(list_points(metric))
+    return points
+
+
+def write_body(data: MetricsData, labels: bytes) -> bytes:
+    """Write a push with the labels that a broker adds, in place of a client's claims.
+
+    What protobuf has written is taken apart at its outermost fields and put together
+    again with other resources: most pushes have one resource many times.
+
+    Args:
+        labels: Of make_labels.
+    """
+    body = data.SerializeToString()
+    known: dict[bytes, bytes] = {}
+    parts: list[bytes] = []
+    place = 0
+    while place < len(body):
+        if body[place] != _FIRST_TAG:
+            # Fields that are not known stand last.
+            parts.append(body[place:])
+            break
+        size, start = _read_size(body, place + 1)
+        place = start + size
+        own, after = b"", start
+        if size and body[start] == _FIRST_TAG:
+            own_size, own_start = _read_size(body, start + 1)
+            after = own_start + own_size
+            own = body[own_start:after]
+        resource = known.get(own)
+        if resource is None:
+            merged = _without_claims(own) + labels
+            resource = _FIRST + write_size(len(merged)) + merged
+            known[own] = resource
+        parts += (
+            _FIRST,
+            write_size(len(resource) + place - after),
+            resource,
+            body[after:place],
+        )
+    return b"".join(parts)
+
+
+def is_broker_label(name: str) -> bool:
+    """Say whether a receiver may take a name for that of a broker's label."""
+    return plain_label(name) in LABEL_HEADERS
+
+
+def _without_claims(own: bytes) -> bytes:
+    if not own:
+        return own
+    resource = Resource.FromString(own)
+    _remove(resource.attributes, is_broker_label)
+    return resource.SerializeToString()
+
+
+def _read_size(body: bytes, place: int) -> tuple[int, int]:
+    """Read a length; return it with where it ends."""
+    size = body[place]
+    if size < _ONE_BYTE:
+        return size, place + 1
+    size &= 0x7F
+    shift = 7
+    while True:
+        place += 1
+        byte = body[place]
+        size |= (byte & 0x7F) << shift
+        if byte < _ONE_BYTE:
+            return size, place + 1
+        shift += 7
+
+
+@functools.lru_cache(maxsize=16_384)
+def write_size(number: int) -> bytes:
+    """Write an unsigned varint."""
+    written = bytearray()
+    while number >= _ONE_BYTE:
+        written.append(number & 0x7F | _ONE_BYTE)
+        number >>= 7
+    written.append(number)
+    return bytes(written)
+
+
+def _choose(push: Push, selection: Selection) -> None:
+    """Take off what a client must not say, and what is not wanted."""
+    data = push.data
+    if push.claims or selection.chooses_labels:
+        _strip_labels(data, selection)
+    if selection.chooses_metrics:
+        _leave_out(data, lambda metric: selection.takes(metric.name))
+    if selection.chooses_labels:
+        _merge_points(data)
+        leave_out_empty(data)
+
+
+def list_points(metric: Metric) -> MutableSequence[Point]:
+    """Return the points of a metric, whatever its kind; none where it has no kind."""
+    kind = metric.WhichOneof("data")
+    points: MutableSequence[Point]
+    points = [] if kind is None else getattr(metric, kind).data_points
+    return points
+
+
+def leave_out_empty(data: MetricsData) -> None:
+    """Take off metrics without points, which some receivers refuse."""
+    _leave_out(data, lambda metric: len(list_points(metric)) > 0)
+
+
+def _strip_labels(data: MetricsData, selection: Selection) -> None:
+    def goes(name: str) -> bool:
+        return is_broker_label(name) or not selection.takes_label(name)
+
+    def goes_from_point(name: str) -> bool:
+        if plain_label(name) == NODE_ID:
+            return not selection.takes_label(name)
+        return goes(name)
+
+    for resource_metrics in data.resource_metrics:
+        _remove(resource_metrics.resource.attributes, goes)
+    for _, _, metric in _walk(data):
+        for point in list_points(metric):
+            _remove(point.attributes, goes_from_point)
+
+
+def _leave_out(data: MetricsData, is_kept: Callable[[Metric], bool]) -> None:
+    for index in range(len(data.resource_metrics) - 1, -1, -1):
+        scopes = data.resource_metrics[index].scope_metrics
+        for scope in scopes:
+            kept = [one for one in scope.metrics if is_kept(one)]
+            if len(kept) < len(scope.metrics):
+                copies = [Metric.FromString(one.SerializeToString()) for one in kept]
+                del scope.metrics[:]
+                scope.metrics.extend(copies)
+        if not any(scope.metrics for scope in scopes):
+            del data.resource_metrics[index]
+
+
+def _merge_points(data: MetricsData) -> None:
+    """Make one point of those that differed in labels which are gone.
+
+    Sums are added up; of gauges the greatest stays. Java clients send a metric a point,
+    so that the points of one series stand anywhere in a push.
+    """
+    seen: dict[tuple[bytes, str, str | None, bytes], NumberDataPoint] = {}
+    for resource_metrics, _, metric in _walk(data):
+        kind = metric.WhichOneof("data")
+        if kind not in {"gauge", "sum"}:
+            continue
+        resource = resource_metrics.resource.SerializeToString()
+        points = getattr(metric, kind).data_points
+        for index in range(len(points) - 1, -1, -1):
+            point = points[index]
+            key = (resource, metric.name, kind, name_attributes(point.attributes))
+            first = seen.setdefault(key, point)
+            if first is not point:
+                _add_to(first, point, kind)
+                del points[index]
+
+
+def _add_to(first: NumberDataPoint, point: NumberDataPoint, kind: str) -> None:
+    whole = first.WhichOneof("value") == point.WhichOneof("value") == "as_int"
+    if whole:
+        both: tuple[float, float] = (first.as_int, point.as_int)
+    else:
+        both = (value_of(first), value_of(point))
+    if kind == "sum":
+        value = sum(both)
+        starts = (first.start_time_unix_nano, point.start_time_unix_nano)
+        first.start_time_unix_nano = min(starts)
+    else:
+        value = both[1] if math.isnan(both[0]) else max(both)
+    if whole and -MAX_INT64 <= value <= MAX_INT64:
+        first.as_int = int(value)
+    else:
+        first.as_double = float(value)
+    first.time_unix_nano = max(first.time_unix_nano, point.time_unix_nano)
+
+
+def value_of(point: NumberDataPoint) -> float:
+    """Return the value of a point as a double; 0 where it has none."""
+    is_int = point.WhichOneof("value") == "as_int"
+    return float(point.as_int) if is_int else point.as_double
+
+
+def name_attributes(attributes: MutableSequence[KeyValue]) -> bytes:
+    """Return bytes that are the same for the same attributes in any order."""
+    if not attributes:
+        return b""
+    if len(attributes) == 1:
+        return attributes[0].SerializeToString()
+    texts = sorted([one.SerializeToString() for one in attributes])
+    return b"".join([b"%d:%b" % (len(one), one) for one in texts])
+
+
+def _walk(data: MetricsData) -> Iterator[tuple[ResourceMetrics, ScopeMetrics, Metric]]:
+    for resource_metrics in data.resource_metrics:
+        for scope in resource_metrics.scope_metrics:
+            for metric in scope.metrics:
+                yield resource_metrics, scope, metric
+
+
+def _remove(attributes: _Attributes, goes: Callable[[str], bool]) -> None:
+    for index in range(len(attributes) - 1, -1, -1):
+        if goes(attributes[index].key):
+            del attributes[index]

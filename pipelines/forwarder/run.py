@@ -1,0 +1,383 @@
+"""From the telemetry topic to a receiver, at least once.
+
+Strategy: one request at a time. Its offsets are committed after the receiver's yes;
+until then partitions are paused, so that a dead receiver costs nothing but lag, and the
+group is polled, so that it keeps us. Whatever changes in the group meanwhile ends the
+batch, which is read again from what is committed.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+
+from pipelines.errors import InvalidSetting, MissingService
+from pipelines.settings.forward_settings import CUMULATIVE, OTLP
+from pipelines.settings.kafka import publisher_config
+from pipelines.settings.records import Settings
+from pipelines.settings.secret_references import SecretReader
+
+from .bodies import (
+    Change,
+    Selection,
+    UnreadablePush,
+    choose_points,
+    leave_out_empty,
+    make_labels,
+    read_push,
+    write_body,
+)
+from .pages import Watch, serve_pages
+from .receiver import Receiver, pause_s
+from .remote_write import write_series
+from .sums import Sums
+
+logger = logging.getLogger(__name__)
+PATIENCE_S = 30.0
+_POLL_S = 0.2
+_MOST_RECORDS = 500
+_LAG_EVERY_S = 10.0
+_ASK_S = 2.0
+_INSTANCE = "client_instance_id"
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What goes on of one record."""
+
+    message: Message
+    body: bytes
+    points: int
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Records that are sent together."""
+
+    changes: int
+    """Of the group, when it was begun."""
+    bodies: list[_Body] = field(default_factory=list)
+    offsets: dict[int, int] = field(default_factory=dict)
+    """Of each partition, the one behind the last record."""
+    records: int = 0
+    size_bytes: int = 0
+
+
+class Forwarder:
+    """Reads, sends and commits until it is stopped."""
+
+    def __init__(self, settings: Settings, secrets: SecretReader) -> None:
+        """Check what settings say; nothing is connected yet.
+
+        Raises: InvalidSetting, UnresolvedSecret.
+        """
+        forward = settings.forward
+        self._settings = settings
+        self._selection = Selection(
+            allow_metrics=forward.allow_metrics,
+            drop_metrics=forward.drop_metrics,
+            allow_labels=frozenset(forward.allow_labels),
+            drop_labels=frozenset(forward.drop_labels),
+        )
+        self._receiver = Receiver(forward, secrets)
+        self._is_otlp = forward.protocol == OTLP
+        self._sums = self._open_sums()
+        self._kafka = publisher_config(settings.kafka, secrets)
+        self._changes = 0
+        """In the group, up to now."""
+        self._waiting: deque[Message] = deque()
+        """Read already, for the next batch."""
+        self._lag_at_s = 0.0
+        self.watch = Watch(PATIENCE_S + forward.timeout_ms / 1000)
+
+    def _open_sums(self) -> Sums | None:
+        forward = self._settings.forward
+        if self._is_otlp and forward.temporality != CUMULATIVE:
+            return None
+        if not self._selection.takes_label(_INSTANCE):
+            raise InvalidSetting(
+                f"forward.drop_labels, forward.allow_labels: take {_INSTANCE} off, and "
+                "sums of several clients would be one series; take it off at the "
+                "receiver, by an aggregation there"
+            )
+        return Sums(
+            forward.state_location,
+            topic=self._settings.topics.telemetry,
+            group_id=forward.group_id,
+            max_series=forward.max_series,
+            idle_ms=forward.max_idle_ms,
+        )
+
+    def run(self, stop: threading.Event) -> None:
+        """Forward until told to stop.
+
+        Raises: MissingService, InvalidSetting.
+        """
+        forward = self._settings.forward
+        consumer = self._connect()
+        pages = None
+        try:
+            if forward.http_port >= 0:
+                pages = serve_pages(self.watch, forward.http_host, forward.http_port)
+                logger.info("pages at port %d", pages.server_address[1])
+            logger.info(
+                "forwarding %s to %s",
+                self._settings.topics.telemetry, urlsplit(forward.endpoint).hostname,
+            )  # fmt: skip
+            self.watch.is_ready = True
+            while not stop.is_set():
+                self._forward_batch(consumer, stop)
+        finally:
+            if pages is not None:
+                pages.shutdown()
+                pages.server_close()
+            consumer.close()
+            self._receiver.close()
+            if self._sums is not None:
+                self._sums.close()
+
+    def _connect(self) -> Consumer:
+        topic = self._settings.topics.telemetry
+        consumer = Consumer(
+            {
+                **self._kafka,
+                "group.id": self._settings.forward.group_id,
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "queued.max.messages.kbytes": 16_384,
+            },
+            logger=logger,
+        )
+        try:
+            consumer.list_topics(topic, timeout=PATIENCE_S)
+        except KafkaException as error:
+            consumer.close()
+            raise _no_kafka(self._settings, error) from None
+        consumer.subscribe([topic], on_assign=self._take, on_revoke=self._give_back)
+        return consumer
+
+    def _take(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._changes += 1
+        self._waiting.clear()
+        if self._sums is None:
+            return
+        try:
+            committed = consumer.committed(partitions, PATIENCE_S)
+        except KafkaException as error:
+            raise _no_kafka(self._settings, error) from None
+        for one in committed:
+            place = self._sums.open_partition(
+                one.partition, one.offset if one.offset >= 0 else None
+            )
+            one.offset = OFFSET_BEGINNING if place is None else place
+        consumer.assign(committed)
+
+    def _give_back(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._changes += 1
+        self._waiting.clear()
+        if self._sums is not None:
+            for one in partitions:
+                self._sums.close_partition(one.partition)
+
+    def _forward_batch(self, consumer: Consumer, stop: threading.Event) -> None:
+        self.watch.turn()
+        if not self._waiting:
+            # What the group changes while it is asked concerns none of what it gives.
+            self._waiting.extend(consumer.consume(_MOST_RECORDS, _POLL_S))
+        batch = _Batch(self._changes)
+        while self._waiting and batch.size_bytes < self._settings.forward.batch_bytes:
+            message = self._waiting.popleft()
+            error = message.error()
+            if error is not None:
+                logger.warning("Kafka says %s", error.name())
+                continue
+            self._add(batch, message)
+        if batch.offsets and (
+            not batch.bodies or self._send(consumer, batch.bodies, batch, stop)
+        ):
+            self._commit(consumer, batch)
+        elif self._sums is not None:
+            self._sums.abandon()
+        self._note_lag(consumer)
+
+    def _add(self, batch: _Batch, message: Message) -> None:
+        headers = _read_headers(message)
+        partition, offset = message.partition() or 0, message.offset() or 0
+        batch.offsets[partition] = offset + 1
+        batch.records += 1
+        limit = self._settings.client_telemetry_to_delta.max_decompressed_bytes
+        try:
+            push = read_push(message.value(), headers, limit)
+            labels = make_labels(headers, self._selection)
+        except UnreadablePush as fault:
+            self.watch.skipped.inc()
+            logger.warning(
+                "a record was skipped: %s, partition %d, offset %d: %s",
+                message.topic(), partition, offset, fault,
+            )  # fmt: skip
+            return
+        change, left_out = self._sum_up(partition, headers)
+        points = choose_points(push, self._selection, change)
+        if self._sums is not None and self._sums.left_out > left_out:
+            leave_out_empty(push.data)
+            self.watch.left_out.inc(self._sums.left_out - left_out)
+        if self._is_otlp:
+            body = write_body(push.data, labels)
+        else:
+            body, lost = write_series(push.data, labels)
+            points -= lost
+            self.watch.left_out.inc(lost)
+        if body:
+            batch.bodies.append(_Body(message, body, points))
+            batch.size_bytes += len(body)
+
+    def _sum_up(
+        self, partition: int, headers: dict[str, bytes]
+    ) -> tuple[Change | None, int]:
+        """Return what sums up the deltas of a push, and what was left out before."""
+        sums = self._sums
+        if sums is None:
+            return None, 0
+        instance = headers[_INSTANCE]
+        series = sums.open_instance(partition, instance)
+        if headers.get("terminating") == b"true":
+            sums.end_instance(partition, instance)
+        return lambda resource, metric: sums.add(
+            series, resource, metric
+        ), sums.left_out
+
+    def _send(
+        self,
+        consumer: Consumer,
+        part: list[_Body],
+        batch: _Batch,
+        stop: threading.Event,
+    ) -> bool:
+        """Send until the receiver has said yes; False where the batch is given up."""
+        body = b"".join([one.body for one in part])
+        points = sum(one.points for one in part)
+        attempt = 0
+        while True:
+            answer = self._receiver.post(body)
+            self.watch.is_ready = answer.is_taken or answer.is_refused
+            if answer.is_taken:
+                self.watch.taken_at.set(time.time())
+                self.watch.rejected.inc(answer.rejected)
+                self.watch.points.inc(max(points - answer.rejected, 0))
+                if answer.rejected:
+                    logger.warning("the receiver rejected %d points", answer.rejected)
+                return True
+            self.watch.attempts.inc()
+            if answer.is_refused:
+                return self._send_halves(consumer, part, batch, stop, answer.status)
+            logger.warning(
+                "the receiver does not take metrics (%s)", answer.status or "no answer"
+            )
+            if not self._wait(consumer, pause_s(attempt, answer), batch, stop):
+                return False
+            attempt += 1
+
+    def _send_halves(
+        self,
+        consumer: Consumer,
+        part: list[_Body],
+        batch: _Batch,
+        stop: threading.Event,
+        status: int,
+    ) -> bool:
+        """Find out which records of a request are refused, and leave these out."""
+        if len(part) > 1:
+            middle = len(part) // 2
+            return all(
+                self._wait(consumer, 0, batch, stop)
+                and self._send(consumer, half, batch, stop)
+                for half in (part[:middle], part[middle:])
+            )
+        refused = part[0]
+        self.watch.rejected.inc(refused.points)
+        logger.warning(
+            "the receiver refused (%d) %s, partition %s, offset %s", status,
+            refused.message.topic(), refused.message.partition(),
+            refused.message.offset(),
+        )  # fmt: skip
+        return True
+
+    def _wait(
+        self, consumer: Consumer, pause: float, batch: _Batch, stop: threading.Event
+    ) -> bool:
+        """Stay in the group for a while; False where the batch is ours no longer."""
+        deadline = time.monotonic() + pause
+        assigned = consumer.assignment()
+        consumer.pause(assigned)
+        while not stop.is_set():
+            left = deadline - time.monotonic()
+            message = consumer.poll(min(max(left, 0), _POLL_S))
+            if message is not None:
+                self._waiting.append(message)
+            if self._changes != batch.changes:
+                return False
+            self.watch.turn()
+            self._note_lag(consumer)
+            if left <= 0:
+                break
+        consumer.resume(assigned)
+        return not stop.is_set()
+
+    def _commit(self, consumer: Consumer, batch: _Batch) -> None:
+        sums = self._sums
+        if sums is not None:
+            before = sums.forgotten
+            sums.commit(batch.offsets, int(time.time() * 1000))
+            self.watch.forgotten.inc(sums.forgotten - before)
+            self.watch.series.set(sums.series)
+        topic = self._settings.topics.telemetry
+        places = [TopicPartition(topic, *one) for one in batch.offsets.items()]
+        try:
+            consumer.commit(offsets=places, asynchronous=False)
+        except KafkaException as error:
+            # Whoever has the partitions now sends these records again.
+            logger.warning("offsets were not committed: %s", error.args[0].name())
+        self.watch.records.inc(batch.records)
+
+    def _note_lag(self, consumer: Consumer) -> None:
+        """Ask, now and then, how many records there are behind what is committed."""
+        if time.monotonic() < self._lag_at_s + _LAG_EVERY_S:
+            return
+        lag = 0
+        try:
+            for one in consumer.committed(consumer.assignment(), _ASK_S):
+                low, high = consumer.get_watermark_offsets(one, _ASK_S)
+                lag += max(high - max(one.offset, low), 0)
+        except KafkaException as error:
+            logger.warning("the lag is not known: %s", error.args[0].name())
+        else:
+            self.watch.lag.set(lag)
+        self._lag_at_s = time.monotonic()
+
+
+def _no_kafka(settings: Settings, error: KafkaException) -> MissingService:
+    return MissingService(
+        f"no Kafka answers at kafka.bootstrap_servers = "
+        f"{settings.kafka.bootstrap_servers} ({error.args[0].name()}); start it, or "
+        "set the key"
+    )
+
+
+def _read_headers(message: Message) -> dict[str, bytes]:
+    """Return headers by name; of several of one name the last, as everywhere."""
+    # Typed as a dict, too, which librdkafka never gives.
+    return {
+        name: value
+        for name, value in list(message.headers() or ())
+        if isinstance(name, str) and isinstance(value, bytes)
+    }

@@ -1,0 +1,297 @@
+"""Forwarders and receivers are killed in turn: no point is lost, none is another one.
+
+Usage: python tests/long/forward_kills.py [--seconds 600] [--clients 12]
+       [--kill-every 3]
+
+Client instances of two families push deltas and gauges; some of them end and come back
+as others. Two forwarders send them on, one as they are, one summed up, each to a
+receiver of its own, and one of the four processes is killed every few seconds. Then the
+job makes tables of the topic, and each row of client_metrics must have reached the
+first receiver with the same instance, name, labels, time and value, and the second one
+with the running sum of its series; nothing else may have.
+"""
+
+import argparse
+import itertools
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from confluent_kafka import (  # noqa: E402 - path
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient  # noqa: E402 - path
+from deltalake import DeltaTable  # noqa: E402 - path
+
+from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.forwarder.bodies import plain_label  # noqa: E402 - path
+from tests.bench.generated_pushes import java_push, librdkafka_push  # noqa: E402 - path
+from tests.support.jobs.job_support import create_topic  # noqa: E402 - path
+from tests.support.kafka.java_home import find_java  # noqa: E402 - path
+from tests.support.kafka.topics import wait_for  # noqa: E402 - path
+from tests.support.metrics_receiver import read_kept  # noqa: E402 - path
+from tests.support.spark.telemetry_records import make_headers  # noqa: E402 - path
+
+TOPIC, PARTITIONS = "forward-kills", 3
+PUSH_EVERY_S, PATIENCE_S = 0.5, 120
+SHAPES = ((java_push, 36), (librdkafka_push, 13))
+"""As many points as their generators give different series."""
+KINDS = ("as_sent", "cumulative")
+DICE = random.Random()  # noqa: S311 - kills at any moment
+LAST_S = 20.0
+"""What an instance lives, on average."""
+
+
+def publish(servers, clients, until_s, counts):
+    """Push until it is time, as instances that end and come back as others."""
+    producer = Producer({"bootstrap.servers": servers, "acks": "all"})
+    numbers = itertools.count()
+    instances = {}
+    while time.monotonic() < until_s:
+        is_last = DICE.random() < PUSH_EVERY_S / LAST_S
+        for client in range(clients):
+            push, (shape, points) = next(numbers), SHAPES[client % len(SHAPES)]
+            instance = instances.setdefault(client, uuid.uuid4().hex[:22])
+            headers = make_headers(
+                client_instance_id=instance,
+                client_id=f"app-{client}",
+                push_id=str(uuid.uuid4()),
+                terminating="true" if is_last else "false",
+                compression_type="none",
+            )
+            body = shape(push, points)
+            producer.produce(TOPIC, body, key=instance, headers=headers)
+            counts["points"] += points
+            if is_last:
+                counts["instances"] += 1
+                del instances[client]
+        producer.flush(PATIENCE_S)
+        time.sleep(PUSH_EVERY_S)
+
+
+class Pair:
+    """A forwarder and its receiver, each a process that may be killed."""
+
+    def __init__(self, kind, servers, folder, port):
+        self.kind, self.kept = kind, folder / f"{kind}.taken"
+        self.log = folder / f"{kind}.log"
+        program = ROOT / "tests" / "support" / "metrics_receiver.py"
+        sets = [
+            f"kafka.bootstrap_servers={servers}", f"topics.telemetry={TOPIC}",
+            f"forward.group_id={kind}", f"forward.temporality={kind}",
+            f"forward.endpoint=http://127.0.0.1:{port}/v1/metrics",
+            f"forward.state_location={folder / kind}.sqlite", "forward.http_port=-1",
+        ]  # fmt: skip
+        self.commands = {
+            "receiver": [sys.executable, str(program), str(port), str(self.kept)],
+            "forwarder": [
+                sys.executable, "-P", "-m", "pipelines", "forward",
+                *itertools.chain.from_iterable(("--set", one) for one in sets),
+            ],
+        }  # fmt: skip
+        self.running = {}
+
+    def start(self, name):
+        """Start the receiver or the forwarder."""
+        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with self.log.open("ab") as log:
+            self.running[name] = subprocess.Popen(
+                self.commands[name], env=environ, stderr=log
+            )
+
+    def kill(self, name):
+        """Kill it as the kernel would."""
+        self.running[name].kill()
+        self.running[name].wait()
+
+
+def find_lag(servers, group):
+    """Return how many records a group has not committed."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    places = [TopicPartition(TOPIC, one) for one in range(PARTITIONS)]
+    asked = admin.list_consumer_group_offsets(
+        [ConsumerGroupTopicPartitions(group, places)]
+    )
+    committed = asked[group].result(PATIENCE_S).topic_partitions
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "lag"})
+    try:
+        ends = [consumer.get_watermark_offsets(one, PATIENCE_S)[1] for one in committed]
+    finally:
+        consumer.close()
+    return sum(
+        end - max(one.offset, 0) for end, one in zip(ends, committed, strict=True)
+    )
+
+
+def read_table(servers, folder):
+    """Let the job make tables; return rows as (series, time, value, is delta)."""
+    sets = [
+        f"kafka.bootstrap_servers={servers}", f"topics.telemetry={TOPIC}",
+        f"tables.root_path={folder}/tables",
+        f"client_telemetry_to_delta.checkpoint_location={folder}/checkpoint",
+    ]  # fmt: skip
+    words = itertools.chain.from_iterable(("--set", one) for one in sets)
+    subprocess.run(
+        [str(ROOT / "spark-submit.sh"), "client_telemetry_to_delta", "--once", *words],
+        check=True,
+    )
+    table = DeltaTable(f"{folder}/tables/client_metrics").to_pyarrow_table()
+    rows = table.to_pylist()
+    return [
+        (
+            (
+                one["client_instance_id"],
+                one["metric"],
+                tuple(sorted(one["attributes"])),
+            ),
+            one["time_unix_nano"],
+            one["value_long"] if one["value_long"] is not None else one["value_double"],
+            one["temporality"],
+        )
+        for one in rows
+    ]
+
+
+def read_taken(path):
+    """Return each point that a receiver took, and how many came again."""
+    taken, again = set(), 0
+    for request in read_kept(path):
+        for one in request.resource_metrics:
+            labels = {a.key: a.value.string_value for a in one.resource.attributes}
+            for scope in one.scope_metrics:
+                for metric in scope.metrics:
+                    kind = metric.WhichOneof("data")
+                    for point in getattr(metric, kind).data_points:
+                        attributes = tuple(
+                            sorted(
+                                (
+                                    plain_label(a.key),
+                                    a.value.string_value or str(a.value.int_value),
+                                )
+                                for a in point.attributes
+                            )
+                        )
+                        is_int = point.WhichOneof("value") == "as_int"
+                        found = (
+                            (labels["client_instance_id"], metric.name, attributes),
+                            point.time_unix_nano,
+                            point.as_int if is_int else point.as_double,
+                        )
+                        again += found in taken
+                        taken.add(found)
+    return taken, again
+
+
+def sum_up(rows):
+    """Return what is to come of rows whose deltas are summed up."""
+    series = defaultdict(list)
+    for place, moment, value, temporality in rows:
+        series[place].append((moment, value, temporality))
+    expected = set()
+    for place, points in series.items():
+        whole, rest = 0, 0.0
+        for moment, value, temporality in sorted(points):
+            if temporality != "delta":
+                expected.add((place, moment, value))
+            elif isinstance(value, int):
+                whole += value
+                expected.add((place, moment, whole))
+            else:
+                rest += value
+                expected.add((place, moment, rest))
+    return expected
+
+
+def kill_in_turn(pairs, until_s, every_s):
+    """Kill one process after the other; return how many."""
+    kills = 0
+    for pair, name in itertools.cycle(
+        itertools.product(pairs, ("forwarder", "receiver"))
+    ):
+        if time.monotonic() > until_s:
+            return kills
+        time.sleep(DICE.uniform(0.5, 1.5) * every_s)
+        pair.kill(name)
+        if name == "receiver":
+            # Long enough for the forwarder to find nobody there.
+            time.sleep(DICE.uniform(0, every_s))
+        pair.start(name)
+        kills += 1
+    return kills
+
+
+def prove(servers, folder, options):
+    """Run everything; return what is wrong."""
+    create_topic(servers, TOPIC, PARTITIONS)
+    base = DICE.randrange(20_000, 30_000)
+    pairs = [Pair(kind, servers, folder, base + n) for n, kind in enumerate(KINDS)]
+    until_s, counts = time.monotonic() + options.seconds, defaultdict(int)
+    words = (servers, options.clients, until_s, counts)
+    publisher = threading.Thread(target=publish, args=words)
+    publisher.start()
+    try:
+        for pair in pairs:
+            for name in pair.commands:
+                pair.start(name)
+        kills = kill_in_turn(pairs, until_s, options.kill_every)
+        publisher.join()
+        for kind in KINDS:
+            wait_for(lambda kind=kind: find_lag(servers, kind), lambda lag: lag == 0)
+        for pair in pairs:
+            pair.running["forwarder"].terminate()
+            assert pair.running["forwarder"].wait(PATIENCE_S) == 0
+    finally:
+        publisher.join()
+        for pair in pairs:
+            for process in pair.running.values():
+                process.kill()
+                process.wait()
+    rows = read_table(servers, folder)
+    wrong = [] if len(rows) == counts["points"] else [f"{len(rows)} rows in the table"]
+    expected = {"as_sent": {one[:3] for one in rows}, "cumulative": sum_up(rows)}
+    for pair in pairs:
+        taken, again = read_taken(pair.kept)
+        missing, other = expected[pair.kind] - taken, taken - expected[pair.kind]
+        print(
+            f"{pair.kind}: {len(taken):,} points of {len(expected[pair.kind]):,}, "
+            f"{again:,} came again, {len(missing)} are missing, {len(other)} are others"
+        )
+        wrong += [str(one) for one in itertools.islice(missing | other, 3)]
+    print(
+        f"{kills} kills in {options.seconds:.0f} s; {len(rows):,} rows of "
+        f"client_metrics; {counts['instances']} instances ended"
+    )
+    return wrong
+
+
+def main():
+    """Prove it; 1 where something is missing or other."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--clients", type=int, default=12)
+    parser.add_argument("--kill-every", type=float, default=3)
+    options = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        EmbeddedKafka(java=find_java()) as kafka,
+    ):
+        wrong = prove(kafka.bootstrap_servers, Path(folder), options)
+    print("\n".join(wrong) or "as it should be")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
