@@ -15,6 +15,7 @@ from . import (
     brokers,
     check_tables,
     client_configs_to_delta,
+    client_findings,
     client_telemetry_to_delta,
     client_traffic_to_delta,
     client_wire_configs_to_delta,
@@ -26,6 +27,7 @@ from . import (
     demo,
     dynamic_configs_to_delta,
     explain_rule,
+    findings,
     forward,
     import_metadata,
     jobs,
@@ -72,6 +74,7 @@ GROUPS = {
         cluster_metadata_to_delta,
         dynamic_configs_to_delta,
         refresh_quotas,
+        client_findings,
         replay_pushes,
         maintain_tables,
         compact_tables,
@@ -80,7 +83,7 @@ GROUPS = {
         purge_secrets,
     ),
     "Watch": (status,),
-    "Ask": (sql, configs, clients, brokers, quotas, notebook, shell),
+    "Ask": (findings, sql, configs, clients, brokers, quotas, notebook, shell),
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""

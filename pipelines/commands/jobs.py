@@ -7,6 +7,7 @@ from pipelines.errors import InvalidSetting
 
 from . import (
     client_configs_to_delta,
+    client_findings,
     client_telemetry_to_delta,
     client_traffic_to_delta,
     client_wire_configs_to_delta,
@@ -16,7 +17,7 @@ from . import (
 from .call import Call
 from .failures import describe
 from .job_pages import served_metrics
-from .options import Command, Option, option
+from .options import Command, Option, flag, option
 from .streaming_jobs import OPTIONS, PreparedJob, check_once
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ def choose_jobs(call: Call) -> list[str]:
 def _check(call: Call) -> None:
     check_once(call)
     choose_jobs(call)
+    if call.arguments.findings:
+        if not call.arguments.once:
+            raise InvalidSetting("--findings goes with --once; else use cron")
+        client_findings.check(call)
 
 
 def run(call: Call) -> int:
@@ -95,6 +100,9 @@ def run(call: Call) -> int:
             describe=describe,
         )
         jobs.run([*map(group, prepared, sessions)])
+        if call.arguments.findings:
+            rules = client_findings.read_rules(settings)
+            print(client_findings.evaluate(spark, settings, rules))
     return 0
 
 
@@ -128,6 +136,7 @@ COMMAND = Command(
         *OPTIONS,
         _choice("--only", "run this job; may be repeated (default: all)"),
         _choice("--without", "leave this job out; may be repeated"),
+        flag("--findings", "with --once: client_findings when all is read"),
     ),
     takes_spark_options=True,
     is_job=True,

@@ -24,6 +24,7 @@ from pipelines.tables.dynamic_configs import (
     DYNAMIC_CONFIG_CHANGES,
     DYNAMIC_CONFIG_CONTRACTS,
 )
+from pipelines.tables.findings import FINDING_CONTRACTS
 from pipelines.tables.quality import QUALITY_RESULTS
 from pipelines.tables.telemetry import CLIENT_METRICS, QUARANTINE, TELEMETRY_CONTRACTS
 from pipelines.tables.traffic import CLIENT_TRAFFIC
@@ -38,6 +39,7 @@ CHECKED = (
     *CLUSTER_CONTRACTS,
     EFFECTIVE_QUOTAS,
     *DYNAMIC_CONFIG_CONTRACTS,
+    *FINDING_CONTRACTS,
     QUALITY_RESULTS,
 )
 CONTRACTS = {contract.name: contract for contract in CHECKED}

@@ -28,4 +28,12 @@ def add_up() -> list[Column]:
         *(F.sum(name).cast(kinds[name]).alias(name) for name in _SUMS),
         *(newest.getField(name).alias(name) for name in _NEWEST),
         F.array_sort(F.flatten(F.collect_list("push_ids"))).alias("push_ids"),
+        _gather("api_versions").alias("api_versions"),
     ]
+
+
+def _gather(name: str) -> Column:
+    """Return each different item once; null where no row has a list."""
+    lists = F.collect_list(name)
+    items = F.array_sort(F.array_distinct(F.flatten(lists)))
+    return F.when(F.size(lists) > 0, items)

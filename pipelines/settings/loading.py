@@ -33,6 +33,7 @@ BASE_NAME = "base"
 RULES_NAME = "sensitive_keys"
 DYNAMIC_KEYS_NAME = "dynamic_client_configs"
 RETENTION_NAME = "retention"
+FINDINGS_NAME = "findings"
 CATALOG_FOLDER = "config_catalog"
 BROKER_FOLDER = "broker_configs"
 CONFIG_OPTION = "--config"
@@ -45,7 +46,8 @@ _TOML_EXAMPLES = {True: '["one", "two"]', False: '{ name = "text" }'}
 def list_environments(conf_path: Path = CONF_PATH) -> list[str]:
     """Return the names that --env takes: the files of conf/ beside base.toml."""
     names = {path.stem for path in conf_path.glob("*.toml")}
-    return sorted(names - {BASE_NAME, RULES_NAME, DYNAMIC_KEYS_NAME, RETENTION_NAME})
+    others = {BASE_NAME, RULES_NAME, DYNAMIC_KEYS_NAME, RETENTION_NAME, FINDINGS_NAME}
+    return sorted(names - others)
 
 
 def load_settings(

@@ -14,6 +14,7 @@ from .client_config_settings import (
 )
 from .cluster_settings import ClusterSettings
 from .dynamic_config_settings import DynamicConfigSettings
+from .finding_settings import FindingSettings
 from .forward_settings import ForwardSettings
 from .kafka_settings import KafkaSettings, UpstreamSettings
 from .keys import MAX_INT32, MAX_PORT, key
@@ -309,4 +310,5 @@ class Settings:
     replay_pushes: ReplaySettings
     maintain_tables: MaintenanceSettings
     check_tables: CheckSettings
+    findings: FindingSettings
     watching: WatchingSettings

@@ -1,12 +1,12 @@
 """The metrics that KIP-714 has every client deliver: conf/standard_metrics.csv."""
 
-import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.errors import InvalidSetting
 
+from .csv_files import read_csv
 from .places import CONF_PATH
 
 FILE_NAME = "standard_metrics.csv"
@@ -43,20 +43,8 @@ def load_standard_metrics(conf_path: Path = CONF_PATH) -> list[StandardMetric]:
 
     Raises: InvalidSetting, naming file and line.
     """
-    name = f"conf/{FILE_NAME}"
-    try:
-        text = (conf_path / FILE_NAME).read_text("utf-8")
-    except OSError as error:
-        raise InvalidSetting(f"{name}: cannot be read ({error.strerror})") from None
-    reader = csv.DictReader(text.splitlines())
-    if tuple(reader.fieldnames or ()) != tuple(_FORMS):
-        raise InvalidSetting(f"{name}: has other columns than {', '.join(_FORMS)}")
     found: dict[tuple[str, str], StandardMetric] = {}
-    for row in reader:
-        place = f"{name}: line {reader.line_num}"
-        for column, form in _FORMS.items():
-            if not form.fullmatch(row[column] or ""):
-                raise InvalidSetting(f"{place}: {column} {row[column]!r}")
+    for place, row in read_csv(conf_path / FILE_NAME, _FORMS):
         one = StandardMetric(
             client_type=row["client_type"],
             metric=row["metric"],

@@ -3,6 +3,7 @@
 from .cluster import CLUSTER_CONTRACTS, EFFECTIVE_QUOTAS
 from .configs import CLIENT_CONFIG_CONTRACTS
 from .dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
+from .findings import FINDING_CONTRACTS
 from .maintenance import MAINTENANCE_RUNS
 from .quality import QUALITY_RESULTS
 from .telemetry import TELEMETRY_CONTRACTS
@@ -17,6 +18,7 @@ ALL_CONTRACTS = (
     *CLUSTER_CONTRACTS,
     EFFECTIVE_QUOTAS,
     *DYNAMIC_CONFIG_CONTRACTS,
+    *FINDING_CONTRACTS,
     MAINTENANCE_RUNS,
     QUALITY_RESULTS,
 )

@@ -1,15 +1,18 @@
 """What the table of clients' data behind the proxy promises to its readers."""
 
 from .cluster import CLUSTER_ID
-from .columns import COORDINATES, required
+from .columns import COORDINATES, Column, required
 from .contract import STATISTICS_PROPERTY, TableContract
+
+API_VERSIONS_TYPE = "ARRAY<STRUCT<api_key: INT, api_version: INT>>"
 
 CLIENT_TRAFFIC = TableContract(
     name="client_traffic",
     comment="What one client behind the proxy has produced and fetched at one broker "
-    "in one time; a client that has done neither has no row. The sum of the records "
-    "of all bridges. The ledger of its job as well: each record of the topic is in a "
-    "row that is as new.",
+    "in one time, and the API versions that it used; a client that has done neither "
+    "has only a row when one of its connections first used an API. The sum of the "
+    "records of all bridges. The ledger of its job as well: each record of the topic "
+    "is in a row that is as new.",
     columns=(
         CLUSTER_ID,
         required("principal", "STRING", "Authenticated principal of the client."),
@@ -67,10 +70,16 @@ CLIENT_TRAFFIC = TableContract(
         required("received_at", "TIMESTAMP", "When the newest record was made (UTC)."),
         required("push_ids", "ARRAY<STRING>", "Of the records that are summed up."),
         *COORDINATES,
+        Column(
+            "api_versions",
+            API_VERSIONS_TYPE,
+            "The version of the first request of each API on each of its connections; "
+            "null: bridges of that time did not tell.",
+        ),
     ),
     merge_key=("cluster_id", "principal", "client_id", "broker_id", "window_start"),
     newest_by=("received_at",),
-    contract_version=1,
+    contract_version=2,
     ages_by="window_start",
     properties={
         "delta.enableDeletionVectors": "true",

@@ -154,10 +154,19 @@ def read_newest_run(root: Path, runs: RunTable) -> RunLook | None:
 
 
 def _ask(root: Path, name: str, query: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = read_rows(root, name, query).to_pylist()
+    return rows
+
+
+def read_rows(root: Path, name: str, query: str = "SELECT * FROM asked") -> pa.Table:
+    """Return what a query answers of one table, which it calls `asked`.
+
+    Raises: UnreadableTable.
+    """
     try:
         table = DeltaTable(str(root / name))
-        asked = QueryBuilder().register("asked", table).execute(query)
-        rows: list[dict[str, Any]] = pa.table(asked.read_all()).to_pylist()
+        return pa.table(
+            QueryBuilder().register("asked", table).execute(query).read_all()
+        )
     except (DeltaError, OSError) as error:
         raise UnreadableTable(f"{name}: {type(error).__name__}") from None
-    return rows

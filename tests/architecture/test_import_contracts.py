@@ -50,6 +50,7 @@ BREAKS = [
     ("steps and questions know", "pipelines.jobs.configs.steps.current", "time"),
     ("checks ask tables", "pipelines.quality.frames", "confluent_kafka"),
     ("checks ask tables", "pipelines.quality.check", "pipelines.streaming.offsets"),
+    ("rules are asked of tables", "pipelines.findings.silencing", "confluent_kafka"),
     ("one room knows great-expectations", READER, "great_expectations"),
     ("suites are data", "pipelines.quality.suites", "pyspark"),
     ("questions are answered", READER, "delta"),

@@ -5,12 +5,15 @@ there: what they have counted is what these clients have sent.
 """
 
 import json
+import socket
+import struct
 import uuid
 
 import pytest
 
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.embedded import EmbeddedKafka
+from pipelines.settings.api_versions import load_api_versions
 from pipelines.tables.cluster import CLIENT_QUOTAS
 from pipelines.tables.traffic import CLIENT_TRAFFIC
 from tests.support.bridge.bridge_support import running_bridge
@@ -28,6 +31,8 @@ from tests.support.jobs.given_calls import run_line
 from tests.support.kafka.broker_metrics import read_broker_metrics
 from tests.support.spark.config_rows import append
 
+PRODUCE, FETCH, METADATA, API_VERSIONS, INIT_PRODUCER_ID = 0, 1, 3, 18, 22
+TELEMETRY = (71, 72)
 BYTES_A_SECOND, RECORDS, RECORD_BYTES = 200_000, 170, 15_000
 """A broker lets ten seconds' bytes pass; a fifth of all is above them."""
 CLOSE = 0.01
@@ -82,13 +87,30 @@ def counted(kafka, settings, said):
         headers = {name: value.decode() for name, value in record.headers()}
         clusters.add(headers["cluster_id"])
         for one in json.loads(record.value())["brokers"]:
-            known = counted.setdefault(headers["client_id"], dict.fromkeys(one, 0))
+            versions = one.pop("api_versions")
+            known = counted.setdefault(
+                headers["client_id"], dict.fromkeys(one, 0) | {"api_versions": {}}
+            )
+            known["api_versions"] |= dict(versions)
             for name, number in one.items():
                 is_most = name == "throttle_ms_max"
                 known[name] = (
                     max(known[name], number) if is_most else (known[name] + number)
                 )
     return counted, clusters
+
+
+def ask_versions(host, port):
+    """Return what a broker says that it serves: API key to versions."""
+    request = struct.pack(">ihhih", 10, API_VERSIONS, 0, 1, -1)
+    with socket.create_connection((host, port), 10) as link:
+        link.sendall(request)
+        with link.makefile("rb") as reader:
+            (size,) = struct.unpack(">i", reader.read(4))
+            answer = reader.read(size)
+    (count,) = struct.unpack_from(">i", answer, 6)
+    found = (struct.unpack_from(">hhh", answer, 10 + 6 * one) for one in range(count))
+    return {key: range(first, last + 1) for key, first, last in found}
 
 
 def is_close(one, other):
@@ -119,6 +141,27 @@ def test_throttle_times_are_those_that_the_clients_are_told(said, counted):
         assert client["throttle_ms_sum"] >= told
     assert writer["produce_throttle_ms_sum"] == writer["throttle_ms_sum"]
     assert reader["produce_throttle_ms_sum"] == 0
+
+
+def test_api_versions_are_the_newest_that_the_broker_serves(cluster, counted):
+    host, port = cluster.bootstrap_servers.split(",")[0].rsplit(":", 1)
+    served = ask_versions(host, int(port))
+    release = load_api_versions().releases["4.3"]
+    # Telemetry is named by brokers that have a receiver of it; Produce 0 to 2 are named
+    # for the sake of librdkafka, and refused.
+    expected = {key: one for key, one in release.items() if key not in TELEMETRY}
+    expected[PRODUCE] = range(expected[PRODUCE].stop)
+    assert served == expected
+    (writer, reader) = (counted[0][name] for name in ("writer", "reader"))
+    used = writer["api_versions"]
+    # What the proxy knows of both is older.
+    for key in (METADATA, INIT_PRODUCER_ID, API_VERSIONS):
+        assert used[key] in release[key]
+    assert used[PRODUCE] == release[PRODUCE].stop - 1
+    assert used[INIT_PRODUCER_ID] == release[INIT_PRODUCER_ID].stop - 1
+    assert FETCH not in used
+    assert PRODUCE not in reader["api_versions"]
+    assert reader["api_versions"][FETCH] in release[FETCH]
 
 
 @pytest.mark.long

@@ -66,6 +66,11 @@ class TrafficJob:
         names = (*names, "throttle_ms_max", "offset")
         return sorted(map(tuple, self.read(CLIENT_TRAFFIC).select(*names).collect()))
 
+    def versions(self, client_id, broker_id):
+        rows = self.read(CLIENT_TRAFFIC).where(f"broker_id = {broker_id}")
+        (row,) = rows.where(f"client_id = '{client_id}'").collect()
+        return list(map(tuple, row["api_versions"]))
+
 
 def record(offset, produced_bytes, *, client_id="orders", push_id=None, **numbers):
     headers = HEADERS | {"client_id": client_id, "push_id": push_id or f"push-{offset}"}
@@ -81,8 +86,8 @@ def test_records_of_bridges_are_summed_up_once(spark, tmp_path, writer):
     job = TrafficJob(spark, tmp_path, writer)
     job.write(
         0,
-        record(0, 5, throttle_ms_max=7),
-        record(1, 20, window_ms=30_000, throttle_ms_max=3),
+        record(0, 5, throttle_ms_max=7, api_versions=[[0, 9], [3, 12]]),
+        record(1, 20, window_ms=30_000, throttle_ms_max=3, api_versions=None),
         record(2, 1, broker_id=2),
         record(3, 300, client_id="other"),
         # The bridge was not told that Kafka has it.
@@ -93,7 +98,11 @@ def test_records_of_bridges_are_summed_up_once(spark, tmp_path, writer):
         ("orders", 2, 1, 60_000, 2, 0, 2),
         ("other", 1, 300, 60_000, 2, 0, 3),
     ]
-    batch = record(5, 1_000), record(6, 20, push_id="push-1"), record(7, 4, broker_id=3)
+    batch = (
+        record(5, 1_000, api_versions=[[0, 9], [0, 10]]),
+        record(6, 20, push_id="push-1"),
+        record(7, 4, broker_id=3),
+    )
     job.write(1, *batch)
     # A batch that Delta has is not written again, nor is one of another query.
     job.write(1, *batch)
@@ -104,6 +113,7 @@ def test_records_of_bridges_are_summed_up_once(spark, tmp_path, writer):
         ("orders", 3, 4, 60_000, 2, 0, 7),
         ("other", 1, 300, 60_000, 2, 0, 3),
     ]
+    assert job.versions("orders", 1) == [(0, 9), (0, 10), (3, 12)]
     job.write(2, ("traffic", 0, 8, TIME, b"secret", record(8, 1)[5]))
     (rejected,) = job.read(QUARANTINE).collect()
     assert (rejected["reason"], rejected["body"]) == ("malformed_client_traffic", None)

@@ -24,6 +24,7 @@ from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 from .daily_files import Columns, WrittenPart
 from .json_records import RecordTables, read_json_values, write_json_records
 
+MAX_INT16 = 2**15 - 1
 MALFORMED_CLIENT_TRAFFIC = "malformed_client_traffic"
 COUNTS: Mapping[str, int] = {
     "produced_bytes": MAX_INT64,
@@ -39,6 +40,8 @@ COUNTS: Mapping[str, int] = {
 """What is counted of a client at a broker, to the greatest number that there is."""
 _WINDOW: Mapping[str, int] = {"window_start_ms": MAX_TIME_MS, "window_ms": MAX_INT32}
 _BROKER: Mapping[str, int] = {"broker_id": MAX_INT32, **COUNTS}
+_MOST_OF_API: Mapping[str, int] = {"api_key": MAX_INT16, "api_version": MAX_INT16}
+_API_VERSION = pa.struct([("api_key", pa.int32()), ("api_version", pa.int32())])
 TRAFFIC_ROW_SCHEMA = pa.schema(
     [
         ("broker_id", pa.int32()),
@@ -48,11 +51,12 @@ TRAFFIC_ROW_SCHEMA = pa.schema(
             (name, pa.int32() if greatest == MAX_INT32 else pa.int64())
             for name, greatest in COUNTS.items()
         ),
+        ("api_versions", pa.list_(_API_VERSION)),
     ]
 )
 """What a record says of one broker, beside its envelope."""
 
-Read = tuple[dict[str, Any], list[dict[str, Any]]]
+Read = tuple[dict[str, int], list[dict[str, Any]]]
 """The time of one record, and what it says of each broker."""
 
 
@@ -75,7 +79,8 @@ def write_client_traffic(
     Returns: Parts in the order of the records; pushes has the rows, with the columns
         of the envelope and TRAFFIC_ROW_SCHEMA. The last one has only files.
     Shape: A usable record is as many rows as it names brokers, one at least.
-    Nulls: client_id is empty where there is none.
+    Nulls: client_id is empty where there is none; api_versions is null in records of
+        older bridges.
     Errors: NULL_VALUE, TOO_LARGE or MALFORMED_CLIENT_TRAFFIC, or a fault of the
         envelope, in quarantine; never raises for data.
     """
@@ -102,10 +107,22 @@ def read_bodies(
 
 def _read_said(said: Any) -> Read | None:  # noqa: ANN401 - whatever JSON holds
     window = _read_numbers(said, _WINDOW)
-    brokers = [_read_numbers(one, _BROKER) for one in said["brokers"]]
+    brokers = [_read_broker(one) for one in said["brokers"]]
     broker_ids = {one["broker_id"] for one in brokers}
     is_sound = brokers and len(broker_ids) == len(brokers) and window["window_ms"] > 0
     return (window, brokers) if is_sound else None
+
+
+def _read_broker(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of one broker; raises as _read_numbers does."""
+    told = said.get("api_versions")
+    versions = None
+    if told is not None:
+        versions = [
+            _read_numbers(dict(zip(_MOST_OF_API, one, strict=True)), _MOST_OF_API)
+            for one in told
+        ]
+    return {**_read_numbers(said, _BROKER), "api_versions": versions}
 
 
 def _read_numbers(said: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, int]:

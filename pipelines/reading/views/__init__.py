@@ -2,6 +2,7 @@
 
 from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
 
+from .client_software_views import CLIENT_RELEASES, CLIENT_SOFTWARE, KNOWN_FAULTS
 from .session_views import register
 from .view_names import (
     CLIENTS,
@@ -15,7 +16,10 @@ from .view_names import (
 
 __all__ = [
     "CLIENTS",
+    "CLIENT_RELEASES",
+    "CLIENT_SOFTWARE",
     "COVERAGE",
+    "KNOWN_FAULTS",
     "LABELLED",
     "NEWEST_VALUES",
     "SILENT_AFTER_INTERVALS",

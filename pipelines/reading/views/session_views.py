@@ -27,7 +27,9 @@ from pipelines.tables.telemetry import (
 
 from .broker_views import register_brokers
 from .client_config_views import register_client_configs
+from .client_software_views import register_client_software
 from .coverage_view import register_coverage
+from .finding_views import register_findings
 from .kernel_functions import register_kernels
 from .quota_functions import QUOTA_OF, register_quota_of
 from .view_names import CLIENTS, COVERAGE, LABELLED, NEWEST_VALUES
@@ -106,13 +108,19 @@ FROM {CLIENT_METRICS.name} AS m LEFT JOIN {CLIENT_PUSHES.name} AS p
 
 
 def register(
-    spark: SparkSession, settings: Settings, names: Collection[str] | None = None
+    spark: SparkSession,
+    settings: Settings,
+    names: Collection[str] | None = None,
+    *,
+    is_complete: bool = False,
 ) -> list[str]:
     """Register what exists; return the names, in order.
 
     Args:
         names: Tables that are wanted, and with them the views that they make up, as
             view_names finds them; None: all.
+        is_complete: Whether a table that is not there yet is registered as an empty
+            one.
     """
     registered = []
     for contract in ALL_CONTRACTS:
@@ -122,8 +130,12 @@ def register(
         if has_table(spark, table):
             # As SQL text: looked up at each use, so that readers see new rows.
             query = _select_rows(spark, contract, table)
-            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {contract.name} AS {query}")
-            registered.append(contract.name)
+        elif is_complete:
+            query = _select_nothing(contract)
+        else:
+            continue
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {contract.name} AS {query}")
+        registered.append(contract.name)
     if {CLIENT_INSTANCES.name, CLIENT_PUSHES.name} <= set(registered):
         query = clients_query(CLIENT_INSTANCES.name, CLIENT_PUSHES.name)
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {CLIENTS} AS {query}")
@@ -133,6 +145,8 @@ def register(
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NEWEST_VALUES} AS {query}")
         registered.append(NEWEST_VALUES)
     registered += register_brokers(spark, registered)
+    registered += register_findings(spark, registered)
+    registered += register_client_software(spark, registered, names)
     if CLIENT_QUOTAS.name in registered and (names is None or QUOTA_OF in names):
         register_quota_of(spark)
     register_kernels(spark, settings, registered, names)
@@ -167,6 +181,14 @@ def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> st
     listed = ", ".join(f"`{name}`" for name in there)
     nulls = ", ".join(f"CAST(NULL AS {c.sql_type}) AS {c.name}" for c in missing)
     return f"SELECT {listed}, {nulls} FROM {table}"  # noqa: S608 - the same
+
+
+def _select_nothing(contract: TableContract) -> str:
+    """Return the SQL of no row of a table that is not there."""
+    nulls = ", ".join(
+        f"CAST(NULL AS {one.sql_type}) AS `{one.name}`" for one in contract.columns
+    )
+    return f"SELECT {nulls} WHERE false"
 
 
 def clients_query(instances: str, pushes: str) -> str:

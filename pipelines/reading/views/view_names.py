@@ -24,6 +24,7 @@ from pipelines.tables.configs import (
     CONFIG_DEFAULTS,
 )
 from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
+from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_CONTRACTS
 from pipelines.tables.maintenance import MAINTENANCE_RUNS
 from pipelines.tables.quality import QUALITY_RESULTS
 from pipelines.tables.telemetry import (
@@ -44,8 +45,10 @@ from .client_config_functions import (
     CLIENT_CONFIG_DIFF_BETWEEN,
 )
 from .client_config_views import ENTRIES, TIMELINE
+from .client_software_views import CLIENT_RELEASES, CLIENT_SOFTWARE, KNOWN_FAULTS
 from .config_catalog_view import CONFIG_CATALOG, NAMES, RELEASES
 from .effective_configs_view import EFFECTIVE, SET_VALUES
+from .finding_views import OPEN_FINDINGS
 from .kernel_functions import (
     CONFIG_STATUS,
     DECODE_PUSH,
@@ -67,6 +70,7 @@ _CLUSTER_JOB = "cluster_metadata_to_delta"
 _QUOTAS_JOB = "refresh_quotas"
 _DYNAMIC_CONFIGS_JOB = "dynamic_configs_to_delta"
 _MAINTENANCE = "maintain_tables"
+_FINDINGS_JOB = "client_findings"
 _OF_TELEMETRY = (CLIENTS, NEWEST_VALUES, LABELLED, COVERAGE)
 """Views that are made of what was pushed as telemetry."""
 _OF_CONFIGS = (
@@ -105,10 +109,22 @@ VIEWS = {
     "have different ones, with the instances that have it.",
     CONFIG_CATALOG: "The default of a key in a release and client type, as "
     "`conf/config_catalog/` has it.",
+    CLIENT_SOFTWARE: "A principal, client id and software with its version, as "
+    "telemetry, pushed configurations and the proxy have seen them: `family` (`java`, "
+    "`librdkafka`, `franz-go`, `sarama` or `other`), `core_release` (of librdkafka in "
+    "its bindings, of Kafka in builds of Confluent Platform; null: not known), and "
+    "what `client_releases` says of the release.",
+    CLIENT_RELEASES: "A release of a client software, as `conf/client_releases.csv` "
+    "has it.",
+    KNOWN_FAULTS: "A fault of some releases of a family of clients, as "
+    "`conf/client_faults.csv` has it: those with `core_number` from `from_number` to "
+    "below `fixed_number`. With `condition_key` only clients with that value have it.",
     BROKERS: "A broker, by its newest registration, with its state: `live`, `fenced` "
     "or `gone`, and how many static configs of it are known.",
     BROKER_CONFIGS: "A static config of a broker now, its `source` (`static`, "
     "`default`, or `registration`, which does not say), and what is in force.",
+    OPEN_FINDINGS: "A finding of `client_findings` that is open and not silenced, the "
+    "most severe first.",
 }
 """What readers may ask beside the tables, to what one row of it is."""
 FUNCTIONS = {
@@ -157,6 +173,7 @@ _MAKERS = (
     | {contract.name: _CONFIGS_JOB for contract in CLIENT_CONFIG_CONTRACTS}
     | {CLIENT_WIRE_CONFIGS.name: _WIRE_CONFIGS_JOB}
     | dict.fromkeys((*_OF_TELEMETRY, QUARANTINE.name), _TELEMETRY_JOB)
+    | dict.fromkeys((CLIENT_SOFTWARE, CLIENT_RELEASES, KNOWN_FAULTS), _TELEMETRY_JOB)
     | dict.fromkeys(_OF_CONFIGS, _CONFIGS_JOB)
 )
 _CLUSTER_MAKERS = {
@@ -167,6 +184,8 @@ _CLUSTER_MAKERS = {
     **{one.name: _DYNAMIC_CONFIGS_JOB for one in DYNAMIC_CONFIG_CONTRACTS},
     EFFECTIVE: _DYNAMIC_CONFIGS_JOB,
     MAINTENANCE_RUNS.name: _MAINTENANCE,
+    **{one.name: _FINDINGS_JOB for one in FINDING_CONTRACTS},
+    OPEN_FINDINGS: _FINDINGS_JOB,
 }
 _ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS | {QUALITY_RESULTS.name: "check_tables"}
 """What readers may name to the job that makes it."""
@@ -186,11 +205,16 @@ _PARTS: dict[str, AbstractSet[str]] = {
     },
     QUOTA_OF: {CLIENT_QUOTAS.name},
     CONFIG_STATUS: {CONFIG_DEFAULTS.name},
+    OPEN_FINDINGS: {CLIENT_FINDINGS.name},
     EFFECTIVE: {
         *_PARTS_OF_CONFIGS,
         *(contract.name for contract in DYNAMIC_CONFIG_CONTRACTS),
     },
     LABELLED: {CLIENT_METRICS.name, CLIENT_PUSHES.name},
+    CLIENT_SOFTWARE: {
+        *(CLIENT_INSTANCES.name, CLIENT_PUSHES.name, CLIENT_CONFIGS.name),
+        *(CLIENT_WIRE_CONFIGS.name, CLIENT_TRAFFIC.name),
+    },
     COVERAGE: {
         *(CLIENT_INSTANCES.name, CLIENT_PUSHES.name, CLIENT_METRICS.name),
         *(CLIENT_CONFIGS.name, CLIENT_METRICS_SUBSCRIPTIONS.name),

@@ -9,12 +9,15 @@ from jwt.algorithms import ECAlgorithm
 
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
-from pipelines.settings.rules import make_sensitive_key_rules
+from pipelines.settings.finding_rules import load_finding_rules
+from pipelines.settings.rules import list_software, make_sensitive_key_rules
 from pipelines.settings.secret_references import SecretReader
 from tests.support.bridge.certificates import Authority
 from tests.support.documents import list_blocks
 
-BLOCKS = [block.text for block in list_blocks("toml")]
+FINDINGS_PAGE = "docs/guide/findings.md"
+BLOCKS = [one.text for one in list_blocks("toml") if one.page != FINDINGS_PAGE]
+FINDINGS = [one.text for one in list_blocks("toml") if one.page == FINDINGS_PAGE]
 RULES = [block for block in BLOCKS if "[[rules]]" in block]
 ETC, ISSUERS_KEYS = "/etc/kafka-clientele", "https://issuer.example.org/keys"
 OTHERS = [block for block in BLOCKS if block not in RULES]
@@ -73,3 +76,16 @@ def test_a_rule_goes_before_the_one_that_the_page_names(
     assert (verdict.rule, verdict.action) == (rule, "allow")
     type_rule = rules.judge("com.acme.ssl.keystore.x", "PASSWORD", "apache-kafka-java")
     assert type_rule.rule == "password-type"
+
+
+@pytest.mark.parametrize("block", FINDINGS)
+def test_a_block_of_findings_is_a_file_of_rules(tmp_path, block):
+    (tmp_path / "own.toml").write_text(block)
+    keys = load_settings("base").sensitive_keys
+    found = load_finding_rules(
+        str(tmp_path / "own.toml"),
+        make_sensitive_key_rules(keys, load_config_catalogs()),
+        list_software(keys),
+    )
+    assert found.rules[-1].name == "our-linger"
+    assert len(found.silences) == 1

@@ -96,6 +96,7 @@ def test_keys_that_are_paths_are_known_by_their_names():
     assert {name for name in list_keys(Settings) if is_path(name)} == {
         "root_path",
         "retention_location",
+        "rules_location",
         "checkpoint_location",
         "controller_https_ca_location",
         "controller_ssl_ca_location",

@@ -30,6 +30,8 @@ class Care(Enum):
     """It is looked at as it passes, as far as it is there."""
     SEEN = 5
     """It is looked at as it passes, whole where it is small."""
+    NEW = 6
+    """It is the first of its API on its connection: its version is noted."""
 
 
 class Awaited:

@@ -1,3 +1,5 @@
+# Longer than 400 lines because all its methods share what is half received of a
+# client: another object between them would cost every request a call.
 """Frames of one client on their way to its broker; no I/O.
 
 Strategy: a frame that nothing here has to read is passed on with the bytes that came
@@ -42,6 +44,9 @@ _CUT_OFF = -1
 _FETCH_END = KNOWN_VERSIONS[FETCH].stop
 """The first version whose answers name brokers."""
 
+_MOST_APIS = 128
+"""Of one connection that are told apart; Kafka has some 90."""
+
 Head = tuple[int, int, int, int, int]
 
 
@@ -49,6 +54,8 @@ class RequestFrames:
     """What is half received of one client."""
 
     __slots__ = (
+        "_all_cares",
+        "_begun",
         "_cares",
         "_find_address",
         "_left",
@@ -60,6 +67,7 @@ class RequestFrames:
         "_reader",
         "_to_broker",
         "_traffic",
+        "_unlisted",
         "_unseen",
         "_watch",
         "has_unanswered",
@@ -88,10 +96,17 @@ class RequestFrames:
             to_broker: Takes bytes for the broker, in order.
             max_read_bytes: Size of the largest request that is read whole.
             watch: Looks at what the cares FETCH and SEEN are for, and at Produce.
-            traffic: Counts Produce and Fetch.
+            traffic: Counts Produce and Fetch, and notes the version of each API.
         """
         self._line = line
-        self._cares = cares
+        self._all_cares = cares
+        self._begun: dict[int, Care | None] | None = None if traffic is None else {}
+        """The cares of APIs that have been used; None where nobody notes versions."""
+        # Once an API is noted it costs what it would if nobody did that.
+        self._cares: Mapping[int, Care | None] = (
+            cares if self._begun is None else self._begun
+        )
+        self._unlisted = None if traffic is None else Care.NEW
         self._reader = reader
         self._find_address = find_address
         self._to_broker = to_broker
@@ -137,7 +152,7 @@ class RequestFrames:
             head = _HEAD.unpack_from(data)
             line = self._line
             if head[0] + _SIZE_BYTES == len(data) and not line.expects_token:
-                care = self._cares.get(head[1])
+                care = self._cares.get(head[1], self._unlisted)
                 if care is None:
                     line.append(head[3])
                     self._to_broker(data)
@@ -184,7 +199,11 @@ class RequestFrames:
         size, api_key, _, correlation_id, _ = head
         _check_size(size)
         frame_end: int = at + _SIZE_BYTES + size
-        care = self._cares.get(api_key)
+        care = self._cares.get(api_key, self._unlisted)
+        if care is Care.NEW:
+            if self._lacks_client_id(data, at, head):
+                return _CUT_OFF
+            care = self._begin_api(data, at, head)
         if care is None:
             self._line.append(correlation_id)
         elif care is Care.PRODUCE:
@@ -195,6 +214,17 @@ class RequestFrames:
         else:
             return self._take_cared(care, data, at, head)
         return frame_end
+
+    def _begin_api(self, data: bytes, at: int, head: Head) -> Care | None:
+        """Note the version of an API that is new here; return what requests need."""
+        _, api_key, version, _, id_length = head
+        care, begun = self._all_cares.get(api_key), self._begun
+        if begun is not None and len(begun) < _MOST_APIS:
+            begun[api_key] = care
+            counts = self._find_counts(data, at, id_length)
+            if counts is not None:
+                counts.note_version(api_key, version)
+        return care
 
     def _take_cared(self, care: Care, data: bytes, at: int, head: Head) -> int:
         """Take one request that is no Produce and not only passed on."""

@@ -1,5 +1,8 @@
 """What one client of the proxy produces and fetches, counted as frames pass; no I/O.
 
+Beside it stand the API versions that it uses: of each API that of its first request on
+a connection, for a client settles on one when it has seen what the broker serves.
+
 Strategy: sizes stand in heads that are read anyway, and an answer's throttle time is at
 one end of it, so that counting costs some additions a request and never looks at data.
 Counted are the bytes that a broker's quotas count: of Produce the request, of Fetch and
@@ -11,6 +14,7 @@ ShareFetchResponse.json: ThrottleTimeMs is Produce's last field, from version 1 
 the first of the others.
 """
 
+import functools
 import struct
 from collections.abc import Callable
 from typing import Protocol
@@ -26,6 +30,8 @@ from .versions import PRODUCE
 
 MOST_CLIENT_IDS = 4
 """Of one connection that are counted apart; Kafka's own clients have one."""
+MOST_API_VERSIONS = 64
+"""Told of a client at one broker; Kafka's own clients use two dozen APIs."""
 _THROTTLE = struct.Struct(">i")
 _MS = 1_000
 FETCH_HEAD_BYTES = 13
@@ -39,26 +45,31 @@ _HEAD_BYTES = 8
 _SIZE_BYTES = _CORRELATION_BYTES = 4
 
 
+ApiVersion = tuple[int, int]
+"""API key and version."""
+
+COUNTS = (
+    *("produced_bytes", "fetched_bytes", "produce_requests", "fetch_requests"),
+    *("throttle_ms_sum", "throttle_ms_max", "throttled_answers"),
+    "produce_throttle_ms_sum",
+)
+"""What is told of a client as numbers."""
+
+
 class TrafficCounts:
     """What one client id on one connection has done since the last record of it."""
 
-    __slots__ = (
-        "fetch_requests",
-        "fetched_bytes",
-        "produce_requests",
-        "produce_throttle_ms_sum",
-        "produced_bytes",
-        "throttle_ms_max",
-        "throttle_ms_sum",
-        "throttled_answers",
-    )
+    __slots__ = (*COUNTS, "api_versions", "has_new_version")
 
     def __init__(self) -> None:
         """Start with nothing."""
+        self.api_versions: frozenset[ApiVersion] = frozenset()
+        """Since the connection began: each record tells them again."""
         self.clear()
 
     def clear(self) -> None:
-        """Start again with nothing."""
+        """Start again with nothing but the API versions."""
+        self.has_new_version = False
         self.produced_bytes = self.fetched_bytes = 0
         self.produce_requests = self.fetch_requests = 0
         self.throttle_ms_sum = self.throttle_ms_max = self.throttled_answers = 0
@@ -66,17 +77,30 @@ class TrafficCounts:
         """The part of throttle_ms_sum that answers to Produce told."""
 
     @property
-    def is_empty(self) -> bool:
-        """Whether nothing has passed, be it an answer to what was asked before."""
-        return not (
+    def has_data(self) -> bool:
+        """Whether data has passed, be it an answer to what was asked before."""
+        return bool(
             self.produce_requests
             or self.fetch_requests
             or self.fetched_bytes
             or self.throttled_answers
         )
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to tell."""
+        return not (self.has_new_version or self.has_data)
+
+    def note_version(self, api_key: int, api_version: int) -> None:
+        """Take the version of the first request of an API on the connection."""
+        if api_key >= 0 and api_version >= 0:
+            self.api_versions = _with_version(self.api_versions, (api_key, api_version))
+            self.has_new_version = True
+
     def add(self, other: "TrafficCounts") -> None:
         """Take what another one has counted."""
+        for one in other.api_versions - self.api_versions:
+            self.api_versions = _with_version(self.api_versions, one)
         self.produced_bytes += other.produced_bytes
         self.fetched_bytes += other.fetched_bytes
         self.produce_requests += other.produce_requests
@@ -140,6 +164,14 @@ class TrafficCounts:
         self.throttle_ms_max = max(self.throttle_ms_max, throttle_ms)
 
 
+@functools.lru_cache(maxsize=4_096)
+def _with_version(
+    known: frozenset[ApiVersion], one: ApiVersion
+) -> frozenset[ApiVersion]:
+    """Return one object for equal versions: most connections have them in common."""
+    return known if len(known) >= MOST_API_VERSIONS else known | {one}
+
+
 def _read_produce_throttle(body: bytes, api_version: int, *, is_plain: bool) -> int:
     if api_version < _FIRST_PRODUCE_WITH_THROTTLE:
         return 0
@@ -193,7 +225,7 @@ class TrafficWatch:
 
         Args:
             client: Who it is.
-            begin: Told before the first request with data.
+            begin: Told before the first request.
             end: Told when the connection is over.
             retire: Takes the counts of a client id that makes room for another one.
         """

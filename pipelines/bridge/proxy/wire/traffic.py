@@ -2,8 +2,10 @@
 
 Strategy: each connection counts for itself. When a time is over, the counts of all
 connections of a principal and client id become one record, with an entry for each
-broker, and begin anew. Times begin where the clock says so, not where a bridge was
-started, so that what several bridges count of one client is about the same time.
+broker, and begin anew. API versions are told again with all that is counted, and once
+where nothing is, so that a connection without data is no record each time.
+Times begin where the clock says so, not where a bridge was started, so that what
+several bridges count of one client is about the same time.
 A record that Kafka does not take goes with the next ones, as it is: whoever reads it
 twice knows it by its push_id. How many clients are told apart is bounded.
 Source: the value stands in docs/reference/topics.md.
@@ -22,6 +24,7 @@ from pipelines.bridge.core.records import (
     identity_headers,
 )
 from pipelines.bridge.proxy.frames.traffic import (
+    COUNTS,
     TrafficClient,
     TrafficCounts,
     TrafficWatch,
@@ -63,7 +66,8 @@ class _Total:
             broker_id, (TrafficCounts(), set())
         )
         total.add(counts)
-        connection_ids.add(connection_id)
+        if counts.has_data:
+            connection_ids.add(connection_id)
 
 
 class ClientTraffic:
@@ -94,7 +98,7 @@ class ClientTraffic:
         self._counters = counters
         self._note_failure = note_failure
         self._open: set[TrafficWatch] = set()
-        """Connections that have ever had data."""
+        """Connections that have ever had a request."""
         self._totals: dict[Who, _Total] = {}
         """What is over, or was looked at, and has no record yet."""
         self._again: list[Record] = []
@@ -250,8 +254,9 @@ def write_traffic(
     brokers = [
         {
             "broker_id": broker_id,
-            **{name: getattr(counts, name) for name in TrafficCounts.__slots__},
+            **{name: getattr(counts, name) for name in COUNTS},
             "connections": len(connection_ids),
+            "api_versions": sorted(counts.api_versions),
         }
         for broker_id, (counts, connection_ids) in sorted(of_brokers.items())
     ]

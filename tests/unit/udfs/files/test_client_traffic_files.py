@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
+from pipelines.bridge.proxy.frames import traffic as bridge_traffic
 from pipelines.bridge.proxy.frames.traffic import TrafficCounts
 from pipelines.bridge.proxy.wire.traffic import write_traffic
 from pipelines.delta_tables.layouts import layout_of
@@ -91,7 +92,21 @@ def test_a_record_is_a_row_for_each_broker():
 
 
 def test_what_the_bridge_counts_is_what_is_read():
-    assert {*TrafficCounts.__slots__, "connections"} == COUNTS.keys()
+    assert {*bridge_traffic.COUNTS, "connections"} == COUNTS.keys()
+
+
+def test_api_versions_are_read_and_null_where_an_older_bridge_has_none():
+    told = changed(api_versions=[[0, 9], [1, 11]])
+    said = json.loads(told)
+    del said["brokers"][0]["api_versions"]
+    rows, _ = decode(as_row(told), as_row(json.dumps(said).encode(), 1))
+    assert [one["api_versions"] for one in rows] == [
+        [
+            {"api_key": 0, "api_version": 9},
+            {"api_key": 1, "api_version": 11},
+        ],
+        None,
+    ]
 
 
 def changed(**changes):
@@ -121,6 +136,8 @@ def changed(**changes):
         changed(produced_bytes=1.5),
         changed(produced_bytes=True),
         changed(connections=2**31),
+        *(changed(api_versions=one) for one in (7, [7], [[0]], [[0, -1]], [[0, "9"]])),
+        changed(api_versions=[[2**15, 0]]),
         changed(brokers=json.loads(make_value(1))["brokers"] * 2),
     ],
 )

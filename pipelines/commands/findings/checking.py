@@ -1,0 +1,131 @@
+"""findings check: rules asked of one file of properties, before it is deployed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from pipelines.commands.call import Call
+from pipelines.commands.client_findings import read_rules
+from pipelines.commands.java.properties import parse_properties
+from pipelines.commands.options import CommandFault
+from pipelines.settings.finding_rules import ERROR, FindingRule, without_telemetry
+
+from .lines import format_finding, format_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pipelines.settings.records import Settings
+
+Say = Callable[[str], None]
+PROPERTIES = "properties"
+"""known_by of what is checked."""
+_JAVA = "apache-kafka-java"
+_NEWEST = "9999.0.0"
+
+
+def check(call: Call, say: Say) -> int:
+    """Print what rules say of the file; 1 where an error is among it.
+
+    Raises: InvalidSetting where a rule is wrong, CommandFault where the file is.
+    """
+    words = call.arguments
+    if not words.properties or not words.client_type:
+        words.parser.error("check needs --properties and --client-type")
+    properties = _read(words.properties)
+    settings = call.read_settings()
+    rules = without_telemetry(read_rules(settings)).rules
+    with call.session("findings") as spark, TemporaryDirectory() as nowhere:
+        found, asked = ask(
+            spark,
+            _without_tables(settings, nowhere),
+            rules,
+            _describe(properties, words.client_type, words.software or _JAVA),
+        )
+    for one in found:
+        one |= {"logical_client": words.properties, "principal": None}
+    if words.json:
+        say(format_json(found, []))
+    else:
+        for one in found:
+            say(f"{format_finding(one)}\n")
+        told = f"{len(found)} of them" if found else "none"
+        say(f"{asked} rules could be asked of {words.properties}: {told} found a fault")
+    return 1 if any(one["severity"] == ERROR for one in found) else 0
+
+
+def _read(location: str) -> dict[str, str]:
+    try:
+        return parse_properties(Path(location).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is no text"
+        raise CommandFault(f"{location}: {reason}") from None
+
+
+def _without_tables(settings: "Settings", nowhere: str) -> "Settings":
+    """Return settings by which every table is empty."""
+    tables = replace(settings.tables, root_path=nowhere, catalog_schema="")
+    return replace(settings, tables=tables)
+
+
+def _describe(
+    properties: Mapping[str, str], client_type: str, software: str
+) -> dict[str, Any]:
+    """Return a row of client_configs of a client with these properties."""
+    name, _, version = software.partition("=")
+    typed = (None,) * 5
+    return {
+        "client_instance_id": PROPERTIES,
+        "client_id": properties.get("client.id"),
+        "principal": "",
+        "client_source_address": "",
+        "client_software_name": name,
+        "client_software_version": version or _NEWEST,
+        "client_type": client_type,
+        "logical_client": PROPERTIES,
+        "push_id": "",
+        "configs": {
+            key: (value, None, False, "overridden", *typed)
+            for key, value in properties.items()
+        },
+    }
+
+
+def ask(
+    spark: "SparkSession",
+    settings: "Settings",
+    rules: tuple[FindingRule, ...],
+    client: Mapping[str, Any],
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the findings of one client, and of how many rules it could be asked.
+
+    Args:
+        settings: By them there is no table.
+        client: A row of client_configs, but for when it was pushed.
+    """
+    from pipelines.delta_tables.session_settings import session_settings
+    from pipelines.findings import client_rows
+    from pipelines.findings.evaluating import FORGIVING, ask_rules
+    from pipelines.reading import views
+    from pipelines.tables.configs import CLIENT_CONFIGS
+
+    now = datetime.now(tz=UTC)
+    span = client_rows.span_of(settings.findings, now)
+    with session_settings(spark, FORGIVING):
+        views.register(spark, settings, is_complete=True)
+        client_rows.register_functions(spark)
+        empty = spark.table(CLIENT_CONFIGS.name)
+        row = {**client, "received_at": now}
+        made = [tuple(row.get(name) for name in empty.columns)]
+        spark.createDataFrame(made, empty.schema).createOrReplaceTempView(
+            CLIENT_CONFIGS.name
+        )
+        clients = client_rows.open_clients(spark, rules, span, pushed_by=PROPERTIES)
+        evaluation = ask_rules(spark, clients, rules, span.times)
+        found = [one.asDict(recursive=True) for one in evaluation.findings.collect()]
+        counts = evaluation.counts.where("lacks = ''").count()
+    order = {name: place for place, name in enumerate(("error", "warning", "advice"))}
+    return sorted(found, key=lambda one: (order[one["severity"]], one["rule"])), counts

@@ -1,0 +1,1 @@
+"""Findings: rules of conf/findings.toml over what tables say of live clients."""

@@ -1,0 +1,245 @@
+"""What rules see: one row a live client, made once and kept as long as they look.
+
+`live` says who is there, `cfg` what they run with, `g` and `w` what their telemetry
+said last and over a window; CLIENTS has all four in one row. Each client's
+configuration is read where it stands, for only the keys that rules name: as the view
+client_config_entries has it, without a row for every key.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.reading.quota_clients import LONGEST_INTERVAL
+from pipelines.reading.views.config_catalog_view import (
+    ALWAYS_SET,
+)
+from pipelines.reading.views.wire_config_views import shown_values_sql
+from pipelines.settings.finding_rules import FindingRule
+from pipelines.settings.finding_settings import FindingSettings
+from pipelines.tables.telemetry import (
+    CLIENT_INSTANCES,
+    SILENT_AFTER_INTERVALS,
+)
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+from udfs.spark_configs import with_text_hash
+
+from .client_sql import (
+    BASES_SQL,
+    POINTS,
+    POINTS_SQL,
+    POOL_SQL,
+    PREFIX,
+    REPORTS_SQL,
+    VERSION_FUNCTION,
+)
+from .config_keys import (
+    ENTRIES_SQL,
+    HELD_SQL,
+    NAMING_SQL,
+    NAMING_TYPE,
+    list_names,
+    list_namings,
+)
+
+CLIENTS = "finding_clients"
+LIVE, CONFIGS, GAUGES, SUMS = "live", "cfg", "g", "w"
+MEMBERSHIP = {
+    "group_id": "group.id",
+    "group_instance_id": "group.instance.id",
+    "transactional_id": "transactional.id",
+    "client_rack": "client.rack",
+}
+"""Column to the key that says it where telemetry does not."""
+IDENTITY = (
+    *("client_instance_id", "cluster_id", "logical_client", "client_id", "principal"),
+    *("client_source_address", "client_type", *MEMBERSHIP, "client_software_name"),
+    *("client_software_version", "family", "core_version", "is_vendor_build"),
+    *("push_interval_ms", "first_seen", "last_push", "pushes", "window_pushes"),
+    "known_by",
+)
+"""Columns of `live`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """The times of one evaluation."""
+
+    now: datetime
+    """Knows its zone."""
+    window: timedelta
+    observed: timedelta
+
+    @property
+    def times(self) -> dict[str, str]:
+        """Return what SQL may name, as SQL."""
+        return {
+            "now": time_sql(self.now),
+            "from": time_sql(self.now - self.window),
+            "window_seconds": repr(self.window.total_seconds()),
+        }
+
+
+def span_of(settings: FindingSettings, now: datetime) -> Span:
+    """Return the times of an evaluation at a moment that knows its zone."""
+    return Span(
+        now=now,
+        window=timedelta(minutes=settings.window_minutes),
+        observed=timedelta(hours=settings.observed_hours),
+    )
+
+
+def time_sql(at: datetime) -> str:
+    """Return a moment as SQL."""
+    return f"timestamp_micros({round(at.timestamp() * 1_000_000)})"
+
+
+def open_clients(
+    spark: SparkSession,
+    rules: Sequence[FindingRule],
+    span: Span,
+    *,
+    pushed_by: str = "push_config",
+) -> DataFrame:
+    """Return CLIENTS, worked out, and register it and the other views.
+
+    Args:
+        spark: Has every table and view registered.
+        rules: Say which keys and metrics are looked for.
+        pushed_by: What known_by says of a configuration without telemetry.
+    Returns: IDENTITY, k, m and w.
+    Shape: One row a client: an instance that is live by its telemetry; one that pushed
+        its configuration alone; what the proxy alone has seen of one client id.
+    """
+    keys = _union((*MEMBERSHIP.values(), *(k for r in rules for k in r.config_keys)))
+    metrics = _union(metric for rule in rules for metric in rule.metrics)
+    _make_view(spark, POINTS, _points_sql(metrics, span))
+    told = spark.sql(REPORTS_SQL)
+    made = _with_reports(
+        _with_configs(_select_pool(spark, keys, span, pushed_by), keys), told, metrics
+    )
+    clients = keep_rows(made)
+    clients.createOrReplaceTempView(CLIENTS)
+    for name, columns in (
+        (LIVE, ", ".join(IDENTITY)),
+        (CONFIGS, "client_instance_id, k"),
+        (GAUGES, "client_instance_id, m"),
+        (SUMS, "client_instance_id, w"),
+    ):
+        _make_view(spark, name, f"SELECT {columns} FROM {CLIENTS}")  # noqa: S608 - ours
+    return clients
+
+
+def keep_rows(frame: DataFrame) -> DataFrame:
+    """Work rows out, and return them as they are, without how they were made.
+
+    What is asked of a frame that is only persisted has its whole plan to go through
+    each time, which here takes longer than the rows.
+    """
+    return frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK)
+
+
+def register_functions(spark: SparkSession) -> None:
+    """Register the functions that rules may call."""
+    spark.sql(VERSION_FUNCTION)
+
+
+def _union(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _make_view(spark: SparkSession, name: str, query: str) -> None:
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {query}")
+
+
+def _select_pool(
+    spark: SparkSession, keys: Sequence[str], span: Span, pushed_by: str
+) -> DataFrame:
+    """Return who is there, with all that is known of their configurations."""
+    names = list_names(keys)
+    listed = _list_sql(names)
+    _make_view(
+        spark,
+        "finding_bases",
+        BASES_SQL.format(keys=listed, never=_list_sql(sorted(ALWAYS_SET))),
+    )
+    named = spark.table(CLIENT_INSTANCES.name).transform(
+        with_text_hash, "logical_client", ("principal", "client_id", "client_type")
+    )
+    named.createOrReplaceTempView("finding_instances")
+    now, earliest = span.now, span.now - SILENT_AFTER_INTERVALS * LONGEST_INTERVAL
+    earliest = min(earliest, now - span.window)
+    return spark.sql(
+        POOL_SQL.format(
+            pushed_by=pushed_by,
+            now=time_sql(now),
+            since=time_sql(now - span.window),
+            earliest=time_sql(earliest),
+            observed=time_sql(now - span.observed),
+            instances="finding_instances",
+            bases="finding_bases",
+            keys=listed,
+            shown=shown_values_sql([CLIENT_INSTANCES.name, CLIENT_WIRE_CONFIGS.name]),
+        )
+    )
+
+
+def _with_configs(pool: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Put k beside clients, and complete by it what says who they are."""
+    spark = pool.sparkSession
+    namings = spark.createDataFrame([*list_namings(keys)], NAMING_TYPE)
+    known = (
+        pool.withColumn("naming", F.expr(NAMING_SQL))
+        .join(F.broadcast(namings), "naming", "left")
+        .withColumn("held", F.expr(HELD_SQL))
+        .withColumn("entries", F.expr(ENTRIES_SQL))
+    )
+    fields = ", ".join(f"'{key}', entries['{key}']" for key in keys)
+    columns = {"cluster_id": "coalesce(cluster_id, '') AS cluster_id"} | {
+        name: f"coalesce({name}, entries['{key}'].text) AS {name}"
+        for name, key in MEMBERSHIP.items()
+    }
+    return known.selectExpr(
+        *(columns.get(one, one) for one in IDENTITY), f"named_struct({fields}) AS k"
+    )
+
+
+def _with_reports(
+    clients: DataFrame, reports: DataFrame, metrics: Sequence[str]
+) -> DataFrame:
+    """Put m and w beside clients."""
+    if not metrics:
+        nothing = "named_struct('nothing', CAST(NULL AS DOUBLE))"
+        return clients.selectExpr("*", f"{nothing} AS m", f"{nothing} AS w")
+    fresh = (
+        "map_filter(told, (name, one) -> one.at >= timestampadd(MILLISECOND, "
+        "-2 * bigint(push_interval_ms), last_push))"
+    )
+    gauges = ", ".join(f"'{one}', fresh['{one}'].newest" for one in metrics)
+    sums = ", ".join(f"'{one}', told['{one}']" for one in metrics)
+    return (
+        clients.join(reports, "client_instance_id", "left")
+        .withColumn("fresh", F.expr(fresh))
+        .selectExpr(
+            *IDENTITY,
+            "k",
+            f"named_struct({gauges}) AS m",
+            f"named_struct({sums}) AS w",
+        )
+    )
+
+
+def _points_sql(metrics: Sequence[str], span: Span) -> str:
+    return POINTS_SQL.format(
+        since=time_sql(span.now - span.window),
+        now=time_sql(span.now),
+        metrics=_list_sql([f"{PREFIX}{one}" for one in metrics] or [""]),
+    )
+
+
+def _list_sql(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)

@@ -1,0 +1,183 @@
+"""`client_software`, `client_releases`, `known_faults`: what clients run, and its age.
+
+What a client runs is known by its telemetry, its pushed configuration, and by what the
+proxy has seen of it. Faults are those of the core: of librdkafka in its bindings, of
+Kafka in builds of Confluent Platform, whose patch releases are not Kafka's.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from pyspark.sql import SparkSession
+
+from pipelines.settings.client_releases import load_client_faults, load_client_releases
+from pipelines.tables.configs import CLIENT_CONFIGS
+from pipelines.tables.contract import quote_text
+from pipelines.tables.traffic import CLIENT_TRAFFIC
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+
+from .config_catalog_view import number_version, version_number_sql
+
+KNOWN_FAULTS = "known_faults"
+CLIENT_RELEASES = "client_releases"
+CLIENT_SOFTWARE = "client_software"
+_VIEWS = frozenset({KNOWN_FAULTS, CLIENT_RELEASES, CLIENT_SOFTWARE})
+NO_NUMBER = 2**62
+"""Above the number of every version: a fault that no release has mended."""
+_CORES = {
+    "java": "apache-kafka-java",
+    "librdkafka": "librdkafka",
+    "franz-go": "kgo",
+    "sarama": "sarama",
+}
+"""Family to the software that is its core."""
+_PLATFORM = "confluent-platform"
+
+_FAMILY_SQL = """CASE
+    WHEN client_software_name = 'apache-kafka-java' THEN 'java'
+    WHEN client_software_name IN ('librdkafka', 'rust-rdkafka')
+      OR client_software_name LIKE 'confluent-kafka-%'
+      OR client_software_version RLIKE 'rdkafka-[0-9]' THEN 'librdkafka'
+    WHEN client_software_name = 'kgo' THEN 'franz-go'
+    WHEN client_software_name = 'sarama' THEN 'sarama'
+    ELSE 'other' END"""
+# Of bindings of librdkafka its version stands behind their own.
+_SEEN_SQL = f"""
+  SELECT *, {_FAMILY_SQL} AS family,
+    client_software_version RLIKE '[0-9]-(ccs|ce|redhat)' AS is_vendor_build,
+    regexp_extract(client_software_version, '^v?([0-9]+([.][0-9]+)+)', 1)
+      AS own_release,
+    regexp_extract(client_software_version, 'rdkafka-([0-9]+([.][0-9]+)+)', 1)
+      AS inner_release
+  FROM (
+    SELECT cluster_id, principal, client_id, client_software_name,
+      client_software_version, array_sort(collect_set(client_type)) AS client_types,
+      count(DISTINCT client_instance_id) AS instances, max(seen_at) AS last_seen
+    FROM ({{sources}}) GROUP BY ALL
+  )
+"""  # noqa: S608 - names of our own contracts
+_SOFTWARE_SQL = f"""
+WITH seen AS ({_SEEN_SQL}),
+listed AS (
+  SELECT seen.*, own.released_on, own.support, own.note,
+    CASE
+      WHEN inner_release <> '' THEN inner_release
+      WHEN own.core_release IS NOT NULL THEN own.core_release
+      WHEN is_vendor_build OR own_release = '' THEN NULL
+      WHEN family = 'other' OR client_software_name IN {tuple(_CORES.values())}
+        THEN own_release
+    END AS core_release
+  FROM seen LEFT JOIN {CLIENT_RELEASES} AS own
+    ON own.software = IF(client_software_version RLIKE '[0-9]-(ccs|ce)'
+      AND family = 'java', '{_PLATFORM}', client_software_name)
+    AND own.release = IF(own.software = '{_PLATFORM}',
+      regexp_extract(own_release, '^[0-9]+[.][0-9]+', 0), own_release)
+)
+SELECT listed.cluster_id, principal, client_id, client_software_name,
+  client_software_version, client_types, instances, last_seen, family,
+  listed.core_release, {version_number_sql("listed.core_release")} AS core_number,
+  is_vendor_build,
+  coalesce(listed.released_on, IF(is_vendor_build, NULL, core.released_on))
+    AS released_on,
+  coalesce(listed.support, IF(is_vendor_build, NULL, core.support)) AS support,
+  coalesce(listed.note, IF(is_vendor_build, NULL, core.note)) AS note,
+  newest.release AS newest_core_release
+FROM listed
+LEFT JOIN {CLIENT_RELEASES} AS core
+  ON core.software = {{core}} AND core.release = listed.core_release
+LEFT JOIN (
+  SELECT software, max_by(release, number) AS release FROM {CLIENT_RELEASES} GROUP BY 1
+) AS newest ON newest.software = {{core}}
+"""  # noqa: S608 - names of our own contracts
+_SOURCE_SQL = """
+  SELECT cluster_id, principal, nullif(client_id, '') AS client_id,
+    client_software_name, client_software_version,
+    CAST({} AS STRING) AS client_instance_id, CAST({} AS STRING) AS client_type,
+    {} AS seen_at
+  FROM {}
+"""
+_BY_TABLE = {
+    "clients": "client_instance_id, client_type, coalesce(last_push, first_seen)",
+    CLIENT_CONFIGS.name: "client_instance_id, client_type, received_at",
+    CLIENT_WIRE_CONFIGS.name: "NULL, client_type, received_at",
+    CLIENT_TRAFFIC.name: "NULL, NULL, received_at",
+}
+"""Table or view to instance, type and time of what it has seen."""
+
+
+def register_client_software(
+    spark: SparkSession,
+    registered: Collection[str],
+    names: Collection[str] | None = None,
+) -> list[str]:
+    """Register the views; return their names, client_software where it has a table.
+
+    Args:
+        registered: Names of tables and views that there are.
+        names: What is wanted; None: all. Where no view of these is, there is nothing.
+    Raises: InvalidSetting, where a file of conf/ is wrong.
+    """
+    if names is not None and _VIEWS.isdisjoint(names):
+        return []
+    queries = {KNOWN_FAULTS: _faults_sql(), CLIENT_RELEASES: _releases_sql()}
+    sources = list(_select_sources(registered))
+    if sources:
+        core = f"element_at(map({_map_items()}), family)"
+        queries[CLIENT_SOFTWARE] = _SOFTWARE_SQL.format(
+            sources=" UNION ALL ".join(sources), core=core
+        )
+    for name, query in queries.items():
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {query}")
+    return [*queries]
+
+
+def _select_sources(registered: Collection[str]) -> Iterator[str]:
+    for name, columns in _BY_TABLE.items():
+        if name in registered:
+            instance, kind, seen_at = columns.split(", ", 2)
+            yield _SOURCE_SQL.format(instance, kind, seen_at, name)
+
+
+def _map_items() -> str:
+    return ", ".join(quote_text(one) for pair in _CORES.items() for one in pair)
+
+
+def _text(text: str) -> str:
+    return quote_text(text) if text else "CAST(NULL AS STRING)"
+
+
+def _releases_sql() -> str:
+    names = "software, release, number, released_on, core_release, support, note"
+    rows = (
+        (
+            *(_text(one.software), _text(one.release)),
+            f"{number_version(one.release)}L",
+            f"CAST({_text(str(one.released_on or ''))} AS DATE)",
+            *(_text(one.core_release), _text(one.support), _text(one.note)),
+        )
+        for one in load_client_releases()
+    )
+    return _select_values(names, rows)
+
+
+def _faults_sql() -> str:
+    names = (
+        "family, client_type, from_release, fixed_in, from_number, fixed_number, "
+        "severity, issue, fault, condition_key, condition_value"
+    )
+    rows = (
+        (
+            *(_text(one.family), _text(one.client_type)),
+            *(_text(one.from_release), _text(one.fixed_in)),
+            f"{number_version(one.from_release)}L",
+            f"{number_version(one.fixed_in) if one.fixed_in else NO_NUMBER}L",
+            *(_text(one.severity), _text(one.issue), _text(one.fault)),
+            *(_text(one.condition_key), _text(one.condition_value)),
+        )
+        for one in load_client_faults()
+    )
+    return _select_values(names, rows)
+
+
+def _select_values(names: str, rows: Iterable[Sequence[str]]) -> str:
+    values = ", ".join(f"({', '.join(row)})" for row in rows)
+    return f"SELECT * FROM VALUES {values} AS ({names})"  # noqa: S608 - our own texts
