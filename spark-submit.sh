@@ -75,7 +75,7 @@ starts_jvm() {
     refresh_quotas | client_findings | maintain_tables | migrate_tables) ;;
     # What stands in tables of this machine is read without one.
     findings) [[ " $* " == *" check "* ]] || return 1 ;;
-    sql | configs | clients | brokers | quotas | shell | notebook) ;;
+    sql | configs | clients | brokers | quotas | shell | notebook | report) ;;
     *) return 1 ;;
   esac
   for word in "$@"; do
@@ -92,6 +92,15 @@ checks_tables() {
   esac
   for word in "$@"; do
     case "$word" in -h | --help | --no-checks | --dry-run) return 1 ;; esac
+  done
+}
+
+# So does the report.
+makes_report() {
+  local word
+  [ "${1:-}" = report ] || return 1
+  for word in "$@"; do
+    case "$word" in -h | --help) return 1 ;; esac
   done
 }
 
@@ -154,7 +163,7 @@ STEP_PID=""
 SCRATCH=""
 VENV_IS_PARTIAL=""
 # Options of `setup`.
-WITH_TESTS="" WITH_CHECKS="" WITHOUT_JAVA=""
+WITH_TESTS="" WITH_CHECKS="" WITH_REPORT="" WITHOUT_JAVA=""
 # Of the Java that was found.
 JAVA_SUM=""
 
@@ -289,6 +298,18 @@ install_checks() {
   checks_stamp >"$VENV/.checks-complete"
 }
 
+# Pictures and templates, for those who report.
+report_stamp() { checksum "$ROOT/conf/report-requirements.txt"; }
+
+report_is_missing() {
+  [ -n "$WITH_REPORT" ] && ! holds "$VENV/.report-complete" "$(report_stamp)"
+}
+
+install_report() {
+  install_set "$1" "$ROOT/conf/report-requirements.txt" "packages of the report"
+  report_stamp >"$VENV/.report-complete"
+}
+
 ivy() {
   local java=$1 ivy_jar resolver=central
   if [ -n "${DEFAULT_ARTIFACT_REPOSITORY:-}" ]; then resolver=mirror; fi
@@ -361,6 +382,7 @@ set_up() {
   fi
   if tests_are_missing; then install_tests "$python"; fi
   if checks_are_missing; then install_checks "$python"; fi
+  if report_is_missing; then install_report "$python"; fi
   if jars_are_missing "$java"; then
     check_disk
     install_jars "$java"
@@ -383,7 +405,8 @@ reads_setup_words() {
   for word in "$@"; do
     case "$word" in
       --without-java) WITHOUT_JAVA=yes ;;
-      --with-tests) WITH_TESTS=yes WITH_CHECKS=yes ;;
+      --with-tests) WITH_TESTS=yes WITH_CHECKS=yes WITH_REPORT=yes ;;
+      --with-report) WITH_REPORT=yes ;;
       --with-checks) WITH_CHECKS=yes ;;
       *) return 1 ;;
     esac
@@ -394,6 +417,7 @@ main() {
   local python java="" found classes is_set_up=""
   if [ "${1:-}" = setup ] && reads_setup_words "$@"; then is_set_up=yes; fi
   if checks_tables "$@"; then WITH_CHECKS=yes; fi
+  if makes_report "$@"; then WITH_REPORT=yes; fi
   check_root
   if { [ -n "$is_set_up" ] && [ -z "$WITHOUT_JAVA" ]; } || starts_jvm "$@"; then
     check_root_for_java "$1"
@@ -407,7 +431,8 @@ main() {
     python=$(find_python)
   fi
   if ! venv_is_complete "$(python_version "$python")" || jars_are_missing "$java" ||
-    classes_are_missing "$java" || tests_are_missing || checks_are_missing; then
+    classes_are_missing "$java" || tests_are_missing || checks_are_missing ||
+    report_is_missing; then
     # Its own successor it cannot make.
     if [ "$python" = "$VENV/bin/python" ] && ! venv_is_complete "$(python_version "$python")"; then
       python=$(find_python)

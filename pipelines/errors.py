@@ -43,6 +43,10 @@ class ChecksNotInstalled(PipelineError):
     """Raised when tables are to be checked and great-expectations is not here."""
 
 
+class ReportNotInstalled(PipelineError):
+    """Raised when a report is to be made and what draws its pictures is not here."""
+
+
 class NothingToDo(PipelineError):
     """Raised when what a command was asked for does not exist; it may be a mistake."""
 

@@ -27,6 +27,9 @@ def pytest_addoption(parser):
     parser.addoption(
         "--writer", choices=WRITERS, default="auto", help="tables.writer of jobs"
     )
+    parser.addoption(
+        "--report-pictures", help="folder for screenshots of the report, for its page"
+    )
 
 
 def pytest_configure(config):

@@ -43,6 +43,7 @@ from . import (
     reference,
     refresh_quotas,
     replay_pushes,
+    report,
     scram_credential,
     settings,
     setup,
@@ -83,7 +84,17 @@ GROUPS = {
         purge_secrets,
     ),
     "Watch": (status,),
-    "Ask": (findings, sql, configs, clients, brokers, quotas, notebook, shell),
+    "Ask": (
+        findings,
+        report,
+        sql,
+        configs,
+        clients,
+        brokers,
+        quotas,
+        notebook,
+        shell,
+    ),
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""

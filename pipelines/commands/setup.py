@@ -23,7 +23,11 @@ COMMAND = Command(
             "--with-checks",
             "add great-expectations, which check_tables and maintain_tables need",
         ),
-        flag("--with-tests", "add linters and what tests need, and the checks"),
+        flag("--with-report", "add Jinja2 and Vega-Altair, which report needs"),
+        flag(
+            "--with-tests",
+            "add linters and what tests need, and what checks and report need",
+        ),
     ),
     run=run,
 )

@@ -103,6 +103,7 @@ def read_pins(text):
 LOCKS = {
     "run": "conf/requirements.txt",
     "checks": "conf/checks-requirements.txt",
+    "report": "conf/report-requirements.txt",
     "test": "tests/requirements.txt",
 }
 
@@ -116,7 +117,7 @@ def read_needs():
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     extras = setup["options.extras_require"]
-    needs = {name: read_pins(extras[name]) for name in ("checks", "test")}
+    needs = {name: read_pins(extras[name]) for name in ("checks", "report", "test")}
     always = setup["options"]["install_requires"] + extras["notebooks"]
     return needs | {"run": read_pins(always)}
 
@@ -126,12 +127,15 @@ def test_every_pin_of_setup_cfg_is_the_one_that_is_installed(name):
     assert read_needs()[name].items() <= read_lock(name).items()
 
 
-def test_no_package_is_in_two_locks():
-    every = [one for name in LOCKS for one in read_lock(name)]
+def test_a_package_is_in_two_locks_of_extras_alone_and_of_one_version():
+    # Checks and report have some of their packages in common, and one environment.
+    extras = read_lock("checks") | read_lock("report")
+    assert extras == read_lock("report") | read_lock("checks")
+    every = [*read_lock("run"), *extras, *read_lock("test")]
     assert len(every) == len(set(every))
 
 
-@pytest.mark.parametrize("lock", ["run", "checks"])
+@pytest.mark.parametrize("lock", ["run", "checks", "report"])
 def test_a_lock_holds_what_is_needed_and_nothing_of_the_tests(lock):
     needs = read_needs()
     found, waiting = set(), [*needs["run"], *needs[lock]]
@@ -167,7 +171,8 @@ def test_what_runs_imports_what_is_installed_for_it():
     others = imported - sys.stdlib_module_names - {"pipelines", "udfs"}
     makers = packages_distributions()
     packages = {canonicalize_name(makers[name][0]) for name in others}
-    assert packages <= read_lock("run").keys() | read_lock("checks").keys()
+    locked = [read_lock(name).keys() for name in ("run", "checks", "report")]
+    assert packages <= set().union(*locked)
 
 
 def test_spark_sessions_are_built_in_one_place_of_the_product():

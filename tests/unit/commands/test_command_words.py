@@ -30,6 +30,25 @@ def test_a_number_that_makes_no_sense_is_refused_with_usage(words, reason, capsy
     assert said.endswith(f"argument {reason}\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "--out says where the page goes; --serve serves it"),
+        (["--serve", "--out", "x"], "--serve writes no file: --out and --folder are for others"),
+        (["--out", "x", "--since", "2999-01-01"], "--since is not in the past"),
+        (["--out", "x", "--since", "0h"], "argument --since: '0h' is no time span, such as 24h, 30m or 7d, and no date or time"),
+        (["--out", "x", "--since", "1w"], "argument --since: '1w' is no time span, such as 24h, 30m or 7d, and no date or time"),
+    ],
+)  # fmt: skip
+def test_a_report_that_makes_no_sense_is_refused_with_usage(words, reason, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["report", *words])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.startswith("usage: ./spark-submit.sh report ")
+    assert said.endswith(f"error: {reason}\n")
+
+
 @pytest.mark.parametrize("words", [[], ["help"], ["--help"]], ids=str)
 def test_a_bare_call_and_help_show_the_commands_in_groups(words, capsys):
     with pytest.raises(SystemExit) as ended:

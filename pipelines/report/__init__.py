@@ -1,0 +1,1 @@
+"""One page about a fleet of clients: asked of the tables once, read anywhere."""

@@ -1,0 +1,175 @@
+"""What a page says, as plain rows: made by collecting, or by a test.
+
+Texts are here as the tables have them; what becomes of them on a page is texts.py's.
+Times are datetimes that know their zone, but for columns of CLIENTS.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pyarrow as pa
+
+ERROR, WARNING, ADVICE = "error", "warning", "advice"
+SEVERITIES = (ERROR, WARNING, ADVICE)
+"""The most severe first."""
+LIVE, SILENT, TERMINATED = "live", "silent", "terminated"
+NO_TELEMETRY = "no telemetry"
+"""State of a client of which a configuration, or the proxy, alone has told."""
+STATES = (LIVE, SILENT, TERMINATED, NO_TELEMETRY)
+UNKNOWN = "unknown"
+"""Software or version that a client has not told."""
+SPENT_PARTS = ("waits in the client", "request", "throttled")
+"""Where a record's time goes, in the order of its way."""
+
+CLIENTS = pa.schema(
+    [
+        ("cluster_id", pa.string()),
+        ("principal", pa.string()),
+        ("client_id", pa.string()),
+        ("client_type", pa.string()),
+        ("software", pa.string()),
+        ("version", pa.string()),
+        ("versions", pa.int32()),
+        ("state", pa.string()),
+        ("instances", pa.int32()),
+        ("live", pa.int32()),
+        ("first_seen", pa.int64()),
+        ("last_seen", pa.int64()),
+        ("group_id", pa.string()),
+        ("errors", pa.int32()),
+        ("warnings", pa.int32()),
+        ("advice", pa.int32()),
+        ("use", pa.float64()),
+        ("throttled_ms", pa.float64()),
+    ]
+)
+"""A row a logical client (principal, client id and type, in a cluster), those first
+that need somebody. software and version are those of its newest instance, versions how
+many different ones it has; times are milliseconds since 1970; use is the part of its
+tightest limit that is used, throttled_ms the longest that it was told to wait. Nulls:
+what is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Rows of one table of the page, or why there are none."""
+
+    names: tuple[str, ...] = ()
+    rows: Sequence[Sequence[object]] = ()
+    more: int = 0
+    """Rows that are left out."""
+    missing: str = ""
+    """What is not there, and what makes it; empty: it is there, if without rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A client that a finding is about."""
+
+    row: int | None
+    """Its row in CLIENTS; null: it is none of them."""
+    name: str
+    sentence: str
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleFindings:
+    """Open findings of one rule."""
+
+    rule: str
+    severity: str
+    clients: int
+    instances: int
+    opened: int
+    """Of them since Fleet.since."""
+    since: datetime | None
+    """When the oldest opened."""
+    setting: str | None
+    suggested_value: str | None
+    why: str | None
+    source: str | None
+    examples: Sequence[Example]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A metric of a client over time."""
+
+    name: str
+    unit: str
+    points: Sequence[tuple[int, float]]
+    """Step of Fleet.steps, and value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """What the page part of one client shows beside its row of CLIENTS."""
+
+    identity: Sequence[tuple[str, object]] = ()
+    instances: Part = Part()
+    configs: Part = Part()
+    history: Part = Part()
+    lines: Sequence[Line] = ()
+    marks: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """`throttled` and `rebalance`, each with its steps."""
+    quotas: Part = Part()
+    findings: Part = Part()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """Rows of a picture and how many clients they are about."""
+
+    rows: Sequence[Sequence[object]] = ()
+    covered: int = 0
+    """Clients that the rows are about."""
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What changed in one respect since Fleet.since."""
+
+    what: str
+    """In words, with its number: `3 clients came`."""
+    detail: Part
+    moments: Sequence[tuple[datetime, str]] = ()
+    """When something of it happened, and what, for the picture of who is here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """All that the page says."""
+
+    environment: str
+    made_at: datetime
+    since: datetime
+    steps: int
+    """Parts that the time from since to made_at is cut into, for lines and pictures."""
+    principals: tuple[str, ...] = ()
+    """The only ones that the page is about; empty: all."""
+    clients: pa.Table
+    details: Sequence[Detail] = ()
+    """Of the first rows of clients, in their order."""
+    rules: Sequence[RuleFindings] = ()
+    findings_missing: str = ""
+    changes: Sequence[Change] = ()
+    live: Picture = Picture()
+    """step, name of a group of clients, live instances."""
+    latency: Picture = Picture()
+    """client, broker, latency in ms, the same as a part of the client's median."""
+    time_spent: Picture = Picture()
+    """client, one of SPENT_PARTS, ms."""
+    consumers: Picture = Picture()
+    """client, idle part of its polls, lag in records, records a second."""
+    limits: Part = Part()
+    outliers: Part = Part()
+    disagreements: Part = Part()
+    brokers: Part = Part()
+    drift: Part = Part()
+    not_told: Sequence[tuple[str, Part]] = ()
+    """What the tables cannot say, as titles and rows."""
+    health: Sequence[tuple[str, Part]] = ()
+    """How the tables are."""
