@@ -108,6 +108,7 @@ def test_keys_that_are_paths_are_known_by_their_names():
         "oauth_jwks_ca_location",
         "oauth_jwks_location",
         "ssl_ca_location",
+        "state_location",
         "ssl_certificate_location",
         "ssl_key_location",
     }
