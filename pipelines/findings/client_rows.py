@@ -6,7 +6,7 @@ configuration is read where it stands, for only the keys that rules name: as the
 client_config_entries has it, without a row for every key.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,15 +14,22 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from pipelines.reading import views
 from pipelines.reading.quota_clients import LONGEST_INTERVAL
 from pipelines.reading.views.config_catalog_view import (
     ALWAYS_SET,
+    CONFIG_CATALOG,
+    register_catalog,
 )
 from pipelines.reading.views.wire_config_views import shown_values_sql
 from pipelines.settings.finding_rules import FindingRule
 from pipelines.settings.finding_settings import FindingSettings
+from pipelines.settings.records import Settings
+from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
     SILENT_AFTER_INTERVALS,
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
@@ -47,6 +54,10 @@ from .config_keys import (
 )
 
 CLIENTS = "finding_clients"
+_SOURCES = (
+    *(CLIENT_INSTANCES, CLIENT_PUSHES, CLIENT_METRICS),
+    *(CLIENT_CONFIGS, CONFIG_DEFAULTS, CLIENT_WIRE_CONFIGS),
+)
 LIVE, CONFIGS, GAUGES, SUMS = "live", "cfg", "g", "w"
 MEMBERSHIP = {
     "group_id": "group.id",
@@ -108,7 +119,7 @@ def open_clients(
     """Return CLIENTS, worked out, and register it and the other views.
 
     Args:
-        spark: Has every table and view registered.
+        spark: Has what register_sources registers.
         rules: Say which keys and metrics are looked for.
         pushed_by: What known_by says of a configuration without telemetry.
     Returns: IDENTITY, k, m and w.
@@ -143,9 +154,25 @@ def keep_rows(frame: DataFrame) -> DataFrame:
     return frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK)
 
 
-def register_functions(spark: SparkSession) -> None:
-    """Register the functions that rules may call."""
+def register_sources(
+    spark: SparkSession, settings: Settings, rules: Sequence[FindingRule]
+) -> None:
+    """Register the tables and views that rules are asked of, and their functions.
+
+    A table that is not there yet is an empty one.
+    """
+    named = views.find_names_in(" ".join(_list_sql_of(rules)))
+    names = None if named is None else {*named, *(one.name for one in _SOURCES)}
+    views.register(spark, settings, names, is_complete=True)
+    if names is not None and CONFIG_CATALOG not in names:
+        register_catalog(spark, settings)
     spark.sql(VERSION_FUNCTION)
+
+
+def _list_sql_of(rules: Sequence[FindingRule]) -> Iterator[str]:
+    for one in rules:
+        yield from (one.where, one.query, *one.evidence.values())
+        yield from (*one.let.values(), *one.severity_when.values())
 
 
 def _union(names: Iterable[str]) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ import pytest
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.findings import client_rows
 from pipelines.findings.evaluating import FORGIVING, ask_rules
-from pipelines.reading import views
 from pipelines.tables.cluster import BROKER_REGISTRATIONS
 from tests.support.spark import finding_cases_b, finding_cases_c
 from tests.support.spark.finding_cases_a import CASES as CASES_A
@@ -42,8 +41,7 @@ def answers(spark, tmp_path_factory):
     span = client_rows.span_of(fleet.settings.findings, NOW)
     session = spark.newSession()
     with session_settings(session, FORGIVING):
-        views.register(session, fleet.settings, is_complete=True)
-        client_rows.register_functions(session)
+        client_rows.register_sources(session, fleet.settings, rules)
         clients = client_rows.open_clients(session, rules, span)
         evaluation = ask_rules(session, clients, rules, span.times)
         found = evaluation.findings.collect()

@@ -109,14 +109,12 @@ def ask(
     from pipelines.delta_tables.session_settings import session_settings
     from pipelines.findings import client_rows
     from pipelines.findings.evaluating import FORGIVING, ask_rules
-    from pipelines.reading import views
     from pipelines.tables.configs import CLIENT_CONFIGS
 
     now = datetime.now(tz=UTC)
     span = client_rows.span_of(settings.findings, now)
     with session_settings(spark, FORGIVING):
-        views.register(spark, settings, is_complete=True)
-        client_rows.register_functions(spark)
+        client_rows.register_sources(spark, settings, rules)
         empty = spark.table(CLIENT_CONFIGS.name)
         row = {**client, "received_at": now}
         made = [tuple(row.get(name) for name in empty.columns)]

@@ -73,8 +73,7 @@ def evaluate(
     ensure_tables(spark, settings.tables, FINDING_CONTRACTS)
     span = client_rows.span_of(settings.findings, now)
     with session_settings(spark, FORGIVING):
-        views.register(spark, settings, is_complete=True)
-        client_rows.register_functions(spark)
+        client_rows.register_sources(spark, settings, rules.rules)
         clients = client_rows.open_clients(spark, rules.rules, span)
         evaluation = ask_rules(spark, clients, rules.rules, span.times)
         return _keep(spark, settings, rules, evaluation, now)

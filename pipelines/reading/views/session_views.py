@@ -32,7 +32,7 @@ from .coverage_view import register_coverage
 from .finding_views import register_findings
 from .kernel_functions import register_kernels
 from .quota_functions import QUOTA_OF, register_quota_of
-from .view_names import CLIENTS, COVERAGE, LABELLED, NEWEST_VALUES
+from .view_names import CLIENTS, CONFIG_VIEWS, COVERAGE, LABELLED, NEWEST_VALUES
 
 # State is worked out when somebody asks: no write per push, and silence needs none.
 _CLIENTS_SQL = f"""
@@ -122,20 +122,7 @@ def register(
         is_complete: Whether a table that is not there yet is registered as an empty
             one.
     """
-    registered = []
-    for contract in ALL_CONTRACTS:
-        if names is not None and contract.name not in names:
-            continue
-        table = identify_table(spark, settings.tables, contract)
-        if has_table(spark, table):
-            # As SQL text: looked up at each use, so that readers see new rows.
-            query = _select_rows(spark, contract, table)
-        elif is_complete:
-            query = _select_nothing(contract)
-        else:
-            continue
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {contract.name} AS {query}")
-        registered.append(contract.name)
+    registered = _register_tables(spark, settings, names, is_complete=is_complete)
     if {CLIENT_INSTANCES.name, CLIENT_PUSHES.name} <= set(registered):
         query = clients_query(CLIENT_INSTANCES.name, CLIENT_PUSHES.name)
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {CLIENTS} AS {query}")
@@ -157,14 +144,40 @@ def register(
         registered.append(LABELLED)
     if names is None or COVERAGE in names:
         registered += register_coverage(spark, settings, registered, clients=CLIENTS)
-    registered += register_client_configs(
-        spark,
-        settings,
-        registered,
-        clients=CLIENTS,
-        silent_after=SILENT_AFTER_INTERVALS,
-    )
+    if names is None or not CONFIG_VIEWS.isdisjoint(names):
+        registered += register_client_configs(
+            spark,
+            settings,
+            registered,
+            clients=CLIENTS,
+            silent_after=SILENT_AFTER_INTERVALS,
+        )
     return sorted(registered)
+
+
+def _register_tables(
+    spark: SparkSession,
+    settings: Settings,
+    names: Collection[str] | None,
+    *,
+    is_complete: bool,
+) -> list[str]:
+    """Register the tables among the names, as register takes them."""
+    registered = []
+    for contract in ALL_CONTRACTS:
+        if names is not None and contract.name not in names:
+            continue
+        table = identify_table(spark, settings.tables, contract)
+        if has_table(spark, table):
+            # As SQL text: looked up at each use, so that readers see new rows.
+            query = _select_rows(spark, contract, table)
+        elif is_complete:
+            query = _select_nothing(contract)
+        else:
+            continue
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {contract.name} AS {query}")
+        registered.append(contract.name)
+    return registered
 
 
 def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> str:

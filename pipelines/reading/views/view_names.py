@@ -168,6 +168,8 @@ EXAMPLES = {
 }
 """Each of them in a query."""
 _INTERNAL = frozenset({RELEASES, NAMES, SET_VALUES})
+CONFIG_VIEWS = frozenset({*_OF_CONFIGS, *_INTERNAL, EFFECTIVE})
+"""What client_config_views makes."""
 _MAKERS = (
     {contract.name: _TELEMETRY_JOB for contract in TELEMETRY_CONTRACTS}
     | {contract.name: _CONFIGS_JOB for contract in CLIENT_CONFIG_CONTRACTS}
