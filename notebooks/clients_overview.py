@@ -104,7 +104,9 @@ display(
 
 # COMMAND ----------
 
-points = overview.select_point_rate_over_time(client_pushes, window_s=picked.window_s)
+points = overview.select_point_rate_over_time(
+    client_pushes, window_s=picked.window_of(client_pushes)
+)
 display(
     charts.line_chart(
         points.toPandas(),

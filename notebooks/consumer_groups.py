@@ -42,26 +42,27 @@ picked = chosen.choose(
 group = dbutils.widgets.get("group")
 is_meant = F.col("group_id") == group if group else F.col("group_id").isNotNull()
 client_metrics = spark.table("client_metrics").transform(picked.select).where(is_meant)
+window_s = picked.window_of(client_metrics)
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Who rebalances
 # MAGIC A rebalance has all members take part: those of the member with most are
-# MAGIC counted.
+# MAGIC counted. Of librdkafka, which counts none, pushes with time in rebalances are.
 
 # COMMAND ----------
 
-rebalances = groups.select_rebalances(client_metrics, window_s=picked.window_s)
+rebalances = groups.select_rebalances(client_metrics, window_s=window_s)
 display(
     charts.column_chart(
         rebalances.toPandas(),
         x="window_start",
         y="rebalances",
         by="group_id",
-        window_s=picked.window_s,
+        window_s=window_s,
         title="Rebalances of consumer groups",
-        unit=f"rebalances, number in {picked.window_s} s",
+        unit=f"rebalances, number in {window_s} s",
     )
 )
 
@@ -98,7 +99,7 @@ display(
 
 # COMMAND ----------
 
-lag = groups.select_lag_over_time(client_metrics, window_s=picked.window_s)
+lag = groups.select_lag_over_time(client_metrics, window_s=window_s)
 display(
     charts.line_chart(
         lag.toPandas(),

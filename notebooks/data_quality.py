@@ -47,6 +47,7 @@ picked = chosen.choose(
 client_pushes = spark.table("client_pushes").transform(picked.select)
 client_metrics = spark.table("client_metrics").transform(picked.select)
 quarantine = picked.in_time(spark.table("quarantine"), "kafka_timestamp")
+window_s = picked.window_of(client_pushes)
 
 # COMMAND ----------
 
@@ -58,7 +59,7 @@ quarantine = picked.in_time(spark.table("quarantine"), "kafka_timestamp")
 # COMMAND ----------
 
 rejected = quality_overview.select_rejected_share(
-    client_pushes, quarantine, window_s=picked.window_s
+    client_pushes, quarantine, window_s=window_s
 )
 display(
     charts.column_chart(
@@ -66,9 +67,9 @@ display(
         x="window_start",
         y="percent",
         by="reason",
-        window_s=picked.window_s,
+        window_s=window_s,
         title="Records that could not be used",
-        unit=f"percent of the records in {picked.window_s} s",
+        unit=f"percent of the records in {window_s} s",
     )
 )
 
@@ -108,7 +109,7 @@ display(
 
 # COMMAND ----------
 
-delays = quality_overview.select_delays(client_metrics, window_s=picked.window_s)
+delays = quality_overview.select_delays(client_metrics, window_s=window_s)
 display(
     charts.line_chart(
         delays.toPandas(),

@@ -37,6 +37,7 @@ picked = chosen.choose(
 )
 
 client_metrics = spark.table("client_metrics").transform(picked.select)
+window_s = picked.window_of(client_metrics)
 
 # COMMAND ----------
 
@@ -46,7 +47,7 @@ client_metrics = spark.table("client_metrics").transform(picked.select)
 
 # COMMAND ----------
 
-bands = latency.select_latency_bands(client_metrics, window_s=picked.window_s)
+bands = latency.select_latency_bands(client_metrics, window_s=window_s)
 display(
     charts.line_chart(
         bands.toPandas(),

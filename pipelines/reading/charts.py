@@ -29,6 +29,7 @@ _LEAST_BARS = 3
 """Room for so many, that one alone is no block."""
 _AXIS_INCHES = 1.1
 _PANEL_INCHES = 1.75
+_MOMENT_S = 300
 _DAY_S = 86_400
 """What matplotlib counts times in."""
 _TITLE_POINTS = 11
@@ -121,7 +122,7 @@ def column_chart(
     _dress(axes, title)
     axes.set_ylabel(unit, fontsize=_TEXT_POINTS + 1)
     _choose_ticks(axes.yaxis, frame[y])
-    _show_times(axes, frame, x)
+    _show_times(axes, frame, x, window_s)
     _say_empty(axes, frame)
     return figure
 
@@ -426,15 +427,22 @@ def _dress(axes: Axes, title: str, grid: Literal["x", "y", ""] = "y") -> None:
         axes.set_ylim(bottom=0)
 
 
-def _show_times(axes: Axes, frame: pd.DataFrame, x: str) -> None:
+def _show_times(
+    axes: Axes, frame: pd.DataFrame, x: str, span_s: float = _MOMENT_S
+) -> None:
+    """Label an axis of times.
+
+    Args:
+        span_s: Of one moment alone, which has no width that a scale could be made of,
+            what is shown before it, and twice as much behind it.
+    """
     locator = AutoDateLocator()
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
     axes.set_xlabel("time (UTC)", fontsize=_TEXT_POINTS + 1)
     if len(frame) and (frame[x] == frame[x].iloc[0]).all():
-        # One moment alone has no width that a scale could be made of.
         at = pd.Timestamp(frame[x].iloc[0])
-        ends = [at + pd.Timedelta(minutes=minutes) for minutes in (-5, 5)]
+        ends = [at + pd.Timedelta(seconds=times * span_s) for times in (-1, 2)]
         axes.set_xlim(*date2num(ends))
 
 
@@ -456,6 +464,8 @@ def _place_legend(axes: Axes) -> None:
 
 def _say_empty(axes: Axes, frame: pd.DataFrame) -> None:
     if frame.empty:
+        # Of no rows a scale says nothing.
+        axes.tick_params(labelbottom=False, labelleft=False)
         axes.text(
             0.5,
             0.5,

@@ -13,7 +13,7 @@ from pipelines.time_ranges import parse_moment
 _SPAN = re.compile(r"(\d+)\s*([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _CLIENT_COLUMNS = ("client_id", "client_instance_id", "logical_client")
-_MOST_WINDOWS = 200
+_MOST_WINDOWS = 60
 """Marks of a line that can be told apart."""
 _WINDOWS_S = (10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 86_400)
 
@@ -30,10 +30,17 @@ class Chosen:
     principal: str = ""
     """Empty: all."""
 
-    @property
-    def window_s(self) -> int:
-        """Return a length of windows, in seconds, that makes a line of the time."""
-        least = (self.until - self.since).total_seconds() / _MOST_WINDOWS
+    def window_of(self, rows: DataFrame, column: str = "received_at") -> int:
+        """Return a length of windows, in seconds, that makes a line of rows.
+
+        Args:
+            rows: In the time; they may fill a part of it only.
+            column: Times.
+        """
+        ends = rows.agg(
+            F.unix_seconds(F.min(column)), F.unix_seconds(F.max(column))
+        ).collect()[0]
+        least = 0 if ends[0] is None else (ends[1] - ends[0]) / _MOST_WINDOWS
         return next((one for one in _WINDOWS_S if one >= least), _WINDOWS_S[-1])
 
     def of_clients(self, rows: DataFrame) -> DataFrame:

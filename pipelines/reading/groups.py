@@ -26,6 +26,7 @@ def select_rebalances(client_metrics: DataFrame, *, window_s: int) -> DataFrame:
     """Return how often members of groups took part in a rebalance.
 
     A rebalance has all members take part, so that those of the member with most count.
+    Of a client that counts none, as librdkafka, pushes with time in rebalances do.
 
     Args:
         client_metrics: Points of the clients and times that are wanted.
@@ -33,7 +34,7 @@ def select_rebalances(client_metrics: DataFrame, *, window_s: int) -> DataFrame:
     Returns: window_start, group_id, rebalances.
     """
     return (
-        client_metrics.where(F.col("metric") == REBALANCES)
+        client_metrics.where(F.col("metric").isin(REBALANCES, REBALANCE_LATENCY))
         .where(F.col("group_id").isNotNull())
         .transform(with_amounts)
         .groupBy(
@@ -43,7 +44,7 @@ def select_rebalances(client_metrics: DataFrame, *, window_s: int) -> DataFrame:
             "group_id",
             "client_instance_id",
         )
-        .agg(F.sum("amount").alias("own"))
+        .agg(_count_rebalances().alias("own"))
         .groupBy("window_start", "group_id")
         .agg(F.max("own").alias("rebalances"))
         .where(F.col("rebalances").isNotNull())
@@ -67,13 +68,14 @@ def select_groups(client_metrics: DataFrame) -> DataFrame:
     amounts = {
         name: F.sum(F.when(F.col("metric") == metric, F.col("amount"))).alias(name)
         for name, metric in zip(
-            ("rebalances", "failed_rebalances", "rebalance_ms"), _SUMS, strict=True
+            ("failed_rebalances", "rebalance_ms"), _SUMS[1:], strict=True
         )
     }
     of_member = (
         points.transform(with_amounts)
         .groupBy("group_id", "client_instance_id")
         .agg(
+            _count_rebalances().alias("rebalances"),
             *amounts.values(),
             F.max(_value_of(REBALANCE_LATENCY_MAX)).alias("longest_rebalance_ms"),
             F.max_by(_value_of(ASSIGNED), _time_of(ASSIGNED)).alias("partitions"),
@@ -131,6 +133,13 @@ def select_assignments(client_metrics: DataFrame) -> DataFrame:
         )
         .orderBy("received_at", "member")
     )
+
+
+def _count_rebalances() -> Column:
+    counted = F.sum(F.when(F.col("metric") == REBALANCES, F.col("amount")))
+    is_told = (F.col("metric") == REBALANCE_LATENCY) & F.col("amount").isNotNull()
+    noticed = F.sum(F.when(is_told, (F.col("amount") > 0).cast("double")))
+    return F.coalesce(counted, noticed)
 
 
 def _value_of(metric: str) -> Column:

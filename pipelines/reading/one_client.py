@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from .groups import REBALANCES
+from .groups import REBALANCE_LATENCY, REBALANCES
 from .overview import select_request_latency, with_client, with_value
 from .rollups import with_amounts
 
@@ -85,7 +85,7 @@ def select_marks(client_metrics: DataFrame, changes: DataFrame | None) -> DataFr
             known.
     """
     rebalanced = (
-        client_metrics.where(F.col("metric") == REBALANCES)
+        client_metrics.where(F.col("metric").isin(REBALANCES, REBALANCE_LATENCY))
         .transform(with_amounts)
         .where(F.col("amount") > 0)
         .select(F.col("received_at").alias("at"), F.lit(REBALANCED).alias("what"))

@@ -3,16 +3,19 @@
 import json
 import re
 import shlex
+from datetime import UTC, datetime
 
 import nbformat
 import pytest
 from matplotlib.figure import Figure
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.commands.notebook.cells import load_cells
 from pipelines.commands.notebook.ipynb import format_ipynb
 from pipelines.commands.notebook.jupyter import start
 from pipelines.commands.notebook.page import Page, Utilities, Widgets
 from pipelines.reading import charts, comparisons, groups, latency, views
+from pipelines.reading.chosen import choose
 from pipelines.settings import CONF_PATH
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
@@ -135,6 +138,18 @@ def test_groups_and_brokers_are_told_by_their_worst(client_metrics):
     by_broker = latency.select_latency_by_broker(client_metrics).collect()
     assert by_broker[0]["broker"] == 2
     assert {row["clients"] for row in by_broker} == {24}
+
+
+def test_windows_fit_what_there_is(client_metrics):
+    picked = choose(now=datetime.now(tz=UTC), since="90d")
+    assert picked.window_of(client_metrics) == 300  # two hours
+    assert picked.window_of(client_metrics.limit(0)) == 10
+
+
+def test_who_counts_no_rebalances_is_known_by_their_time(client_metrics):
+    uncounted = client_metrics.where(F.col("metric") != groups.REBALANCES)
+    told = groups.select_groups(uncounted).toPandas().set_index("group_id")
+    assert told["rebalances"].to_dict() == {"restless": 20, "billing": 1, "search": 1}
 
 
 def test_a_number_is_a_client_or_five_minutes_of_few(client_metrics):

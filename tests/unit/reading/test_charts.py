@@ -111,6 +111,16 @@ def test_columns_are_as_wide_as_their_window_and_add_up():
     assert axes.get_ylabel() == "u"
 
 
+def test_one_column_alone_is_seen_whole():
+    frame = pd.DataFrame({"at": pd.to_datetime(["2026-01-01"]), "g": "a", "n": 2})
+    axes = charts.column_chart(
+        frame, x="at", y="n", by="g", window_s=86_400, title="t", unit="u"
+    ).axes[0]
+    (column,) = axes.patches
+    low, high = axes.get_xlim()
+    assert low < column.get_x() < column.get_x() + column.get_width() < high
+
+
 def test_panels_share_time_and_marks():
     frame = make_lines(["a", "b"]).assign(panel="latency, ms")
     frame = pd.concat([frame, frame.assign(panel="sent, bytes/s")])

@@ -36,10 +36,3 @@ def test_a_time_is_a_span_or_moments(since, until, expected):
 def test_a_time_that_is_none_is_named(since, until, reason):
     with pytest.raises(InvalidSetting, match=reason):
         choose(now=NOW, since=since, until=until)
-
-
-@pytest.mark.parametrize(
-    ("since", "window_s"), [("30m", 10), ("24h", 600), ("7d", 3_600), ("365d", 86_400)]
-)
-def test_windows_make_a_line_that_can_be_read(since, window_s):
-    assert choose(now=NOW, since=since).window_s == window_s
