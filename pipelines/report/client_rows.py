@@ -17,7 +17,7 @@ from pipelines.tables.telemetry import CLIENT_INSTANCES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .asked import Asked
-from .finding_rows import OPEN_FINDINGS
+from .finding_rows import FINDINGS, OPEN_FINDINGS
 from .fleet import CLIENTS, LIVE, NO_TELEMETRY, SILENT, TERMINATED
 
 INSTANCES = "report_instances"
@@ -153,7 +153,7 @@ def register_instances(asked: Asked) -> DataFrame:
 
 def register_clients(asked: Asked) -> DataFrame:
     """Register the view of logical clients; keep and return its rows, in order."""
-    has_findings = OPEN_FINDINGS in asked.names
+    has_findings = FINDINGS in asked.names
     query = _CLIENTS_SQL.format(
         grouped=_GROUPED_SQL.format(since=asked.since_sql),
         findings=_FINDINGS_SQL if has_findings else _NO_FINDINGS_SQL,

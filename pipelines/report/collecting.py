@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.errors import MissingTable
 from pipelines.reading import views
+from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.settings.records import Settings
 from pipelines.tables.telemetry import CLIENT_INSTANCES
 
@@ -26,6 +27,7 @@ from .picture_rows import read_live, read_performance
 
 STEPS = 48
 """Points of a line over time: half an hour each of a day."""
+_KEPT = (views.CLIENTS, ENTRIES, TIMELINE)
 MOST_DETAILS = 1_000
 """Clients with details; what the page has no room for is left out there."""
 
@@ -60,10 +62,13 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
         principals=request.principals,
     )
     register_open(asked)
-    kept = [register_instances(asked)]
+    # Other views, and several questions, are made of these.
+    kept = [spark.table(name).persist() for name in _KEPT if name in names]
     try:
-        kept.append(register_clients(asked))
-        return _ask_all(asked, request, kept[1])
+        kept.append(register_instances(asked))
+        clients = register_clients(asked)
+        kept.append(clients)
+        return _ask_all(asked, request, clients)
     finally:
         for rows in kept:
             rows.unpersist()

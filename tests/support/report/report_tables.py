@@ -57,7 +57,7 @@ def append(spark, settings, contract, *rows):
         one.name: None if one.nullable else _FILLERS.get(types[one.name], [])
         for one in fields
     }
-    made = [tuple((blank | row).values()) for row in rows]
+    made = [tuple((blank | row)[name] for name in blank) for row in rows]
     table = identify_table(spark, settings.tables, contract)
     spark.createDataFrame(made, fields).writeTo(table).append()
 
