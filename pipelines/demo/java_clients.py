@@ -4,6 +4,7 @@ The jars are those that the embedded brokers run on; nothing is compiled.
 """
 
 import subprocess
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -38,9 +39,17 @@ class JavaClients:
             enable_auth=True,
             return_proc=True,
         )
-        self._java = JavaGateway(
-            gateway_parameters=GatewayParameters(port=port, auth_token=token)
-        )
+        self._parameters = GatewayParameters(port=port, auth_token=token)
+        self._of_thread = threading.local()
+
+    @property
+    def _java(self) -> JavaGateway:
+        """The way to the JVM; each thread has one, since they do not share well."""
+        found = getattr(self._of_thread, "gateway", None)
+        if found is None:
+            found = JavaGateway(gateway_parameters=self._parameters)
+            self._of_thread.gateway = found
+        return found
 
     def close(self) -> None:
         """End the JVM and what runs in it."""

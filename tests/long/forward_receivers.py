@@ -47,7 +47,6 @@ from tests.support.metrics_receiver import MetricsReceiver  # noqa: E402 - path
 from tests.support.spark.telemetry_records import make_headers  # noqa: E402 - path
 
 TOPIC, PUSH_EVERY_S = "forward-receivers", 15
-OTLP_SINCE = (2, 47)
 SHOWN = ("clients", "java_clients")
 CLIENTS = ("java-producer", "java-consumer", "librdkafka")
 TELEMETRY = ROOT / "tests" / "golden" / "telemetry"
@@ -175,24 +174,21 @@ def check_prometheus(port, instances, pushes, label):
 @contextmanager
 def prometheus(program, folder):
     """Run a Prometheus with the configuration that the guide has."""
-    said = subprocess.run(
-        [program, "--version"], capture_output=True, text=True, check=True
+    # 2.47 and newer have a feature for it, 3.0 and newer a flag.
+    told = subprocess.run(
+        [program, "--help"], capture_output=True, text=True, check=True
     )
-    found = re.search(r"version (\d+)\.(\d+)", said.stdout + said.stderr)
-    version = tuple(map(int, found.groups()))
+    said = told.stdout + told.stderr
+    flags = ["--web.enable-remote-write-receiver"]
     config = yaml.safe_load(
         find_block("docs/guide/forwarding.md", "prometheus-labels").text
     )
-    flags = ["--web.enable-remote-write-receiver"]
-    if version < OTLP_SINCE:
-        del config["otlp"]
+    if has_otlp := "web.enable-otlp-receiver" in said:
+        flags.append("--web.enable-otlp-receiver")
+    elif has_otlp := "otlp-write-receiver" in said:
+        flags.append("--enable-feature=otlp-write-receiver")
     else:
-        is_flag = version < (3, 0)
-        flags.append(
-            "--enable-feature=otlp-write-receiver"
-            if is_flag
-            else "--web.enable-otlp-receiver"
-        )
+        del config["otlp"]
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     port = free_port()
     with running(
@@ -201,18 +197,18 @@ def prometheus(program, folder):
         *flags, log=folder / "prometheus.log",
     ):  # fmt: skip
         wait_for(lambda: ask(port, "vector(1)"), bool)
-        yield port, version
+        yield port, has_otlp
 
 
 def prove_prometheus(program, servers, folder, instances, pushes):
     """Remote write, and OTLP to a second one where its release has it."""
     base = "http://127.0.0.1"
-    with prometheus(program, folder) as (port, version):
+    with prometheus(program, folder) as (port, has_otlp):
         words = (f"{base}:{port}/api/v1/write", "protocol=remote_write")
         with forward(servers, folder, "remote-write", *words):
             wrong = check_prometheus(port, instances, pushes, "remote write")
-    if version < OTLP_SINCE:
-        print(f"OTLP to Prometheus is skipped: release {version} has none")
+    if not has_otlp:
+        print("OTLP to Prometheus is skipped: releases before 2.47 have none")
         return wrong
     shutil.rmtree(folder / "tsdb")
     with prometheus(program, folder) as (port, _):
@@ -252,7 +248,7 @@ def prove_collector(program, servers, folder, pushes):
             forward(servers, folder, "collector", endpoint),
         ):
             each = sum(
-                len(MetricsData.FromString(make_push(one, 0, 0)).resource_metrics[0]
+                len(MetricsData.FromString(make_push(one, 10**18, 0)).resource_metrics[0]
                     .scope_metrics[0].metrics)
                 for one in CLIENTS
             )  # fmt: skip

@@ -5,9 +5,11 @@ file before it says yes, so that it may be killed at any time.
 """
 
 import gzip
+import socket
 import struct
 import sys
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -22,11 +24,15 @@ class MetricsReceiver:
 
     def __init__(self, *statuses, port=0, rejected=0, keep=None):
         self.requests, self.statuses, self.seen = [], list(statuses), []
-        self.headers = []
+        self.headers, self._links = [], []
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                super().setup()
+                receiver._links.append(self.connection)
 
             def do_POST(self):
                 body = gzip.decompress(
@@ -67,6 +73,10 @@ class MetricsReceiver:
     def __exit__(self, *_error):
         self._server.shutdown()
         self._server.server_close()
+        # Connections that are kept would be served on.
+        for link in self._links:
+            with suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
 
     def points(self):
         """Return (client instance, metric, value) of every point that was taken."""
