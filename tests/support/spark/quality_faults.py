@@ -69,6 +69,8 @@ GOOD = {
     "dynamic_client_configs": [DYNAMIC | span(0, 1), DYNAMIC | span(1)],
     "client_supported_configs": [{"user_name": "u", "config_keys": ["a", "b"]}],
     "dynamic_client_config_changes": [{"topic": "d", "record_type": "alteration"}],
+    "client_findings": [{"cluster_id": "c", "severity": "error"}],
+    "finding_runs": [{"run_id": "r", "clients": 2, "not_evaluated": 1}],
     "quality_results": [{"run_id": "r", "success": True, "failed_rows": 0}],
 }
 TYPE_2 = {
@@ -198,6 +200,12 @@ ROW_FAULTS = {
     },
     "dynamic_client_config_changes": {
         "record_type_is_known": {"offset": 51, "record_type": "rumour"},
+    },
+    "client_findings": {
+        "times_are_in_order": {"cluster_id": "d", "severity": "fatal"},
+    },
+    "finding_runs": {
+        "some_clients_were_asked_or_not": {"run_id": "s", "not_evaluated": 3},
     },
     "quality_results": {
         "failures_are_told": {"run_id": "s", "success": True, "failed_rows": 3},

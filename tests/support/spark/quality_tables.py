@@ -26,6 +26,7 @@ FILLERS = {
     "TIMESTAMP": NOW,
     "ARRAY<STRING>": [],
     "MAP<STRING, STRING>": {},
+    "MAP<STRING, BIGINT>": {},
 }
 
 
