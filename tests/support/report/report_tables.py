@@ -198,7 +198,8 @@ def _fill_configs(spark, settings):
         spark, settings, CLIENT_WIRE_CONFIGS,
         {"principal": "User:legacy", "client_id": None, "client_type": "consumer"}
         | {"logical_client": "lw", "config_key": "group.protocol", "other_names": []}
-        | {"config_value": "classic", "received_at": ago(5), "cluster_id": _CLUSTER},
+        | {"config_value": "classic", "received_at": ago(5), "cluster_id": _CLUSTER}
+        | {"is_exact": True},
     )  # fmt: skip
 
 
