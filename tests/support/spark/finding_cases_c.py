@@ -82,12 +82,12 @@ CASES = (
     unknown(TINY, sender({"batch.size": (None, "redacted")})),
     hit(CODEC, stream("none", 1.0)),
     hit(CODEC, stream("zstd", 0.99)),
-    hit(CODEC, stream(None, 1.0, wire={"compression.type": "none"})),
+    hit(CODEC, stream(None, 0.99, wire={"compression.type": "zstd"})),
     miss(CODEC, stream("lz4", 0.4)),
     miss(CODEC, stream("none", 1.0, out=1e6)),
     miss(CODEC, stream("lz4")),
-    # Batches that would not become smaller go as none.
-    miss(CODEC, stream(None, 0.9, wire={"compression.type": "none"})),
+    # Whatever the codec is, a batch that would not become smaller goes as none.
+    unknown(CODEC, stream(None, 1.0, wire={"compression.type": "none"})),
     unknown(CODEC, producer({"compression.type": "none"}, {SENT: [1] * 4})),
     unknown(CODEC, stream((None, "redacted"), 1.0)),
     hit(TIMEOUT, producer(LATENCY_LIMIT, {SLOWEST: 29_000})),
