@@ -19,7 +19,7 @@ _STRINGS = "org.apache.kafka.common.serialization"
 # The least start time and memory; some clients of small records need no more.
 _JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx192m")
 _PATIENCE_S = 60
-"""For an answer about a client instance id, which comes with the first subscription."""
+"""For the JVM's end."""
 
 
 class JavaClients:
@@ -90,10 +90,13 @@ class JavaClients:
         """Take what a consumer is given within a time."""
         consumer.poll(self._duration(wait_ms))
 
-    def read_instance_id(self, client: Any) -> str:  # noqa: ANN401 - Java's
-        """Return the client instance id that the cluster has given a client."""
-        waited = self._duration(_PATIENCE_S * 1000)
-        return str(client.clientInstanceId(waited).toString())
+    def read_instance_id(self, client: Any, wait_ms: int) -> str | None:  # noqa: ANN401 - Java's
+        """Return the client instance id that the cluster has given a client.
+
+        Nulls: None where it has not within the time; a consumer asks in its polls.
+        """
+        found = client.clientInstanceId(self._duration(wait_ms))
+        return None if found is None else str(found.toString())
 
     def _find(self, name: str) -> Any:  # noqa: ANN401 - Java's
         found = self._java.jvm

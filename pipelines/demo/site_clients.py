@@ -110,7 +110,7 @@ class RunningClient:
     def _produce_java(self) -> None:
         producer = self._java.make_producer(self._configs)
         try:
-            self._tell_configs(producer)
+            self._tell_configs(producer, lambda: None)
             self._send_paced(
                 lambda key, value: self._java.send(
                     producer, self.client.topic, key, value
@@ -122,30 +122,38 @@ class RunningClient:
     def _consume_java(self) -> None:
         consumer = self._java.make_consumer(self._configs, self.client.topic)
         try:
-            self._tell_configs(consumer)
+            self._tell_configs(consumer, lambda: self._java.poll(consumer, _POLL_MS))
             self._ready.set()
             while not self._stop.is_set():
                 self._java.poll(consumer, _POLL_MS)
         finally:
             consumer.close()
 
-    def _tell_configs(self, client: object) -> None:
+    def _tell_configs(self, client: object, poll: Callable[[], None]) -> None:
         """Push the configuration, as a Java client of KIP-1324 would by itself."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while (found := self._java.read_instance_id(client, _POLL_MS)) is None:
+            if time.monotonic() > deadline:
+                raise DemoIncomplete("it is given no client instance id")
+            poll()
         path = self._folder / f"{self.client.client_id}.properties"
         lines = (f"{name}={value}\n" for name, value in self._configs.items())
         path.write_text("".join(lines), encoding="latin-1")
         command = [
             *(sys.executable, "-m", "pipelines", "push-config"),
             *("--properties", str(path), "--client-type", self.client.client_type),
-            *("--client-instance-id", self._java.read_instance_id(client)),
+            *("--client-instance-id", found),
         ]
-        subprocess.run(
+        done = subprocess.run(
             command,
             cwd=ROOT_PATH,
-            check=True,
+            check=False,
             capture_output=True,
+            text=True,
             timeout=_PATIENCE_S,
         )
+        if done.returncode:
+            raise DemoIncomplete(done.stderr.strip())
 
     def _send_paced(self, send: Send) -> None:
         """Send records at the client's rate until it is to stop."""

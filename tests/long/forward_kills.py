@@ -35,6 +35,7 @@ from confluent_kafka import (  # noqa: E402 - path
 )
 from confluent_kafka.admin import AdminClient  # noqa: E402 - path
 from deltalake import DeltaTable  # noqa: E402 - path
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData  # noqa: E402 - path
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.forwarder.bodies import plain_label  # noqa: E402 - path
@@ -55,6 +56,15 @@ LAST_S = 20.0
 """What an instance lives, on average."""
 
 
+def make_body(shape, push, points):
+    """Return a push of a client that stays the member of its group."""
+    data = MetricsData.FromString(shape(push, points))
+    for one in data.resource_metrics:
+        for attribute in one.resource.attributes:
+            attribute.value.string_value = "constant"
+    return data.SerializeToString()
+
+
 def publish(servers, clients, until_s, counts):
     """Push until it is time, as instances that end and come back as others."""
     producer = Producer({"bootstrap.servers": servers, "acks": "all"})
@@ -72,7 +82,7 @@ def publish(servers, clients, until_s, counts):
                 terminating="true" if is_last else "false",
                 compression_type="none",
             )
-            body = shape(push, points)
+            body = make_body(shape, push, points)
             producer.produce(TOPIC, body, key=instance, headers=headers)
             counts["points"] += points
             if is_last:
