@@ -5,7 +5,6 @@ import re
 import subprocess
 
 import pytest
-from deltalake import DeltaTable
 
 from pipelines.demo.site_plan import CLIENTS, ROLLED_BROKERS, Family
 from pipelines.settings import CONF_PATH
@@ -16,7 +15,7 @@ PREFIX = "org.apache.kafka."
 
 
 @pytest.fixture(scope="module")
-def site():
+def site(spark):
     """Return what a mended site printed and said, and the folder of its tables."""
     ended = subprocess.run(
         [str(ROOT / "spark-submit.sh"), "demo", "--site", "--mend"],
@@ -26,12 +25,13 @@ def site():
         timeout=PATIENCE_S,
     )
     assert ended.returncode == 0, ended.stderr
-    return ended, re.search(r"Delta tables: (\S+)", ended.stdout)[1]
+    return spark, re.search(r"Delta tables: (\S+)", ended.stdout)[1]
 
 
 def read(site, table, *columns):
-    rows = DeltaTable(f"{site[1]}/{table}").to_pyarrow_table(columns=[*columns])
-    return rows.to_pylist()
+    spark, tables = site
+    rows = spark.read.format("delta").load(f"{tables}/{table}").select(*columns)
+    return [row.asDict() for row in rows.collect()]
 
 
 def find_instances(site):
@@ -121,7 +121,7 @@ def test_quotas_and_brokers_have_their_histories(site):
         for row in rows
         if row["entity_path"] == "clients/export"
     )
-    assert values == [(False, 1_500.0), (True, 100_000.0)]
+    assert values == [(False, 2_800.0), (True, 100_000.0)]
     rows = read(
         site, "broker_static_configs", "broker_id", "config_name", "config_value"
     )
