@@ -13,23 +13,6 @@ if TYPE_CHECKING:
     from pipelines.settings.records import Settings
 
 
-def read_rules(settings: "Settings") -> "FindingRules":
-    """Load the rules of findings.
-
-    Raises: InvalidSetting, naming file and rule.
-    """
-    from pipelines.settings.finding_rules import load_finding_rules
-    from pipelines.settings.loading import load_config_catalogs
-    from pipelines.settings.rules import list_software, make_sensitive_key_rules
-
-    keys = settings.sensitive_keys
-    return load_finding_rules(
-        settings.findings.rules_location,
-        make_sensitive_key_rules(keys, load_config_catalogs()),
-        list_software(keys),
-    )
-
-
 def evaluate(spark: "SparkSession", settings: "Settings", rules: "FindingRules") -> str:
     """Evaluate the rules, and return what came of it in words."""
     from pipelines.jobs.findings import job
@@ -46,13 +29,17 @@ def evaluate(spark: "SparkSession", settings: "Settings", rules: "FindingRules")
 
 def check(call: Call) -> None:
     """Refuse a wrong rule before a job is handed over, as far as no Spark is needed."""
-    read_rules(call.read_settings())
+    from pipelines.settings.rules import read_finding_rules
+
+    read_finding_rules(call.read_settings())
 
 
 def run(call: Call) -> int:
     """Evaluate, and print what was changed."""
+    from pipelines.settings.rules import read_finding_rules
+
     settings = call.read_settings()
-    rules = read_rules(settings)
+    rules = read_finding_rules(settings)
     with call.session(COMMAND.name) as spark:
         print(evaluate(spark, settings, rules))
     return 0

@@ -64,6 +64,7 @@ def _check(call: Call) -> None:
 
 def run(call: Call) -> int:
     """Run the jobs until they are stopped, or, with --once, until all is read."""
+    from pipelines.settings.rules import read_finding_rules
     from pipelines.streaming.job_groups import GroupedJob, JobGroup
     from pipelines.streaming.run_stream import JobRun, RunContext
 
@@ -101,7 +102,7 @@ def run(call: Call) -> int:
         )
         jobs.run([*map(group, prepared, sessions)])
         if call.arguments.findings:
-            rules = client_findings.read_rules(settings)
+            rules = read_finding_rules(settings)
             print(client_findings.evaluate(spark, settings, rules))
     return 0
 

@@ -21,6 +21,7 @@ from pipelines.errors import DemoIncomplete
 from pipelines.jobs.cluster import job as cluster_metadata_to_delta
 from pipelines.jobs.configs import job as client_configs_to_delta
 from pipelines.jobs.dynamic_configs import job as dynamic_configs_to_delta
+from pipelines.jobs.findings import job as client_findings
 from pipelines.jobs.quotas import job as refresh_quotas
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
 from pipelines.jobs.traffic import job as client_traffic_to_delta
@@ -33,6 +34,7 @@ from pipelines.settings.loading import (
     load_settings,
 )
 from pipelines.settings.records import Settings
+from pipelines.settings.rules import read_finding_rules
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 
@@ -63,8 +65,22 @@ MISSING_SQL = """
 SELECT client_id, count(DISTINCT push_id) AS pushes FROM client_pushes
 GROUP BY client_id
 """
+_EVALUATIONS = 2
+"""In a row: as many open a finding, or close it."""
 MIN_PUSHES = 3
 """As many as rules about telemetry want."""
+
+NEXT = (
+    "findings",
+    "findings --client-id clickstream",
+    "report --out fleet.html",
+    "configs describe --client-id orders",
+    "quotas explain --user ANONYMOUS --client-id export",
+    "clients stale",
+    "brokers drift",
+    "notebook {notebooks}/one_client.py --widget client=clickstream",
+    "shell",
+)
 
 Start = Callable[[SparkSession, Settings, RunContext], StreamingQuery]
 
@@ -179,7 +195,9 @@ class Site:
                 _let_pass(fleet, self.duration_seconds)
                 make_tables(spark, settings)
             _check_complete(spark)
-            lines = "\n".join(f"  {one}" for one in list_next(folder, ROOT, Path.cwd()))
+            lines = "\n".join(
+                f"  {one}" for one in list_next(folder, ROOT, Path.cwd(), NEXT)
+            )
             print(
                 f"\nDelta tables: {folder}/tables\n\nTry next:\n{lines}\n", flush=True
             )
@@ -209,13 +227,17 @@ class Site:
 
 
 def make_tables(spark: SparkSession, settings: Settings) -> None:
-    """Let each job read what there is, and work out what quotas mean."""
+    """Let each job read what there is, and work out quotas and findings."""
     context = RunContext(secrets=SecretReader(environ={}), is_once=True)
     for name, start in _list_jobs().items():
         start(spark, settings, context).awaitTermination()
         say(f"job: {name}")
     views.register(spark, settings)
     refresh_quotas.refresh(spark, settings, datetime.now(tz=UTC))
+    rules = read_finding_rules(settings)
+    for _ in range(_EVALUATIONS):
+        done = client_findings.evaluate(spark, settings, rules, datetime.now(tz=UTC))
+    say(f"findings: {done.open} open")
     views.register(spark, settings)
 
 

@@ -1,6 +1,7 @@
 """What the demo prints at its end: who the clients are and what they have told."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -18,6 +19,15 @@ ROOT = ROOT_PATH
 _BUSIEST = 6
 _DIGITS = 3
 _PREFIX = "org.apache.kafka."
+NEXT = (
+    'sql "select * from clients"',
+    "configs describe --client-id orders-1",
+    "quotas explain --user ANONYMOUS --client-id orders-1",
+    "brokers list",
+    "notebook {notebooks}/clients_overview.py",
+    "notebook {notebooks}/client_configuration.py",
+    "shell",
+)
 JOINED_SQL = """
 SELECT
   configs.client_id,
@@ -36,29 +46,24 @@ ORDER BY configs.client_id
 """What each client was told to do, beside what it reports."""
 
 
-def list_next(folder: Path, root: Path, here: Path) -> list[str]:
+def list_next(
+    folder: Path, root: Path, here: Path, commands: Sequence[str] = NEXT
+) -> list[str]:
     """Return commands to try next, as a shell takes them.
 
     Args:
         folder: Of the demo.
         root: The checkout.
         here: Folder that they will be typed in.
+        commands: With {notebooks} for the folder of notebooks.
     """
     start = Path() if here == root else root
     program = "./spark-submit.sh" if here == root else _quote(root / "spark-submit.sh")
     tables = shlex.quote(f"tables.root_path={start / folder.relative_to(root)}/tables")
-    notebooks = start / "notebooks"
+    notebooks = _quote(start / "notebooks")
     return [
-        f"{program} {words} --set {tables}"
-        for words in (
-            'sql "select * from clients"',
-            "configs describe --client-id orders-1",
-            "quotas explain --user ANONYMOUS --client-id orders-1",
-            "brokers list",
-            f"notebook {_quote(notebooks / 'clients_overview.py')}",
-            f"notebook {_quote(notebooks / 'client_configuration.py')}",
-            "shell",
-        )
+        f"{program} {words.format(notebooks=notebooks)} --set {tables}"
+        for words in commands
     ]
 
 

@@ -1,4 +1,4 @@
-"""The rules for sensitive keys as conf/ states them, ready to judge."""
+"""The rules of conf/, ready to judge: for sensitive keys, and for findings."""
 
 import dataclasses
 
@@ -10,6 +10,9 @@ from udfs.sensitive.sensitive_keys import SensitiveKeyRules, compile_rules
 
 from .client_config_settings import SensitiveKeySettings
 from .config_catalogs import Catalogs, catalogs_by_software
+from .finding_rules import FindingRules, load_finding_rules
+from .loading import load_config_catalogs
+from .records import Settings
 
 
 def make_sensitive_key_rules(
@@ -26,6 +29,19 @@ def list_software(settings: SensitiveKeySettings) -> tuple[str, ...]:
     """Return the names of clients whose keys catalogs have."""
     known = settings.software
     return tuple(name for one in known if one.catalogs for name in one.names)
+
+
+def read_finding_rules(settings: Settings) -> FindingRules:
+    """Load the rules of findings, the site's own among them.
+
+    Raises: InvalidSetting, naming file and rule.
+    """
+    keys = settings.sensitive_keys
+    return load_finding_rules(
+        settings.findings.rules_location,
+        make_sensitive_key_rules(keys, load_config_catalogs()),
+        list_software(keys),
+    )
 
 
 def make_published_rules(

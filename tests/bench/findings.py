@@ -23,12 +23,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.jobs.findings import job
 from pipelines.settings import load_settings
+from pipelines.settings.rules import read_finding_rules
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.registry import ALL_CONTRACTS
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
 from tests.bench.effective_quotas import COMPILED, append
 from tests.bench.process_tree import cpu_seconds
-from tests.support.spark.finding_fleet import PREFIX, read_rules
+from tests.support.spark.finding_fleet import PREFIX
 from tests.support.spark.local_session import start_session
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -129,7 +130,7 @@ def fill(spark, settings, folder, given, metrics):
 
 def choose_rules(settings):
     """Return all rules, some of them twice where they are fewer than RULES."""
-    rules = read_rules(settings)
+    rules = read_finding_rules(settings)
     some = list(rules.rules)
     rows = [one for one in some if one.where]
     for number in range(RULES - len(some)):

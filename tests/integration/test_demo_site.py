@@ -131,3 +131,21 @@ def test_quotas_and_brokers_have_their_histories(site):
         if row["config_name"] == "num.replica.fetchers"
     }
     assert fetchers >= {(1, "1"), *((one, "2") for one in ROLLED_BROKERS)}
+
+
+@pytest.mark.long
+def test_each_fault_is_found_and_its_fix_closes_it(site):
+    found = {
+        (row["client_id"], row["rule"]): row
+        for row in read(
+            site, "client_findings",
+            "client_id", "rule", "severity", "since", "until", "evidence",
+        )
+        if row["until"] is None or row["since"] < row["until"]
+    }  # fmt: skip
+    wrong = {one.client_id: one.rule for one in CLIENTS if one.rule}
+    for place in wrong.items():
+        assert found[place]["until"] is not None
+        assert found[place]["evidence"]
+    right = {one.client_id for one in CLIENTS} - wrong.keys()
+    assert [place for place in found if place[0] in right] == []

@@ -14,12 +14,13 @@ from pipelines.findings import client_rows
 from pipelines.findings.evaluating import check_rules
 from pipelines.jobs.findings import job, steps
 from pipelines.settings import load_settings
+from pipelines.settings.rules import read_finding_rules
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_RUNS
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
 from tests.support.spark.config_rows import append, held
-from tests.support.spark.finding_fleet import NOW, Fleet, client, read_rules
+from tests.support.spark.finding_fleet import NOW, Fleet, client
 
 PAGE = "docs/guide/findings.md"
 ACKS, OWN = "producer-acks-not-all", "our-linger"
@@ -152,7 +153,7 @@ def site(spark, tmp_path_factory):
         f"findings.rules_location={folder}/rules.toml",
     ]
     settings = load_settings("local", words)
-    rules = read_rules(settings)
+    rules = read_finding_rules(settings)
     done = [job.evaluate(spark, settings, rules, minutes(0))]
     done.append(job.evaluate(spark, settings, rules, minutes(1)))
     return settings, words, done
@@ -235,7 +236,7 @@ def test_the_commands_of_the_guide_run_as_they_stand_there(
 @pytest.mark.long
 def test_a_fix_closes_its_finding_with_the_time(spark, site, capsys):
     settings, words, _ = site
-    rules = read_rules(settings)
+    rules = read_finding_rules(settings)
     path = f"{settings.tables.root_path}/{CLIENT_CONFIGS.name}"
     table = DeltaTable.forPath(spark, path)
     (kept,) = table.toDF().where("client_id = 'logs-1'").collect()
@@ -268,7 +269,7 @@ def test_a_wrong_rule_is_told_by_file_and_name(spark, tmp_path):
     ):
         path = tmp_path / "wrong.toml"
         path.write_text(f'[[rules]]\nname = "wrong-one"\n{said}\n{words}')
-        rules = read_rules(
+        rules = read_finding_rules(
             load_settings("local", [f"findings.rules_location={path}"])
         ).rules[-1:]
         span = client_rows.span_of(settings.findings, NOW)
@@ -282,7 +283,7 @@ def test_without_tables_of_clients_there_is_nothing_to_ask(spark, tmp_path, caps
     words = [f"tables.root_path={tmp_path}/tables"]
     settings = load_settings("local", words)
     with pytest.raises(MissingTable, match="client_instances"):
-        job.evaluate(spark, settings, read_rules(settings), NOW)
+        job.evaluate(spark, settings, read_finding_rules(settings), NOW)
     with pytest.raises(MissingTable, match="client_findings makes it"):
         asked(words, capsys=capsys)
     assert FINDING_RUNS.name == "finding_runs"

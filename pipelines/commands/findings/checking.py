@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pipelines.commands.call import Call
-from pipelines.commands.client_findings import read_rules
 from pipelines.commands.java.properties import parse_properties
 from pipelines.commands.options import CommandFault
 from pipelines.settings.finding_rules import ERROR, FindingRule, without_telemetry
+from pipelines.settings.rules import read_finding_rules
 
 from .lines import format_finding, format_json
 
@@ -37,7 +37,7 @@ def check(call: Call, say: Say) -> int:
         words.parser.error("check needs --properties and --client-type")
     properties = _read(words.properties)
     settings = call.read_settings()
-    rules = without_telemetry(read_rules(settings)).rules
+    rules = without_telemetry(read_finding_rules(settings)).rules
     with call.session("findings") as spark, TemporaryDirectory() as nowhere:
         found, asked = ask(
             spark,

@@ -9,9 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from pipelines.settings import load_config_catalogs, load_settings
-from pipelines.settings.finding_rules import load_finding_rules
-from pipelines.settings.rules import list_software, make_sensitive_key_rules
+from pipelines.settings import load_settings
+from pipelines.settings.rules import read_finding_rules
 from pipelines.tables.cluster import BROKER_REGISTRATIONS
 from pipelines.tables.configs import (
     CLIENT_CONFIG_HISTORY,
@@ -211,17 +210,7 @@ class Fleet:
 
     def read_rules(self):
         """Return the rules of conf/findings.toml."""
-        return read_rules(self.settings)
-
-
-def read_rules(settings):
-    """Return the rules that settings name."""
-    keys = settings.sensitive_keys
-    return load_finding_rules(
-        settings.findings.rules_location,
-        make_sensitive_key_rules(keys, load_config_catalogs()),
-        list_software(keys),
-    )
+        return read_finding_rules(self.settings)
 
 
 def _point(metric, value, number):
