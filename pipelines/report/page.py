@@ -75,7 +75,7 @@ def bundle_vega() -> str:
 def make_page(
     fleet: Fleet,
     vega: str,
-    releases: Releases | None,
+    releases: Releases,
     *,
     is_folder: bool = False,
     is_served: bool = False,
@@ -129,7 +129,6 @@ def make_page(
             severities=count_severities(fleet),
             software=software,
             oldest=_find_oldest(software),
-            has_releases=releases is not None,
             told=told,
             clients_left_out=clients_left_out,
         )
@@ -236,7 +235,7 @@ def count_severities(fleet: Fleet) -> dict[str, int]:
     }
 
 
-def list_software(fleet: Fleet, releases: Releases | None) -> list[SoftwareRow]:
+def list_software(fleet: Fleet, releases: Releases) -> list[SoftwareRow]:
     """Return who runs what, the most usual first, against what is known of releases."""
     names = ("software", "version", "state")
     columns = [fleet.clients.column(one).to_pylist() for one in names]
@@ -244,7 +243,7 @@ def list_software(fleet: Fleet, releases: Releases | None) -> list[SoftwareRow]:
     for software, version, state in zip(*columns, strict=True):
         counts[software or UNKNOWN, version or UNKNOWN].update(["all", state])
     rows = [
-        _describe_software(*who, found, releases or {}, fleet.made_at.date())
+        _describe_software(*who, found, releases, fleet.made_at.date())
         for who, found in counts.items()
     ]
     return sorted(rows, key=lambda one: (-one.clients, one.software, one.version))

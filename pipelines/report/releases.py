@@ -1,18 +1,29 @@
-"""conf/client_releases.csv: releases of client software, and what is known of them."""
+"""What is known of releases of client software: of each its age, support and faults.
 
-import csv
+Source: conf/client_releases.csv and conf/client_faults.csv, as in the views
+`client_software` and `known_faults`.
+"""
+
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from pipelines.errors import InvalidSetting
+from pipelines.reading.views.config_catalog_view import number_version
+from pipelines.settings.client_releases import (
+    ClientFault,
+    ClientRelease,
+    load_client_faults,
+    load_client_releases,
+)
 
-FILE_NAME = "client_releases.csv"
-COLUMNS = ("software", "release", "date", "support", "faults")
-_BUILD = re.compile(r"[-+].*")
-"""What a build adds to a release: 7.5.0-ccs, 3.9.1+build."""
+_LIBRDKAFKA, _JAVA = "librdkafka", "apache-kafka-java"
+_PLATFORM = "confluent-platform"
+_FAMILIES = {_JAVA: "java", _PLATFORM: "java", "kgo": "franz-go", "sarama": "sarama"}
+_OWN = re.compile(r"v?(\d+(?:\.\d+)+)")
+_INNER = re.compile(r"rdkafka-(\d+(?:\.\d+)+)")
+_PLATFORM_BUILD = re.compile(r"v?(\d+\.\d+)[\d.]*-(?:ccs|ce)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,47 +31,63 @@ class Release:
     """One release, as far as it is known."""
 
     released: date | None
-    """Null: not looked up."""
+    """Null: not known."""
     support: str
     faults: str
 
 
 Releases = Mapping[tuple[str, str], Release]
+"""By software and release."""
 
 
-def load_releases(conf: Path) -> Releases | None:
-    """Return (software, release) to what is known of it; null: there is no such file.
+def load_releases(conf: Path) -> Releases:
+    """Return what is known of each release.
 
     Raises: InvalidSetting, naming file and line.
     """
-    path = conf / FILE_NAME
-    if not path.exists():
-        return None
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        if not {*COLUMNS} <= {*(rows.fieldnames or ())}:
-            raise InvalidSetting(f"{path}: expects the columns {', '.join(COLUMNS)}")
-        found = {}
-        for row in rows:
-            try:
-                found[row["software"], row["release"]] = _read_release(row)
-            except ValueError:
-                raise InvalidSetting(
-                    f"{path}: line {rows.line_num}: {row['date']!r} is no date"
-                ) from None
-    return found
+    faults = load_client_faults(conf)
+    return {
+        (one.software, one.release): Release(
+            released=one.released_on,
+            support=one.support.replace("_", " "),
+            faults=_tell_faults(one, faults),
+        )
+        for one in load_client_releases(conf)
+    }
 
 
-def _read_release(row: dict[str, str]) -> Release:
-    told = (row["date"] or "").strip()
-    return Release(
-        released=date.fromisoformat(told) if told else None,
-        support=row["support"] or "",
-        faults=row["faults"] or "",
+def _tell_faults(release: ClientRelease, faults: Sequence[ClientFault]) -> str:
+    family = _FAMILIES.get(release.software, _LIBRDKAFKA)
+    number = number_version(release.core_release or release.release)
+    return "; ".join(
+        _tell(one)
+        for one in faults
+        if one.family == family
+        and number_version(one.from_release) <= number
+        and not (one.fixed_in and number_version(one.fixed_in) <= number)
     )
 
 
+def _tell(fault: ClientFault) -> str:
+    whose = f"{fault.client_type}: " if fault.client_type else ""
+    when = (
+        f"with {fault.condition_key}={fault.condition_value}: "
+        if fault.condition_key
+        else ""
+    )
+    return f"{whose}{when}{fault.fault} ({fault.issue})"
+
+
 def find_release(releases: Releases, software: str, version: str) -> Release | None:
-    """Return what is known of a version that a client has told."""
-    exact = releases.get((software, version))
-    return exact or releases.get((software, _BUILD.sub("", version)))
+    """Return what is known of a version that a client has told.
+
+    A build of Confluent Platform is what its minor release is; a binding of librdkafka
+    of which nothing is known is the librdkafka that is in it.
+    """
+    if software == _JAVA and (build := _PLATFORM_BUILD.match(version)):
+        return releases.get((_PLATFORM, build[1]))
+    own, inner = _OWN.match(version), _INNER.search(version)
+    known = releases.get((software, own[1])) if own else None
+    if known is None and inner:
+        known = releases.get((_LIBRDKAFKA, inner[1]))
+    return known

@@ -52,7 +52,7 @@ def bench_page(clients, rounds, folder):
     seconds = []
     for _ in range(rounds):
         began = time.monotonic()
-        page = make_page(fleet, vega, None)
+        page = make_page(fleet, vega, {})
         seconds.append(time.monotonic() - began)
     path = folder / "fleet.html"
     path.write_text(page.html, encoding="utf-8")
@@ -90,7 +90,7 @@ def bench_tables(clients, folder):
     )
     collected = time.monotonic() - began
     began = time.monotonic()
-    page = make_page(fleet, bundle_vega(), None)
+    page = make_page(fleet, bundle_vega(), {})
     made = time.monotonic() - began
     size = len(page.html.encode()) / 1e6
     print(

@@ -188,7 +188,7 @@ def test_pictures_have_axes_units_and_short_legends(opened, pictures):
 
 def test_nothing_that_clients_send_runs(browser, vega, tmp_path):
     fleet = make_fleet(40, 30, HOSTILE_TEXTS)
-    opened = open_page(browser, make_page(fleet, vega, None), tmp_path)
+    opened = open_page(browser, make_page(fleet, vega, {}), tmp_path)
     for row in range(1, len(HOSTILE_TEXTS) + 1):
         opened.run("location.hash = ''")
         opened.wait("!document.getElementById('fleet-part').hidden")
@@ -261,7 +261,7 @@ def test_the_dark_and_paper_have_their_own_colours(opened, pictures):
 def test_a_hundred_thousand_clients_open(browser, vega, tmp_path):
     fleet = make_fleet(100_000, 1_000)
     began = time.monotonic()
-    opened = open_page(browser, make_page(fleet, vega, None), tmp_path)
+    opened = open_page(browser, make_page(fleet, vega, {}), tmp_path)
     assert (
         opened.run("return document.getElementById('found').textContent")
         == "100,000 clients"
@@ -277,14 +277,14 @@ def test_a_hundred_thousand_clients_open(browser, vega, tmp_path):
 
 def test_a_served_page_says_that_there_is_a_newer_one(browser, vega):
     fleet = make_fleet()
-    page = make_page(fleet, vega, None, is_served=True)
+    page = make_page(fleet, vega, {}, is_served=True)
     server = PageServer(0)
     try:
         server.show(page.html, int(fleet.made_at.timestamp() * 1000))
         browser.open(server.address)
         browser.wait(_IS_READY)
         later = dataclasses.replace(fleet, environment="later")
-        newer = make_page(later, vega, None, is_served=True)
+        newer = make_page(later, vega, {}, is_served=True)
         server.show(newer.html, int(fleet.made_at.timestamp() * 1000) + 1)
         browser.wait("!document.getElementById('newer').hidden", seconds=40)
         browser.click("#newer a")
