@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from pipelines.reading.views.config_catalog_view import number_version
 from pipelines.settings.client_releases import (
     ClientFault,
     ClientRelease,
@@ -58,14 +57,20 @@ def load_releases(conf: Path) -> Releases:
 
 def _tell_faults(release: ClientRelease, faults: Sequence[ClientFault]) -> str:
     family = _FAMILIES.get(release.software, _LIBRDKAFKA)
-    number = number_version(release.core_release or release.release)
+    number = _number(release.core_release or release.release)
     return "; ".join(
         _tell(one)
         for one in faults
         if one.family == family
-        and number_version(one.from_release) <= number
-        and not (one.fixed_in and number_version(one.fixed_in) <= number)
+        and _number(one.from_release) <= number
+        and not (one.fixed_in and _number(one.fixed_in) <= number)
     )
+
+
+def _number(release: str) -> tuple[int, ...]:
+    """Return what orders releases; of no release what is before all."""
+    parts = [int(one) for one in release.split(".")] if release else []
+    return (*parts, 0, 0, 0)[:3]
 
 
 def _tell(fault: ClientFault) -> str:

@@ -83,5 +83,5 @@ def test_a_wrong_file_is_refused_by_its_name(tmp_path):
     (tmp_path / "client_faults.csv").write_text(FAULTS)
     text = RELEASES.replace("2021-09-21", "soon")
     (tmp_path / "client_releases.csv").write_text(text)
-    with pytest.raises(InvalidSetting, match="client_releases[.]csv"):
+    with pytest.raises(InvalidSetting, match=r"client_releases\.csv"):
         load_releases(tmp_path)
