@@ -166,6 +166,7 @@ def test_a_file_of_classes_that_does_not_fit_is_nobody_s_concern(tmp_path):
     assert (done.stdout, "warning" in done.stderr) == ("", False)
 
 
+@pytest.mark.long
 def test_a_widget_that_is_not_there_is_refused_before_spark_starts(odd):
     path = odd.parent / "my notebook.py"
     path.write_text(NOTEBOOK)

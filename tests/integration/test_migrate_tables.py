@@ -99,6 +99,7 @@ def migrate(spark, settings, *words):
     run_line(spark, " ".join(["./spark-submit.sh migrate_tables", *words]), place)
 
 
+@pytest.mark.long
 def test_every_table_becomes_what_this_release_would_have_made(
     spark, settings, capsys, tmp_path
 ):

@@ -104,6 +104,7 @@ def of_instance(entries, name, *columns):
 def test_every_table_and_view_is_registered_without_telemetry(spark, settings, entries):
     names = [contract.name for contract in CLIENT_CONFIG_CONTRACTS]
     found = {ENTRIES, TIMELINE, DISAGREEMENTS, "config_catalog"}
+    found |= {"client_releases", "client_software", "known_faults"}
     assert found <= VIEWS.keys()
     expected = sorted([*names, *found])
     assert views.register(spark, settings) == expected

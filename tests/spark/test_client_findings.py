@@ -103,6 +103,7 @@ def evaluate(spark):
     return step
 
 
+@pytest.mark.long
 def test_a_finding_opens_after_two_evaluations_and_closes_after_two(evaluate):
     said = {
         # Held in the evaluations of these minutes.
@@ -166,6 +167,7 @@ def asked(settings_words, *words, capsys):
     return code, capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_second_evaluation_opens_what_the_first_one_saw(site):
     _, _, (first, second) = site
     assert first.is_first
@@ -173,6 +175,7 @@ def test_the_second_evaluation_opens_what_the_first_one_saw(site):
     assert (second.opened, second.open, second.closed) == (7, 7, 0)
 
 
+@pytest.mark.long
 def test_findings_are_read_without_spark(site, capsys):
     _, words, _ = site
     code, told = asked(words, "--json", capsys=capsys)
@@ -196,6 +199,7 @@ def test_findings_are_read_without_spark(site, capsys):
     assert run["missing"] == {"linger.ms": 1}
 
 
+@pytest.mark.long
 def test_findings_are_paragraphs_for_people(site, capsys):
     _, words, _ = site
     _, told = asked(words, "--rule", OWN, "--client-id", "shop", capsys=capsys)
@@ -211,6 +215,7 @@ def test_findings_are_paragraphs_for_people(site, capsys):
     assert "linger.ms 1" in told
 
 
+@pytest.mark.long
 def test_the_commands_of_the_guide_run_as_they_stand_there(
     spark, site, tmp_path, monkeypatch, capsys
 ):
@@ -250,6 +255,7 @@ def test_a_fix_closes_its_finding_with_the_time(spark, site, capsys):
     assert "until 2026-03-01 12:02" in told
 
 
+@pytest.mark.long
 def test_a_wrong_rule_is_told_by_file_and_name(spark, tmp_path):
     settings = load_settings("local")
     columns = "k STRUCT<`acks`: STRUCT<text: STRING, num: DOUBLE>>, client_id STRING"
@@ -279,6 +285,7 @@ def test_a_wrong_rule_is_told_by_file_and_name(spark, tmp_path):
             check_rules(spark, rules, blank, span.times)
 
 
+@pytest.mark.long
 def test_without_tables_of_clients_there_is_nothing_to_ask(spark, tmp_path, capsys):
     words = [f"tables.root_path={tmp_path}/tables"]
     settings = load_settings("local", words)

@@ -55,6 +55,7 @@ def rows_of(part, *names):
     return [tuple(row[place] for place in places) for row in part.rows]
 
 
+@pytest.mark.long
 def test_a_report_says_what_the_tables_say(session, settings):
     fill_tables(session, settings)
     register_findings(session)
@@ -170,7 +171,7 @@ def test_a_report_says_what_is_not_there(session, settings):
     assert "client_findings" in fleet.findings_missing
     assert "refresh_quotas" in fleet.limits.missing
     assert "cluster_metadata_to_delta" in fleet.brokers.missing
-    html = make_page(fleet, "", None).html
+    html = make_page(fleet, "", {}).html
     assert "./spark-submit.sh refresh_quotas makes it" in html
 
 

@@ -25,7 +25,7 @@ from tests.support.spark.empty_tables import make_tables
 NOW = datetime.now(tz=UTC).replace(microsecond=0)
 SINCE = NOW - timedelta(hours=24)
 HOSTILE = "</script><script>window.ran=1</script>\u202egnp.\x00'\""
-INTERVAL_MS = 60_000
+INTERVAL_MS = 600_000
 FINDINGS_SCHEMA = (
     "cluster_id STRING, logical_client STRING, rule STRING, severity STRING, "
     "client_type STRING, principal STRING, client_id STRING, group_id STRING, "
