@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -233,10 +233,14 @@ def make_tables(spark: SparkSession, settings: Settings) -> None:
         start(spark, settings, context).awaitTermination()
         say(f"job: {name}")
     views.register(spark, settings)
-    refresh_quotas.refresh(spark, settings, datetime.now(tz=UTC))
+    # Reading took a while: at the newest push that was read, clients are live.
+    ((newest,),) = spark.sql("SELECT max(received_at) FROM client_pushes").collect()
+    now = newest.astimezone()
+    refresh_quotas.refresh(spark, settings, now)
     rules = read_finding_rules(settings)
-    for _ in range(_EVALUATIONS):
-        done = client_findings.evaluate(spark, settings, rules, datetime.now(tz=UTC))
+    for number in range(_EVALUATIONS):
+        at = now + timedelta(seconds=number)
+        done = client_findings.evaluate(spark, settings, rules, at)
     say(f"findings: {done.open} open")
     views.register(spark, settings)
 
