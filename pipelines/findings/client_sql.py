@@ -4,6 +4,7 @@ Texts only; `client_rows` fills in times, keys and metrics.
 """
 
 from pipelines.reading.views.client_config_views import CATALOG, DEFAULTS
+from pipelines.reading.views.client_software_views import FAMILY_SQL
 from pipelines.reading.views.config_catalog_view import (
     CONFIG_CATALOG,
     version_number_sql,
@@ -20,14 +21,6 @@ VERSION_FUNCTION = f"""
 CREATE OR REPLACE TEMPORARY FUNCTION version_number(version STRING) RETURNS BIGINT
 RETURN {version_number_sql("version")}
 """
-_FAMILY = """CASE
-  WHEN client_software_name = 'apache-kafka-java' THEN 'java'
-  WHEN client_software_name IN ('librdkafka', 'rust-rdkafka')
-    OR client_software_name LIKE 'confluent-kafka-%'
-    OR client_software_version RLIKE 'rdkafka-[0-9]' THEN 'librdkafka'
-  WHEN client_software_name = 'kgo' THEN 'franz-go'
-  WHEN client_software_name = 'sarama' THEN 'sarama'
-  ELSE 'other' END"""
 # Of a build of somebody else, with a numbering or mended faults of their own.
 _VENDOR = (
     "client_software_version RLIKE '-(ccs|ce|cp[0-9]*)$|[-.](redhat|amzn|cloudera)'"
@@ -91,7 +84,7 @@ seen_only AS (
   HAVING max(received_at) BETWEEN {{observed}} AND {{now}}
 ),
 pool AS (
-  SELECT *, {_FAMILY} AS family, coalesce({_VENDOR}, false) AS is_vendor_build
+  SELECT *, {FAMILY_SQL} AS family, coalesce({_VENDOR}, false) AS is_vendor_build
   FROM (SELECT * FROM known UNION ALL SELECT * FROM seen_only)
 ),
 wired AS (

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import Row
 
+from pipelines.reading.views.finding_views import register_findings
+
 from .asked import Asked
 from .fleet import SEVERITIES, Example, Part, RuleFindings
 from .texts import name_client_id
@@ -24,11 +26,6 @@ Key = tuple[str | None, ...]
 
 # A rule is one step less severe where what decides it is a default.
 _PLACE_SQL = "array_position(array('error', 'warning', 'advice'), severity)"
-_OPEN_SQL = f"""
-SELECT * FROM {FINDINGS}
-WHERE until IS NULL AND coalesce(silenced_until < current_date(), true)
-  AND {{principals}}
-"""  # noqa: S608 - a name of our own
 _RULES_SQL = f"""
 SELECT rule, min_by(severity, {_PLACE_SQL}) AS severity, count(*) AS clients,
   sum(instances) AS instances, count_if(since >= {{since}}) AS opened,
@@ -50,18 +47,18 @@ FROM {OPEN_FINDINGS} AS f JOIN {{chosen}} AS c ON c.principal <=> f.principal
   AND c.client_id <=> f.client_id AND c.client_type <=> f.client_type
   AND coalesce(c.cluster_id = f.cluster_id, true)
 """  # noqa: S608 - the same
+# What held once, and ends where it was seen, was never open.
 _CHANGES_SQL = f"""
 SELECT count_if(since >= {{since}}) AS opened, count_if(until >= {{since}}) AS closed
-FROM {FINDINGS} WHERE {{principals}}
+FROM {FINDINGS} WHERE coalesce(since < until, true) AND {{principals}}
 """  # noqa: S608 - the same
 
 
 def register_open(asked: Asked) -> None:
     """Register the view of findings that are open and not silenced, where they are."""
-    if FINDINGS in asked.names:
-        asked.spark.sql(
-            _OPEN_SQL.format(principals=asked.of_principals())
-        ).createOrReplaceTempView(OPEN_FINDINGS)
+    for name in register_findings(asked.spark, asked.names):
+        found = asked.spark.table(name).where(asked.of_principals())
+        found.createOrReplaceTempView(OPEN_FINDINGS)
 
 
 def read_rules(asked: Asked, rows: Mapping[Key, int]) -> list[RuleFindings]:

@@ -32,7 +32,7 @@ _CORES = {
 """Family to the software that is its core."""
 _PLATFORM = "confluent-platform"
 
-_FAMILY_SQL = """CASE
+FAMILY_SQL = """CASE
     WHEN client_software_name = 'apache-kafka-java' THEN 'java'
     WHEN client_software_name IN ('librdkafka', 'rust-rdkafka')
       OR client_software_name LIKE 'confluent-kafka-%'
@@ -42,7 +42,7 @@ _FAMILY_SQL = """CASE
     ELSE 'other' END"""
 # Of bindings of librdkafka its version stands behind their own.
 _SEEN_SQL = f"""
-  SELECT *, {_FAMILY_SQL} AS family,
+  SELECT *, {FAMILY_SQL} AS family,
     client_software_version RLIKE '[0-9]-(ccs|ce|redhat)' AS is_vendor_build,
     regexp_extract(client_software_version, '^v?([0-9]+([.][0-9]+)+)', 1)
       AS own_release,

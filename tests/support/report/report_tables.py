@@ -242,6 +242,7 @@ def register_findings(spark):
         | {"rule": "acks-one", "severity": "error", "client_id": HOSTILE}
         | {"sentence": HOSTILE, "logical_client": "lb", "why": HOSTILE},
         shared | {"rule": "closed", "until": ago(30)},
+        shared | {"rule": "held-once", "since": ago(20), "until": ago(20)},
         shared | {"rule": "silent", "silenced_until": NOW.date() + timedelta(days=9)},
         shared | {"rule": "old", "silenced_until": NOW.date() - timedelta(days=9)},
     ]
