@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, ThrottleEvent
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kio.schema.alter_client_quotas.v1 import request as quotas
@@ -139,6 +140,18 @@ def set_quotas(bootstrap_servers: str, wanted: Sequence[Quota]) -> None:
             )
 
 
+class ThrottledUntil:
+    """The moment until which brokers hold a client back, by the monotonic clock."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.until = 0.0
+
+    def note(self, event: ThrottleEvent) -> None:
+        """Take what librdkafka tells of an answer with a throttle time."""
+        self.until = max(self.until, time.monotonic() + event.throttle_time)
+
+
 @contextmanager
 def running_clients(
     clients: Sequence[DemoClient], bootstrap_servers: str
@@ -176,7 +189,7 @@ def _run_client(
         "error_cb": expect_error,
     }
     if client.client_type == PRODUCER:
-        _produce(Producer({**config, "linger.ms": 50}), client, stop)
+        _produce({**config, "linger.ms": 50}, client, stop)
         return
     consumer = Consumer(
         {**config, "group.id": client.group_id, "auto.offset.reset": "earliest"}
@@ -187,11 +200,22 @@ def _run_client(
     consumer.close()
 
 
-def _produce(producer: Producer, client: DemoClient, stop: threading.Event) -> None:
+def _produce(
+    config: dict[str, object], client: DemoClient, stop: threading.Event
+) -> None:
+    """Send records, none while a quota holds back those before it.
+
+    librdkafka takes a whole core where records wait for the end of a throttling.
+    """
+    throttled = ThrottledUntil()
+    producer = Producer({**config, "throttle_cb": throttled.note})
     number = 0
     while not stop.is_set():
-        number += 1
-        producer.produce(TOPIC, f"{client.client_id} {number}", key=client.client_id)
+        if time.monotonic() >= throttled.until:
+            number += 1
+            producer.produce(
+                TOPIC, f"{client.client_id} {number}", key=client.client_id
+            )
         producer.poll(_POLL_S)
     producer.flush(_POLL_S)
 

@@ -6,8 +6,8 @@ the six are set right as their findings want it, and the same happens again.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -59,6 +59,8 @@ from .summary import list_next
 BROKERS = 3
 _PUSH_INTERVAL_MS = 5_000
 _TRAFFIC_INTERVAL_MS = 5_000
+_WINDOW_MINUTES = 2
+"""As long as clients run, so that their rates are those of the window."""
 _QUARTER = 0.25
 _CHECK_S = 2.0
 MISSING_SQL = """
@@ -111,7 +113,7 @@ def _list_jobs() -> dict[str, Start]:
 
 
 @dataclass(slots=True)
-class _Fleet:
+class Fleet:
     """The clients that run, by their ids."""
 
     servers: str
@@ -164,28 +166,12 @@ class Site:
             session: Starts Spark when it is entered, and ends it.
         Raises: DemoIncomplete, naming the clients that were not seen as they should.
         """
-        quieten()
-        name = time.strftime("site-%Y%m%d-%H%M%S")
-        folder = ROOT / "data" / name
+        folder = ROOT / "data" / time.strftime("site-%Y%m%d-%H%M%S")
         folder.mkdir(parents=True)
         with ExitStack() as services:
-            say(f"Apache Kafka: starting {BROKERS} brokers")
-            kafka = services.enter_context(
-                EmbeddedKafka(
-                    BROKERS, java=self.java, broker_properties=BROKER_PROPERTIES
-                )
+            kafka, settings, fleet = services.enter_context(
+                running_site(self.java, folder)
             )
-            settings = _make_settings(kafka.bootstrap_servers, folder)
-            servers = services.enter_context(running_bridge(settings))
-            say(f"bridge, as a proxy before them: bootstrap.servers={servers}")
-            create_topics(servers, TOPICS, REPLICAS)
-            set_quotas(kafka.bootstrap_servers, QUOTAS)
-            java = JavaClients(self.java)
-            services.callback(java.close)
-            fleet = _Fleet(servers, java, folder, {})
-            services.callback(fleet.stop)
-            fleet.start(CLIENTS)
-            say(f"clients: {len(CLIENTS)} started, six of them wrong on purpose")
             self._let_run(kafka, fleet)
             say("Spark: starting")
             spark = services.enter_context(session)
@@ -204,7 +190,7 @@ class Site:
             self._keep(spark, settings, fleet)
         return 0
 
-    def _let_run(self, kafka: EmbeddedKafka, fleet: _Fleet) -> None:
+    def _let_run(self, kafka: EmbeddedKafka, fleet: Fleet) -> None:
         """Let time pass, with the rolling changes in its middle."""
         quarter = self.duration_seconds * _QUARTER
         _let_pass(fleet, quarter)
@@ -217,13 +203,44 @@ class Site:
             say(f"rolling change: broker {broker} started anew with {told}")
         _let_pass(fleet, self.duration_seconds - quarter)
 
-    def _keep(self, spark: SparkSession, settings: Settings, fleet: _Fleet) -> None:
+    def _keep(self, spark: SparkSession, settings: Settings, fleet: Fleet) -> None:
         if not self.is_kept:
             return
         say(f"still running at bootstrap.servers={fleet.servers}; Ctrl-C stops it")
         while True:
             _let_pass(fleet, self.duration_seconds)
             make_tables(spark, settings)
+
+
+@contextmanager
+def running_site(
+    java: str, folder: Path
+) -> Iterator[tuple[EmbeddedKafka, Settings, Fleet]]:
+    """Run brokers, the bridge as a proxy before them, and the clients.
+
+    Args:
+        java: The program.
+        folder: Of the tables and checkpoints that the yielded settings name.
+    Raises: DemoIncomplete where a client does not start.
+    """
+    quieten()
+    with ExitStack() as services:
+        say(f"Apache Kafka: starting {BROKERS} brokers")
+        kafka = services.enter_context(
+            EmbeddedKafka(BROKERS, java=java, broker_properties=BROKER_PROPERTIES)
+        )
+        settings = _make_settings(kafka.bootstrap_servers, folder)
+        servers = services.enter_context(running_bridge(settings))
+        say(f"bridge, as a proxy before them: bootstrap.servers={servers}")
+        create_topics(servers, TOPICS, REPLICAS)
+        set_quotas(kafka.bootstrap_servers, QUOTAS)
+        clients = JavaClients(java)
+        services.callback(clients.close)
+        fleet = Fleet(servers, clients, folder, {})
+        services.callback(fleet.stop)
+        fleet.start(CLIENTS)
+        say(f"clients: {len(CLIENTS)} started, six of them wrong on purpose")
+        yield kafka, settings, fleet
 
 
 def make_tables(spark: SparkSession, settings: Settings) -> None:
@@ -245,7 +262,7 @@ def make_tables(spark: SparkSession, settings: Settings) -> None:
     views.register(spark, settings)
 
 
-def _mend(kafka: EmbeddedKafka, fleet: _Fleet) -> None:
+def _mend(kafka: EmbeddedKafka, fleet: Fleet) -> None:
     """Set the wrong ones right, as their findings want it."""
     set_quotas(kafka.bootstrap_servers, MENDED_QUOTAS)
     for client in CLIENTS:
@@ -255,7 +272,7 @@ def _mend(kafka: EmbeddedKafka, fleet: _Fleet) -> None:
             say(f"mended: {client.client_id} with {told}")
 
 
-def _let_pass(fleet: _Fleet, seconds: float) -> None:
+def _let_pass(fleet: Fleet, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
         time.sleep(min(left, _CHECK_S))
@@ -296,6 +313,7 @@ def _make_settings(bootstrap_servers: str, folder: Path) -> Settings:
             "client_config.enabled=true",
             "dynamic_configs.enabled=true",
             "cluster.configs_poll_ms=2000",
+            f"findings.window_minutes={_WINDOW_MINUTES}",
             f"subscriptions={subscription}",
             f"tables.root_path={folder}/tables",
             *(

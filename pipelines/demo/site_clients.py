@@ -161,7 +161,8 @@ class RunningClient:
         began, number = time.monotonic(), 0
         padding = "x" * self.client.value_bytes
         while not self._stop.is_set():
-            number += 1
-            send(f"{number % _KEYS}", f"{number} {padding}")
+            for _ in range(self.client.records_at_once):
+                number += 1
+                send(f"{number % _KEYS}", f"{number} {padding}")
             due = began + number / self.client.records_per_s
             self._stop.wait(max(due - time.monotonic(), 0))

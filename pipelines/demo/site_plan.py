@@ -34,6 +34,7 @@ class SiteClient:
     """What its user has set, in the words of its family."""
     records_per_s: float = 4.0
     """Of a producer."""
+    records_at_once: int = 1
     value_bytes: int = 100
     rule: str = ""
     """The rule that finds its fault; empty: there is none."""
@@ -121,7 +122,8 @@ CLIENTS = (
         client_type=PRODUCER,
         topic="clicks",
         configs={"linger.ms": "0"},
-        records_per_s=120,
+        records_per_s=240,
+        records_at_once=4,
         rule="producer-tiny-batches",
         fix={"linger.ms": "100"},
     ),

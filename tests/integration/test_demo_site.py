@@ -109,8 +109,10 @@ def test_telemetry_tells_the_faults_that_no_configuration_does(site):
     told = newest(site, "search-index", "consumer.fetch.manager.fetch.rate")
     before, after = (told[instances["search-index"][place]] for place in (0, -1))
     assert before > 40 > after
-    (throttled,) = newest(site, "export", "producer.produce.throttle.time.avg").values()
-    assert throttled < 10
+    told = newest(site, "export", "producer.produce.throttle.time.avg")
+    before, after = (told[instances["export"][place]] for place in (0, -1))
+    assert before > 100
+    assert after < 10
 
 
 @pytest.mark.long

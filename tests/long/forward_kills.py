@@ -1,10 +1,11 @@
 """Forwarders and receivers are killed in turn: no point is lost, none is another one.
 
 Usage: python tests/long/forward_kills.py [--seconds 600] [--clients 12]
-       [--kill-every 3]
+       [--kill-every 3] [--site]
 
 Client instances of two families push deltas and gauges; some of them end and come back
-as others. Two forwarders send them on, one as they are, one summed up, each to a
+as others. With --site it is the clients of `demo --site` that push, through its proxy,
+and one of them after the other is started anew. Two forwarders send them on, one as they are, one summed up, each to a
 receiver of its own, and one of the four processes is killed every few seconds. Then the
 job makes tables of the topic, and each row of client_metrics must have reached the
 first receiver with the same instance, name, labels, time and value, and the second one
@@ -18,10 +19,14 @@ import random
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
 from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +42,7 @@ from confluent_kafka.admin import AdminClient  # noqa: E402 - path
 from deltalake import DeltaTable  # noqa: E402 - path
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData  # noqa: E402 - path
 
+from pipelines.demo.site import running_site  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.forwarder.bodies import plain_label  # noqa: E402 - path
 from tests.bench.generated_pushes import java_push, librdkafka_push  # noqa: E402 - path
@@ -47,6 +53,11 @@ from tests.support.metrics_receiver import read_kept  # noqa: E402 - path
 from tests.support.spark.telemetry_records import make_headers  # noqa: E402 - path
 
 TOPIC, PARTITIONS = "forward-kills", 3
+SITE_TOPIC = "clientele.telemetry"
+COLUMNS = [
+    *("client_instance_id", "metric", "attributes", "time_unix_nano"),
+    *("value_long", "value_double", "temporality"),
+]
 PUSH_EVERY_S, PATIENCE_S = 0.5, 120
 SHAPES = ((java_push, 36), (librdkafka_push, 13))
 """As many points as their generators give different series."""
@@ -65,11 +76,14 @@ def make_body(shape, push, points):
     return data.SerializeToString()
 
 
-def publish(servers, clients, until_s, counts):
-    """Push until it is time, as instances that end and come back as others."""
+def publish(servers, clients, until_s):
+    """Push until it is time, as instances that end and come back as others.
+
+    Returns how many points there are.
+    """
     producer = Producer({"bootstrap.servers": servers, "acks": "all"})
     numbers = itertools.count()
-    instances = {}
+    instances, pushed = {}, 0
     while time.monotonic() < until_s:
         is_last = DICE.random() < PUSH_EVERY_S / LAST_S
         for client in range(clients):
@@ -84,23 +98,33 @@ def publish(servers, clients, until_s, counts):
             )
             body = make_body(shape, push, points)
             producer.produce(TOPIC, body, key=instance, headers=headers)
-            counts["points"] += points
+            pushed += points
             if is_last:
-                counts["instances"] += 1
                 del instances[client]
         producer.flush(PATIENCE_S)
         time.sleep(PUSH_EVERY_S)
+    return pushed
+
+
+def run_fleet(fleet, until_s):
+    """Let the site's clients run until it is time, one after the other made anew."""
+    names = itertools.cycle(fleet.running)
+    while time.monotonic() < until_s:
+        time.sleep(LAST_S)
+        fleet.change(next(names))
+    fleet.stop()
 
 
 class Pair:
     """A forwarder and its receiver, each a process that may be killed."""
 
-    def __init__(self, kind, servers, folder, port):
+    def __init__(self, kind, source, folder, port):
         self.kind, self.kept = kind, folder / f"{kind}.taken"
         self.log = folder / f"{kind}.log"
         program = ROOT / "tests" / "support" / "metrics_receiver.py"
         sets = [
-            f"kafka.bootstrap_servers={servers}", f"topics.telemetry={TOPIC}",
+            f"kafka.bootstrap_servers={source.servers}",
+            f"topics.telemetry={source.topic}",
             f"forward.group_id={kind}", f"forward.temporality={kind}",
             f"forward.endpoint=http://127.0.0.1:{port}/v1/metrics",
             f"forward.state_location={folder / kind}.sqlite", "forward.http_port=-1",
@@ -128,15 +152,16 @@ class Pair:
         self.running[name].wait()
 
 
-def find_lag(servers, group):
+def find_lag(source, group):
     """Return how many records a group has not committed."""
-    admin = AdminClient({"bootstrap.servers": servers})
-    places = [TopicPartition(TOPIC, one) for one in range(PARTITIONS)]
+    admin = AdminClient({"bootstrap.servers": source.servers})
+    partitions = admin.list_topics(source.topic).topics[source.topic].partitions
+    places = [TopicPartition(source.topic, one) for one in partitions]
     asked = admin.list_consumer_group_offsets(
         [ConsumerGroupTopicPartitions(group, places)]
     )
     committed = asked[group].result(PATIENCE_S).topic_partitions
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": "lag"})
+    consumer = Consumer({"bootstrap.servers": source.servers, "group.id": "lag"})
     try:
         ends = [consumer.get_watermark_offsets(one, PATIENCE_S)[1] for one in committed]
     finally:
@@ -146,10 +171,16 @@ def find_lag(servers, group):
     )
 
 
-def read_table(servers, folder):
+def comparable(value):
+    """Return a value as one that is equal to itself: a NaN is not."""
+    return "NaN" if value != value else value  # noqa: PLR0124 - what a NaN is
+
+
+def read_table(source, folder):
     """Let the job make tables; return rows as (series, time, value, is delta)."""
     sets = [
-        f"kafka.bootstrap_servers={servers}", f"topics.telemetry={TOPIC}",
+        f"kafka.bootstrap_servers={source.servers}",
+        f"topics.telemetry={source.topic}",
         f"tables.root_path={folder}/tables",
         f"client_telemetry_to_delta.checkpoint_location={folder}/checkpoint",
     ]  # fmt: skip
@@ -158,8 +189,8 @@ def read_table(servers, folder):
         [str(ROOT / "spark-submit.sh"), "client_telemetry_to_delta", "--once", *words],
         check=True,
     )
-    table = DeltaTable(f"{folder}/tables/client_metrics").to_pyarrow_table()
-    rows = table.to_pylist()
+    table = DeltaTable(f"{folder}/tables/client_metrics")
+    rows = table.to_pyarrow_table(columns=COLUMNS).to_pylist()
     return [
         (
             (
@@ -168,7 +199,9 @@ def read_table(servers, folder):
                 tuple(sorted(one["attributes"])),
             ),
             one["time_unix_nano"],
-            one["value_long"] if one["value_long"] is not None else one["value_double"],
+            comparable(
+                one["value_double"] if one["value_long"] is None else one["value_long"]
+            ),
             one["temporality"],
         )
         for one in rows
@@ -198,7 +231,7 @@ def read_taken(path):
                         found = (
                             (labels["client_instance_id"], metric.name, attributes),
                             point.time_unix_nano,
-                            point.as_int if is_int else point.as_double,
+                            point.as_int if is_int else comparable(point.as_double),
                         )
                         again += found in taken
                         taken.add(found)
@@ -243,34 +276,60 @@ def kill_in_turn(pairs, until_s, every_s):
     return kills
 
 
-def prove(servers, folder, options):
-    """Run everything; return what is wrong."""
-    create_topic(servers, TOPIC, PARTITIONS)
+@dataclass(frozen=True)
+class Source:
+    """What is forwarded."""
+
+    servers: str
+    topic: str
+    publish: Callable[[float], int | None]
+    """Let clients push until a moment; how many points, where that is known."""
+
+
+@contextmanager
+def running_source(options, folder):
+    """Run a broker for generated pushes, or the site."""
+    if options.site:
+        with running_site(find_java(), folder) as (kafka, _, fleet):
+            yield Source(kafka.bootstrap_servers, SITE_TOPIC, partial(run_fleet, fleet))
+        return
+    with EmbeddedKafka(java=find_java()) as kafka:
+        create_topic(kafka.bootstrap_servers, TOPIC, PARTITIONS)
+        push = partial(publish, kafka.bootstrap_servers, options.clients)
+        yield Source(kafka.bootstrap_servers, TOPIC, push)
+
+
+def run_pairs(source, folder, options):
+    """Forward while processes are killed; return the pairs, kills and pushed points."""
     base = DICE.randrange(20_000, 30_000)
-    pairs = [Pair(kind, servers, folder, base + n) for n, kind in enumerate(KINDS)]
-    until_s, counts = time.monotonic() + options.seconds, defaultdict(int)
-    words = (servers, options.clients, until_s, counts)
-    publisher = threading.Thread(target=publish, args=words)
-    publisher.start()
-    try:
-        for pair in pairs:
-            for name in pair.commands:
-                pair.start(name)
-        kills = kill_in_turn(pairs, until_s, options.kill_every)
-        publisher.join()
-        for kind in KINDS:
-            wait_for(lambda kind=kind: find_lag(servers, kind), lambda lag: lag == 0)
-        for pair in pairs:
-            pair.running["forwarder"].terminate()
-            assert pair.running["forwarder"].wait(PATIENCE_S) == 0
-    finally:
-        publisher.join()
-        for pair in pairs:
-            for process in pair.running.values():
-                process.kill()
-                process.wait()
-    rows = read_table(servers, folder)
-    wrong = [] if len(rows) == counts["points"] else [f"{len(rows)} rows in the table"]
+    pairs = [Pair(kind, source, folder, base + n) for n, kind in enumerate(KINDS)]
+    until_s = time.monotonic() + options.seconds
+    with ThreadPoolExecutor(1) as beside:
+        pushing = beside.submit(source.publish, until_s)
+        try:
+            for pair in pairs:
+                for name in pair.commands:
+                    pair.start(name)
+            kills = kill_in_turn(pairs, until_s, options.kill_every)
+            pushed = pushing.result()
+            for kind in KINDS:
+                wait_for(lambda kind=kind: find_lag(source, kind), lambda lag: lag == 0)
+            for pair in pairs:
+                pair.running["forwarder"].terminate()
+                assert pair.running["forwarder"].wait(PATIENCE_S) == 0
+        finally:
+            for pair in pairs:
+                for process in pair.running.values():
+                    process.kill()
+                    process.wait()
+    return pairs, kills, pushed
+
+
+def prove(source, folder, options):
+    """Run everything; return what is wrong."""
+    pairs, kills, pushed = run_pairs(source, folder, options)
+    rows = read_table(source, folder)
+    wrong = [] if pushed in {None, len(rows)} else [f"{len(rows)} rows in the table"]
     expected = {"as_sent": {one[:3] for one in rows}, "cumulative": sum_up(rows)}
     for pair in pairs:
         taken, again = read_taken(pair.kept)
@@ -280,9 +339,10 @@ def prove(servers, folder, options):
             f"{again:,} came again, {len(missing)} are missing, {len(other)} are others"
         )
         wrong += [str(one) for one in itertools.islice(missing | other, 3)]
+    instances = {place[0] for place, *_ in rows}
     print(
         f"{kills} kills in {options.seconds:.0f} s; {len(rows):,} rows of "
-        f"client_metrics; {counts['instances']} instances ended"
+        f"client_metrics of {len(instances)} client instances"
     )
     return wrong
 
@@ -293,12 +353,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--clients", type=int, default=12)
     parser.add_argument("--kill-every", type=float, default=3)
+    parser.add_argument("--site", action="store_true")
     options = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        EmbeddedKafka(java=find_java()) as kafka,
-    ):
-        wrong = prove(kafka.bootstrap_servers, Path(folder), options)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with running_source(options, folder) as source:
+            wrong = prove(source, folder, options)
     print("\n".join(wrong) or "as it should be")
     return 1 if wrong else 0
 
