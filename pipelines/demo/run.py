@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming.query import StreamingQuery
 
+from pipelines.delta_tables.locations import identify_table
 from pipelines.embedded import EmbeddedKafka
 from pipelines.errors import DemoIncomplete
 from pipelines.jobs.cluster import job as cluster_metadata_to_delta
@@ -33,6 +34,10 @@ from pipelines.settings.loading import (
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
+from pipelines.tables.cluster import CLUSTER_CHANGES
+from pipelines.tables.configs import CLIENT_CONFIGS
+from pipelines.tables.contract import TableContract
+from pipelines.tables.telemetry import CLIENT_PUSHES
 
 from .clients import (
     GROUPS,
@@ -99,14 +104,14 @@ class Demo:
             settings, endpoint = started.result()
             clients_began = time.monotonic()
             queries = _start_jobs(spark, settings)
-            views.register(spark, settings)
-            missing = self._wait(spark, queries, clients, clients_began)
+            missing = self._wait(spark, settings, queries, clients, clients_began)
             if not missing:
                 # Of clients that are live.
                 _work_out_quotas(spark, settings, clients[0].client_id)
             if not self.is_kept:
                 # What follows has the machine for itself.
                 _end_jobs(spark, queries, connections)
+            views.register(spark, settings)
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:
@@ -146,6 +151,7 @@ class Demo:
     def _wait(
         self,
         spark: SparkSession,
+        settings: Settings,
         queries: Sequence[StreamingQuery],
         clients: list[DemoClient],
         began: float,
@@ -160,8 +166,8 @@ class Demo:
                 # A failed query raises here, with Spark's reason.
                 query.awaitTermination(_PROGRESS_S)
             passed = time.monotonic() - began
-            pushes = _count_pushes(spark.table("client_pushes"))
-            configured = _list_configured(spark.table("client_configs"))
+            pushes = _count_pushes(_read(spark, settings, CLIENT_PUSHES))
+            configured = _list_configured(_read(spark, settings, CLIENT_CONFIGS))
             missing = [
                 client.client_id
                 for client in clients
@@ -170,7 +176,7 @@ class Demo:
             ]
             seen = len(clients) - len(missing)
             total = sum(pushes.values())
-            if not _is_quota_known(spark.table("cluster_changes")):
+            if not _is_quota_known(_read(spark, settings, CLUSTER_CHANGES)):
                 missing.append("the quota")
             say(
                 f"{passed:4.0f} s: {total} pushes in Delta, {seen} of {len(clients)} "
@@ -267,10 +273,17 @@ def _work_out_quotas(spark: SparkSession, settings: Settings, client_id: str) ->
 
     Where the machine is slow that is long ago, and a silent client reports nothing.
     """
-    own = spark.table("client_pushes").where(F.col("client_id") == client_id)
+    pushes = _read(spark, settings, CLIENT_PUSHES)
+    own = pushes.where(F.col("client_id") == client_id)
     ((newest,),) = own.agg(F.max("received_at")).collect()
     refresh_quotas.refresh(spark, settings, newest.astimezone())
-    views.register(spark, settings)
+
+
+def _read(
+    spark: SparkSession, settings: Settings, contract: TableContract
+) -> DataFrame:
+    """Return a table without the views, which take long to be registered."""
+    return spark.table(identify_table(spark, settings.tables, contract))
 
 
 def _list_configured(client_configs: DataFrame) -> set[str]:
