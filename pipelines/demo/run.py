@@ -166,6 +166,11 @@ class Demo:
                 # A failed query raises here, with Spark's reason.
                 query.awaitTermination(_PROGRESS_S)
             passed = time.monotonic() - began
+            done = sum(map(_has_read, queries))
+            if done < len(queries) and passed < _PATIENCE_S:
+                # To look at tables meanwhile would hold the jobs up.
+                say(f"{passed:4.0f} s: {done} of {len(queries)} jobs have read records")
+                continue
             pushes = _count_pushes(_read(spark, settings, CLIENT_PUSHES))
             configured = _list_configured(_read(spark, settings, CLIENT_CONFIGS))
             missing = [
@@ -277,6 +282,11 @@ def _work_out_quotas(spark: SparkSession, settings: Settings, client_id: str) ->
     own = pushes.where(F.col("client_id") == client_id)
     ((newest,),) = own.agg(F.max("received_at")).collect()
     refresh_quotas.refresh(spark, settings, newest.astimezone())
+
+
+def _has_read(query: StreamingQuery) -> bool:
+    """Say whether a micro-batch with records has ended."""
+    return any(progress.numInputRows for progress in query.recentProgress)
 
 
 def _read(
