@@ -86,6 +86,7 @@ def test_nothing_is_lost_by_a_receiver_that_fails_or_is_gone(
     assert "secret-9" not in log.read_text()
 
 
+@pytest.mark.long
 def test_sums_go_on_where_they_were_when_the_forwarder_is_killed(
     kafka, create_topic, start
 ):

@@ -3,6 +3,8 @@ test_purge_secrets.py."""
 
 import dataclasses
 
+import pytest
+
 from pipelines.jobs.purge import job as purge_secrets
 from pipelines.settings import load_settings
 from pipelines.tables.configs import (
@@ -17,6 +19,7 @@ from tests.support.spark.purge_rows import find_text, rule
 CANARY = "canary9d41"
 
 
+@pytest.mark.long
 def test_what_a_new_rule_hides_is_in_no_file_after_a_purge(spark, tmp_path):
     lax = load_settings("base", [f"tables.root_path={tmp_path}"])
     new = rule("rack", "redact", keys=("client.rack",))
