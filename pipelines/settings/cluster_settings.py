@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from pipelines.kafka_client.login import MECHANISMS
+
 from .keys import key
-from .listener_records import SASL_MECHANISMS
 from .secret_references import SecretReference
 
 ADMIN_API, METADATA_LOG, OFF = "admin_api", "metadata_log", "off"
@@ -59,7 +60,7 @@ class ClusterSettings:
     )
     controller_sasl_mechanism: str = key(
         "SASL mechanism of the controllers; empty without SASL.",
-        choices=("", *SASL_MECHANISMS),
+        choices=("", *MECHANISMS),
         default="",
     )
     controller_sasl_username: str = key(

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from pipelines.kafka_client.login import MECHANISMS
+
 from .keys import key
-from .listener_records import SASL_MECHANISMS
 from .secret_references import SecretReference
 
 
@@ -22,7 +23,7 @@ class KafkaSettings:
     )
     sasl_mechanism: str = key(
         "SASL mechanism; empty without SASL.",
-        choices=("", *SASL_MECHANISMS),
+        choices=("", *MECHANISMS),
         default="",
     )
     sasl_username: str = key(
