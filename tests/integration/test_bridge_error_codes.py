@@ -11,7 +11,10 @@ from tests.long.error_codes import run
 from tests.support.bridge.error_code_cases import CASES, JAVA, LIBRDKAFKA
 
 
-@pytest.mark.parametrize("name", ["PushTelemetry 117", "PushTelemetry 76"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("PushTelemetry 117", marks=pytest.mark.long), "PushTelemetry 76"],
+)
 def test_client_pushes_again_after_the_error(name):
     assert name in {case.name for case in CASES}
     (result,) = asyncio.run(run([LIBRDKAFKA], name, lambda _: None))

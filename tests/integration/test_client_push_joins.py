@@ -18,7 +18,10 @@ SUBSCRIPTION = 'subscriptions=[{name="s",metrics=["*"],interval_ms=500,match=[]}
 QUIET = {"error_cb": lambda _error: None, "log_level": 0}
 
 
-@pytest.mark.parametrize(("bridges", "workers"), [(1, 1), (1, 4), (2, 1)])
+@pytest.mark.parametrize(
+    ("bridges", "workers"),
+    [(1, 1), *(pytest.param(*one, marks=pytest.mark.long) for one in ((1, 4), (2, 1)))],
+)
 def test_configuration_and_telemetry_join_by_the_id(kafka, tmp_path, bridges, workers):
     """Whichever worker of whichever bridge takes which connection."""
     name = uuid.uuid4()

@@ -160,6 +160,7 @@ def ask_all(spark, given, folder, capsys):
     assert "268435456" in page
 
 
+@pytest.mark.long
 def test_a_topic_of_several_partitions_is_refused_by_name(spark, kafka, tmp_path):
     topic = f"cluster-{uuid.uuid4()}"
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})

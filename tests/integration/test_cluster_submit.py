@@ -194,13 +194,18 @@ def test_the_bare_python_lacks_what_the_job_needs(bare_python):
     ("ships", "program"),
     [
         ({"code": (), "packages": ()}, IMPORT_UDFS),
-        ({"code": (ROOT / "conf",), "packages": (DRIVER_PACKAGES,)}, IMPORT_JOBS),
-        (
+        pytest.param(
+            {"code": (ROOT / "conf",), "packages": (DRIVER_PACKAGES,)},
+            IMPORT_JOBS,
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
             {
                 "code": (ROOT / "conf",),
                 "packages": (list_driver_packages("check_tables", ROOT / "conf"),),
             },
             IMPORT_CHECKS,
+            marks=pytest.mark.long,
         ),
     ],
     ids=["executor", "driver", "checks"],

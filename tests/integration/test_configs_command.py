@@ -160,6 +160,7 @@ def test_the_others_do_so_in_this_process(spark, settings, ask, capsys, mark):
     assert [part for part in OF_THE_PAGE[mark] if part not in printed] == []
 
 
+@pytest.mark.long
 def test_describe_aligns_and_leaves_defaults_out(ask):
     printed = ask("describe --client-id orders").splitlines()
     assert printed[0] == (
@@ -249,6 +250,7 @@ def test_history_of_a_time(ask):
     assert "no value" in ask("history --client-id orders --to 2020-01-01")
 
 
+@pytest.mark.long
 def test_unknown_and_ambiguous_clients_are_told(ask):
     with pytest.raises(UnknownClient, match=r"client-id order: .*; there is orders"):
         ask("describe --client-id order")

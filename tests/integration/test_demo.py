@@ -77,6 +77,18 @@ def ask_about_the_quota(spark, tables, capsys):
     assert summary.startswith("1 of 6 observed clients changes")
 
 
+def ask_about_a_configuration(spark, tables, capsys):
+    """Expect that its tables say what a client has set."""
+    line = "./spark-submit.sh configs describe --client-id orders-1"
+    run_line(spark, line, f"tables.root_path={tables}")
+    (linger,) = (
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.lstrip().startswith("linger.ms=")
+    )
+    assert linger.lstrip().startswith("linger.ms=50 ")
+
+
 def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path, spark, capsys):
     running = start_demo(tmp_path, "--duration", "1", "--clients", "6")
     printed, said = running.communicate(timeout=PATIENCE_S)
@@ -108,6 +120,7 @@ def test_the_demo_sees_every_client_and_says_what_to_try_next(tmp_path, spark, c
     assert re.search(r"\ncheck_tables: all of \d{2,} expectations", printed)
     assert list(tmp_path.iterdir()) == []
     ask_about_the_quota(spark, folder / "tables", capsys)
+    ask_about_a_configuration(spark, folder / "tables", capsys)
     shutil.rmtree(folder)
     assert " WARNING " not in said
     assert " ERROR " not in said

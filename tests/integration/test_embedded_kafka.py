@@ -52,6 +52,7 @@ def test_a_group_consumes_by_either_protocol(
     assert record.value() == b"value"
 
 
+@pytest.mark.long
 def test_a_record_survives_a_killed_broker(java, produce, consume_one):
     with EmbeddedKafka(java=java) as kafka:
         servers = kafka.bootstrap_servers

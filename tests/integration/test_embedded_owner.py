@@ -54,7 +54,9 @@ def test_no_broker_and_no_folder_outlive_their_owner(
     wait_until(lambda: folder not in list_processes())
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGINT]
+)
 def test_the_command_runs_until_a_signal_and_leaves_nothing(
     java, number, produce, list_processes
 ):

@@ -138,6 +138,7 @@ def test_source_that_is_off_makes_no_topic(kafka):
         assert topic not in admin.list_topics(timeout=PATIENCE_S).topics
 
 
+@pytest.mark.long
 def test_log_that_begins_with_a_snapshot_is_fed_by_it(java, wait_until, caplog):
     caplog.set_level(logging.INFO)
     often = {"metadata.log.max.record.bytes.between.snapshots": "500"}

@@ -93,6 +93,7 @@ def test_a_snapshot_becomes_rows(read):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_registration_of_every_version_becomes_a_row(read):
     rows = read(
         BROKER_REGISTRATIONS, REQUESTS, "broker_id", "record_version", "log_dirs",
@@ -121,6 +122,7 @@ def test_a_registration_of_every_version_becomes_a_row(read):
     assert common == [one] * 7
 
 
+@pytest.mark.long
 def test_static_configs_of_a_registration_become_rows(read):
     assert read(
         BROKER_STATIC_CONFIGS, REQUESTS, "broker_id", "config_name", "config_value",

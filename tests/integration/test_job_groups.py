@@ -213,6 +213,7 @@ def has_rows(table):
     return any('{"add"' in one.read_text(encoding="utf-8") for one in logs)
 
 
+@pytest.mark.long
 def test_the_command_fills_all_tables_and_ends_by_sigterm(
     kafka, java, tmp_path, wait_until
 ):

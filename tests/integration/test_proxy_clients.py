@@ -323,6 +323,7 @@ def is_answering(servers):
         return False
 
 
+@pytest.mark.long
 def test_a_broker_that_leaves_and_comes_back_is_followed(
     cluster, clients, server, wait_until
 ):

@@ -245,6 +245,7 @@ def push_some(bridge, count):
     return asyncio.run(push())
 
 
+@pytest.mark.long
 def test_a_push_reaches_its_table(site, spark, tmp_path):
     """By the bridge's producer, its feed and its follower, then by Spark's source."""
     topic = f"telemetry-{tmp_path.name}"

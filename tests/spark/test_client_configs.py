@@ -221,6 +221,7 @@ def test_the_newest_push_of_an_instance_counts(seen):
     ]
 
 
+@pytest.mark.long
 def test_instances_of_a_client_hold_values_side_by_side(seen):
     (_, second, _, last), _ = seen
     assert second.history_of(SIDE_BY_SIDE) == [
@@ -233,6 +234,7 @@ def test_instances_of_a_client_hold_values_side_by_side(seen):
     ]
 
 
+@pytest.mark.long
 def test_all_pushes_of_an_instance_say_what_type_of_client_it_is(seen):
     """The first one lacks the key that says it, which comes late; so does the last."""
     (first, late, _, last), _ = seen
@@ -245,6 +247,7 @@ def test_all_pushes_of_an_instance_say_what_type_of_client_it_is(seen):
     ]
 
 
+@pytest.mark.long
 def test_a_default_that_is_learned_later_changes_what_was_said_before(seen):
     (before, told, _, older), defaults = seen
     said = [one.held_by(LEARNED, 1)["acks"]["status"] for one in (before, told, older)]
@@ -252,6 +255,7 @@ def test_a_default_that_is_learned_later_changes_what_was_said_before(seen):
     assert defaults[1:] == [("all", 2, ["1"])]
 
 
+@pytest.mark.long
 def test_a_value_that_does_not_fit_its_type_tells_no_default(seen):
     """Neither as the oldest nor as another one."""
     (before, told, *_), defaults = seen

@@ -98,6 +98,7 @@ def ask(spark, settings, capsys, line, code):
     return capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_software_is_known_by_its_core(spark, settings):
     views.register(spark, settings, views.find_names_in(views.CLIENT_SOFTWARE))
     rows = spark.table(views.CLIENT_SOFTWARE).collect()
@@ -128,6 +129,7 @@ def test_software_is_known_by_its_core(spark, settings):
     assert by_id["old-java"]["client_types"] == ["producer"]
 
 
+@pytest.mark.long
 def test_stale_names_faults_by_principal(spark, settings, capsys):
     (line,) = find_block("docs/guide/upgrades-of-clients.md", "clients-stale").commands
     text = ask(spark, settings, capsys, line, 1)

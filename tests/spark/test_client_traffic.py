@@ -185,6 +185,7 @@ def test_use_is_that_of_all_who_share_a_limit_at_the_busiest_broker(spark, table
     }
 
 
+@pytest.mark.long
 def test_top_prints_who_is_nearest_to_a_limit(spark, tables, capsys):
     (command,) = find_block("docs/guide/quotas.md", "quotas-top").commands
     run_line(spark, command, tables.root)

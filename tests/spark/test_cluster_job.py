@@ -127,7 +127,7 @@ def test_another_query_takes_back_what_is_ahead_of_the_ledger(job):
     assert found(job) == ALL
 
 
-@BOTH
+@WIDE
 def test_what_cannot_be_read_is_in_quarantine_and_the_ledger_knows_it(job):
     good = quota({"user": "a"}, "producer_byte_rate", 1.0, 0)
     records = [
@@ -160,6 +160,7 @@ def test_what_cannot_be_read_is_in_quarantine_and_the_ledger_knows_it(job):
     assert job.read(BROKER_REGISTRATIONS).count() == 0
 
 
+@pytest.mark.long
 @BOTH
 def test_columns_of_states_keep_their_types(job):
     job.write(

@@ -92,6 +92,7 @@ def list_versions(spark, settings):
     ]
 
 
+@pytest.mark.long
 def test_what_may_go_goes_once_and_jobs_still_know_where_they_stand(
     spark, settings, capsys
 ):
@@ -203,6 +204,7 @@ def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
         assert left[name] == STAYING[name] | came
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
 )

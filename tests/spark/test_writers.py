@@ -177,6 +177,7 @@ def test_a_column_that_a_user_added_is_found_and_stays(spark, open_by, way):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_many_small_files_are_put_together_and_rows_change_behind_that(
     spark, open_by, way

@@ -12,9 +12,9 @@ from tests.unit.udfs.otlp.random_pushes import KINDS, seeded
 
 def test_mutated_pushes_equal_protobuf_and_leave_their_neighbours_alone():
     decoder = FuzzedDecoder(0)
-    decoder.run(200_000)
-    assert decoder.statuses.total() == 200_000
-    assert min(decoder.statuses.values()) > 1_000
+    decoder.run(60_000)
+    assert decoder.statuses.total() == 60_000
+    assert min(decoder.statuses.values()) > 300
     assert set(decoder.statuses) == {
         *("ok", "malformed_otlp", "truncated_otlp", "invalid_utf8"),
     }
