@@ -1,4 +1,5 @@
 """Kernels of client configurations as DataFrame steps; their meaning stands there."""
+# Longer than 400 lines: one wrapper a kernel, which all share how a column is made.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
@@ -31,6 +32,7 @@ from udfs.configs.histories import (
     REDACTED_ID,
     make_histories,
 )
+from udfs.configs.known_values import KNOWN_TYPE, ValueWords, find_known_values
 from udfs.configs.logical_clients import CLIENT_TYPE, hash_texts, name_logical_clients
 from udfs.configs.purges import PURGE_TYPE, judge_stored_entries
 from udfs.configs.value_columns import type_values
@@ -65,7 +67,7 @@ from udfs.sensitive.client_id_columns import find_stored_client_id_rules
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .spark import encode_files
-from .spark_types import arrow_schema, arrow_type, spark_fields
+from .spark_types import arrow_schema, arrow_type, spark_fields, spark_type
 from .spark_workers import keep_loaded, keeping_loaded
 
 __all__ = [
@@ -74,6 +76,7 @@ __all__ = [
     "ConfigTables",
     "DynamicTables",
     "KnownDefaults",
+    "ValueWords",
     "WireTables",
     "encode_config_files",
     "encode_dynamic_config_files",
@@ -83,6 +86,7 @@ __all__ = [
     "make_known_defaults",
     "select_histories",
     "with_client_id_rules",
+    "with_known_values",
     "with_logical_clients",
     "with_possible_types",
     "with_purge_verdicts",
@@ -340,6 +344,26 @@ def with_client_id_rules(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame
         return find_stored_client_id_rules(client_ids.cast(pa.string()), rules)
 
     return _with_column(rows, "hiding_rule", find, StringType(), "client_id")
+
+
+def with_known_values(
+    clients: DataFrame, keys: Sequence[str], words: ValueWords
+) -> DataFrame:
+    """Say what is known of some keys of each client; use with transform.
+
+    Args:
+        clients: Has the columns that known_values.find_known_values takes.
+        keys: As it takes them.
+        words: As it takes them.
+    Returns: The clients with `known`, as KNOWN_TYPE.
+    """
+    given = ("family", "client_type", "configs", "wired", "base")
+
+    def find(*columns: pa.Array) -> pa.Array:
+        batch = pa.RecordBatch.from_arrays([*columns], names=[*given])
+        return find_known_values(batch, keys, words)
+
+    return _with_column(clients, "known", find, spark_type(KNOWN_TYPE), *given)
 
 
 def with_text_hash(rows: DataFrame, name: str, columns: Sequence[str]) -> DataFrame:

@@ -16,12 +16,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading import views
 from pipelines.reading.quota_clients import LONGEST_INTERVAL
+from pipelines.reading.views.client_config_views import PUSHED
 from pipelines.reading.views.config_catalog_view import (
     ALWAYS_SET,
     CONFIG_CATALOG,
     register_catalog,
 )
-from pipelines.reading.views.wire_config_views import shown_values_sql
+from pipelines.reading.views.wire_config_views import SEEN, WIRE, shown_values_sql
 from pipelines.settings.finding_rules import FindingRule
 from pipelines.settings.finding_settings import FindingSettings
 from pipelines.settings.records import Settings
@@ -33,7 +34,8 @@ from pipelines.tables.telemetry import (
     SILENT_AFTER_INTERVALS,
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from udfs.spark_configs import with_text_hash
+from udfs.configs.known_values import list_names
+from udfs.spark_configs import ValueWords, with_known_values, with_text_hash
 
 from .client_sql import (
     BASES_SQL,
@@ -43,14 +45,6 @@ from .client_sql import (
     PREFIX,
     REPORTS_SQL,
     VERSION_FUNCTION,
-)
-from .config_keys import (
-    ENTRIES_SQL,
-    HELD_SQL,
-    NAMING_SQL,
-    NAMING_TYPE,
-    list_names,
-    list_namings,
 )
 
 CLIENTS = "finding_clients"
@@ -74,6 +68,7 @@ IDENTITY = (
     "known_by",
 )
 """Columns of `live`."""
+_WORDS = ValueWords(pushed=PUSHED, wire=WIRE, seen=SEEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,17 +212,10 @@ def _select_pool(
 
 def _with_configs(pool: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Put k beside clients, and complete by it what says who they are."""
-    spark = pool.sparkSession
-    namings = spark.createDataFrame([*list_namings(keys)], NAMING_TYPE)
-    known = (
-        pool.withColumn("naming", F.expr(NAMING_SQL))
-        .join(F.broadcast(namings), "naming", "left")
-        .withColumn("held", F.expr(HELD_SQL))
-        .withColumn("entries", F.expr(ENTRIES_SQL))
-    )
-    fields = ", ".join(f"'{key}', entries['{key}']" for key in keys)
+    known = pool.transform(with_known_values, keys, _WORDS)
+    fields = ", ".join(f"'{key}', known['{key}']" for key in keys)
     columns = {"cluster_id": "coalesce(cluster_id, '') AS cluster_id"} | {
-        name: f"coalesce({name}, entries['{key}'].text) AS {name}"
+        name: f"coalesce({name}, known['{key}'].text) AS {name}"
         for name, key in MEMBERSHIP.items()
     }
     return known.selectExpr(
@@ -242,15 +230,15 @@ def _with_reports(
     if not metrics:
         nothing = "named_struct('nothing', CAST(NULL AS DOUBLE))"
         return clients.selectExpr("*", f"{nothing} AS m", f"{nothing} AS w")
-    fresh = (
-        "map_filter(told, (name, one) -> one.at >= timestampadd(MILLISECOND, "
-        "-2 * bigint(push_interval_ms), last_push))"
+    since = "timestampadd(MILLISECOND, -2 * bigint(push_interval_ms), last_push)"
+    gauges = ", ".join(
+        f"'{one}', IF(told['{one}'].at >= fresh_since, told['{one}'].newest, NULL)"
+        for one in metrics
     )
-    gauges = ", ".join(f"'{one}', fresh['{one}'].newest" for one in metrics)
     sums = ", ".join(f"'{one}', told['{one}']" for one in metrics)
     return (
         clients.join(reports, "client_instance_id", "left")
-        .withColumn("fresh", F.expr(fresh))
+        .withColumn("fresh_since", F.expr(since))
         .selectExpr(
             *IDENTITY,
             "k",

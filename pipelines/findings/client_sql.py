@@ -98,8 +98,6 @@ wired AS (
   ) GROUP BY client_instance_id
 )
 SELECT pool.*, wired.wired, bases.base,
-  NOT coalesce(exists(map_values(configs), one -> one.is_default), false)
-    AND configs IS NOT NULL AS is_incomplete,
   IF(is_vendor_build, NULL, version_number(pool.client_software_version))
     AS core_version
 FROM pool LEFT JOIN wired ON pool.client_instance_id = wired.client_instance_id

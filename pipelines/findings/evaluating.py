@@ -48,6 +48,9 @@ FORGIVING = {
     # What a division by zero and a text that is no number come to is a null: a rule
     # does not hold of it, and the others are asked.
     "spark.sql.ansi.enabled": "false",
+    # With any other limit Spark adds up all columns of a batch after each row of it,
+    # which of nested ones takes longer than what is asked; rows are few enough.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
 """Settings of a session in which rules are asked."""
 _SEVERITIES = {level: name for name, level in LEVELS.items()}
@@ -99,7 +102,7 @@ def ask_rules(
     numbered = list(enumerate(made))
     hits = [_hit_sql(place, one) for place, one in numbered if not one.query]
     states = [
-        f"IF({one.applies}, named_struct('place', {place}, 'lacks', {one.lacks}), NULL)"
+        (one.applies, f"named_struct('place', {place}, 'lacks', {one.lacks})")
         for place, one in numbered
     ]
     judged = clients.select(
@@ -135,22 +138,28 @@ def check_rules(
     return [make_rule_sql(spark, rule, blank, times) for rule in rules]
 
 
-def _gather(items: Sequence[str], kind: str, name: str) -> Column:
-    """Return an array of those that are not null."""
-    listed = f"array({', '.join(items)})" if items else "array()"
-    return F.expr(
-        f"filter(CAST({listed} AS ARRAY<{kind}>), one -> one IS NOT NULL)"
-    ).alias(name)
+def _gather(items: Sequence[tuple[str, str]], kind: str, name: str) -> Column:
+    """Return an array of those that are to be in it.
+
+    Args:
+        items: Test and value. Without a lambda, around which Spark compiles nothing.
+    """
+    empty = f"CAST(array() AS ARRAY<{kind}>)"
+    each = [
+        f"IF({test}, CAST(array({value}) AS ARRAY<{kind}>), {empty})"
+        for test, value in items
+    ]
+    return F.expr(f"flatten(array({', '.join([*each, empty])}))").alias(name)
 
 
-def _hit_sql(place: int, one: RuleSql) -> str:
-    """Return SQL over a client's row: a struct where it is hit, else null."""
+def _hit_sql(place: int, one: RuleSql) -> tuple[str, str]:
+    """Return SQL over a client's row: whether it is hit, and what is told then."""
     level = f"greatest(1, {one.level} - int({one.is_inferred}))"
-    return (
-        f"IF({one.applies} AND {one.lacks} = '' AND {one.where}, named_struct("
-        f"'place', {place}, 'level', {level}, 'texts', {one.texts}, "
-        f"'current', {one.current}, 'setting', {one.setting}), NULL)"
+    told = (
+        f"named_struct('place', {place}, 'level', {level}, 'texts', {one.texts}, "
+        f"'current', {one.current}, 'setting', {one.setting})"
     )
+    return f"{one.applies} AND {one.lacks} = '' AND {one.where}", told
 
 
 def _ask_of_clients(
