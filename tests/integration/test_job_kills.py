@@ -5,12 +5,9 @@
 
 import random
 
-from tests.long.job_kills import WAYS, WORKER, Kill, run
+from tests.long.job_kills import WAYS, Kill, run
 
-KILLS = [
-    Kill(point="after client_metrics", occurrence=1),
-    Kill(point=WORKER, occurrence=0),
-]
+KILLS = [Kill(point="after client_metrics", occurrence=1)]
 
 
 def test_each_key_is_there_once_after_kills_between_the_writes(spark, tmp_path):

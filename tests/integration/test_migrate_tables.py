@@ -196,6 +196,7 @@ def test_what_a_job_cannot_write_it_names_with_the_command_that_mends_it(
     assert "cluster_id" in spark.table(table).columns
 
 
+@pytest.mark.long
 def test_one_table_that_is_newer_keeps_all_as_they_are(spark, settings, capsys):
     table = identify_table(spark, settings.tables, CLIENT_PUSHES)
     spark.sql(

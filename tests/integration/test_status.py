@@ -161,6 +161,7 @@ def rejected(site):
     return len(site.producer.expected.quarantined)
 
 
+@pytest.mark.long
 def test_the_page_of_a_driver_says_what_its_query_does(site):
     page = site.read_page()
     expected = site.producer.expected

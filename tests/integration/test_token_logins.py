@@ -170,6 +170,7 @@ def ask(connection, timeout_s=PATIENCE_S):
     return asyncio.run(run())
 
 
+@pytest.mark.long
 def test_a_connection_outlives_its_sessions(site, java):
     """The first test: no other client has been there when the broker is asked."""
 

@@ -70,6 +70,7 @@ def test_the_session_has_its_own_settings_back(spark):
     spark.conf.unset("kafka_clientele.known")
 
 
+@pytest.mark.long
 def test_no_reader_of_changes_sees_it_and_appends_stand_beside_it(spark, table):
     appending = FileReplacement(spark, CLUSTERED, table)
     removing = FileReplacement(spark, CLUSTERED, table)

@@ -102,6 +102,7 @@ def test_a_config_is_completed_by_one_of_its_names(found):
     assert found["bare"]["socket.timeout.ms"][1] == "catalog"
 
 
+@pytest.mark.long
 def test_what_clients_always_set_and_rules_hide_is_not_learned_from_others(found):
     never = {"client.id", "bootstrap.servers", "metadata.broker.list"}
     for name in ("bare", "plain"):
@@ -109,12 +110,14 @@ def test_what_clients_always_set_and_rules_hide_is_not_learned_from_others(found
     assert found["plain"]["max.block.ms"] == ("3", "config_defaults")
 
 
+@pytest.mark.long
 def test_a_client_of_unknown_type_has_only_its_own_keys(found):
     assert found["typeless"] == {"batch.size": ("1", "pushed")}
     referred = {"metadata.max.age.ms": ("7", "config_defaults")}
     assert found["typeless with references"] == referred
 
 
+@pytest.mark.long
 def test_a_share_consumer_is_not_completed_with_what_it_refuses(found):
     assert found["share"].keys().isdisjoint(NOT_OF_SHARE_CONSUMERS)
     assert found["share"]["share.acknowledgement.mode"][1] == "catalog"

@@ -139,6 +139,7 @@ def test_a_metric_counts_in_the_last_three_pushes_and_by_its_kind(site):
     assert times["t"] - times["q"] == timedelta(minutes=20)
 
 
+@pytest.mark.long
 def test_who_is_not_asked_is_told_by_selectors_and_prefixes(site):
     site.add_client("orders", (1, {TOTAL: "sum"}), client_software_version="4.3.1")
     site.add_client("old", (1, {TOTAL: "sum"}), client_software_version="3.9.2")

@@ -97,6 +97,7 @@ def check_page(name, html):
     assert TOLD[name] in html
 
 
+@pytest.mark.long
 def test_a_notebook_of_the_guide_is_one_of_jupyter(spark, telemetry, tmp_path, capsys):
     (command,) = find_block(GUIDE, "notebook-jupyter").commands
     words = shlex.split(command)

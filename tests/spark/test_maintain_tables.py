@@ -166,6 +166,7 @@ def test_a_run_that_is_cut_off_anywhere_is_run_again(spark, settings):
     assert find_positions(spark, settings) == positions
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
 )

@@ -182,6 +182,7 @@ def test_a_client_is_live_silent_or_terminated(spark, settings):
     }
 
 
+@pytest.mark.long
 def test_a_view_shows_what_was_written_after_it_was_registered(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings)

@@ -147,6 +147,7 @@ def test_whole_rows_are_found_by_their_keys(spark, open_by, way):
     assert writer.read(spark, CHANGED).count() == 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_a_column_that_old_files_lack_is_null_in_what_is_found(spark, open_by, way):
     writer = open_by(CHANGED, way)
@@ -160,6 +161,7 @@ def test_a_column_that_old_files_lack_is_null_in_what_is_found(spark, open_by, w
     assert (row["id"], row["text"], row["since"]) == (1, "a", None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_a_column_that_a_user_added_is_found_and_stays(spark, open_by, way):
     writer = open_by(CHANGED, way)

@@ -15,7 +15,7 @@ from tests.fuzz.connection import Broken, FuzzedConnection
 from tests.fuzz.core import FuzzedCore
 from tests.fuzz.tokens import COMPACT_LENGTH, LENGTH, TAGS, TokenWriter, uvarint
 
-FRAMES = 100_000
+FRAMES = 60_000
 BOUND_BYTES = 100_000
 
 
