@@ -69,6 +69,7 @@ else:
 samples = comparisons.select_samples(client_metrics, side).toPandas()
 changes = comparisons.compare_metrics(samples)
 changes["metric"] = changes["metric"].map(metric_units.short_name)
+title += comparisons.say_if_too_few(changes)
 
 # COMMAND ----------
 

@@ -307,6 +307,14 @@ def _say(share: float) -> str:
     return LIKELY if share <= _LIKELY_SHARE else OPEN
 
 
+def say_if_too_few(changes: pd.DataFrame) -> str:
+    """Return what is to be added to a title where nothing was tested, else nothing."""
+    if changes.empty or (changes["how_sure"] != TOO_FEW).any():
+        return ""
+    minutes = _STRETCH_S // 60
+    return f": under {LEAST_NUMBERS} numbers a side, each {minutes} min of a client"
+
+
 def select_certain(table: pd.DataFrame) -> pd.DataFrame:
     """Keep the changes for a picture: sure or likely, in percent of before."""
     is_certain = table["how_sure"].isin((SURE, LIKELY))

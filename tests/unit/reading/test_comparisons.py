@@ -14,6 +14,7 @@ from pipelines.reading.comparisons import (
     compare,
     compare_metrics,
     false_discoveries,
+    say_if_too_few,
     select_certain,
 )
 
@@ -104,6 +105,13 @@ def test_metrics_are_told_by_how_sure_they_are():
     assert math.isnan(table.loc["e.zero.rate", "change_percent"])
     shown = select_certain(table.reset_index())
     assert set(shown["metric"]) == {"a.request.latency.avg", "b.batch.size.avg"}
+    assert say_if_too_few(table) == ""
+
+
+def test_a_picture_of_what_was_not_tested_says_why_it_is_empty():
+    few = compare_metrics(samples("a.rate", [1.0, 2.0], [3.0, 4.0]))
+    assert select_certain(few).empty
+    assert say_if_too_few(few) == ": under 5 numbers a side, each 5 min of a client"
 
 
 def test_no_points_are_an_empty_table():
@@ -112,3 +120,4 @@ def test_no_points_are_an_empty_table():
     table = compare_metrics(empty.reindex(columns=columns))
     assert table.empty
     assert select_certain(table).empty
+    assert say_if_too_few(table) == ""
