@@ -83,7 +83,9 @@ display(by_group)
 
 display(
     charts.bar_chart(
-        by_group.dropna(subset=["rebalance_s"]),
+        by_group.dropna(subset=["rebalance_s"]).sort_values(
+            "rebalance_s", ascending=False
+        ),
         x="group_id",
         y="rebalance_s",
         title="Time that groups spent in rebalances",

@@ -126,7 +126,7 @@ display(
 # MAGIC %md
 # MAGIC ## What the checks say
 # MAGIC Expectations that did not hold in the newest run of `check_tables`; no row:
-# MAGIC all hold.
+# MAGIC all hold; no table: none has run.
 
 # COMMAND ----------
 
