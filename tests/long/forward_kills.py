@@ -108,7 +108,7 @@ def publish(servers, clients, until_s):
 
 def run_fleet(fleet, until_s):
     """Let the site's clients run until it is time, one after the other made anew."""
-    names = itertools.cycle(fleet.running)
+    names = itertools.cycle(tuple(fleet.running))
     while time.monotonic() < until_s:
         time.sleep(LAST_S)
         fleet.change(next(names))
