@@ -56,8 +56,9 @@ TOPIC, PARTITIONS = "forward-kills", 3
 SITE_TOPIC = "clientele.telemetry"
 COLUMNS = [
     *("client_instance_id", "metric", "attributes", "time_unix_nano"),
-    *("value_long", "value_double", "temporality"),
+    *("value_long", "value_double", "temporality", "push_id"),
 ]
+MEMBER = "group_member_id"
 PUSH_EVERY_S, PATIENCE_S = 0.5, 120
 SHAPES = ((java_push, 36), (librdkafka_push, 13))
 """As many points as their generators give different series."""
@@ -177,7 +178,10 @@ def comparable(value):
 
 
 def read_table(source, folder):
-    """Let the job make tables; return rows as (series, time, value, is delta)."""
+    """Let the job make tables; return rows as (series, time, value, temporality).
+
+    A client that becomes another member of its group begins its series anew.
+    """
     sets = [
         f"kafka.bootstrap_servers={source.servers}",
         f"topics.telemetry={source.topic}",
@@ -189,12 +193,15 @@ def read_table(source, folder):
         [str(ROOT / "spark-submit.sh"), "client_telemetry_to_delta", "--once", *words],
         check=True,
     )
+    pushes = DeltaTable(f"{folder}/tables/client_pushes")
+    told = pushes.to_pyarrow_table(columns=["push_id", MEMBER]).to_pylist()
+    members = {one["push_id"]: one[MEMBER] or "" for one in told}
     table = DeltaTable(f"{folder}/tables/client_metrics")
     rows = table.to_pyarrow_table(columns=COLUMNS).to_pylist()
     return [
         (
             (
-                one["client_instance_id"],
+                (one["client_instance_id"], members[one["push_id"]]),
                 one["metric"],
                 tuple(sorted(one["attributes"])),
             ),
@@ -214,6 +221,9 @@ def read_taken(path):
     for request in read_kept(path):
         for one in request.resource_metrics:
             labels = {a.key: a.value.string_value for a in one.resource.attributes}
+            # The second is librdkafka's name.
+            member = labels.get(MEMBER) or labels.get("member_id") or ""
+            client = (labels["client_instance_id"], member)
             for scope in one.scope_metrics:
                 for metric in scope.metrics:
                     kind = metric.WhichOneof("data")
@@ -229,7 +239,7 @@ def read_taken(path):
                         )
                         is_int = point.WhichOneof("value") == "as_int"
                         found = (
-                            (labels["client_instance_id"], metric.name, attributes),
+                            (client, metric.name, attributes),
                             point.time_unix_nano,
                             point.as_int if is_int else comparable(point.as_double),
                         )
@@ -339,7 +349,7 @@ def prove(source, folder, options):
             f"{again:,} came again, {len(missing)} are missing, {len(other)} are others"
         )
         wrong += [str(one) for one in itertools.islice(missing | other, 3)]
-    instances = {place[0] for place, *_ in rows}
+    instances = {place[0][0] for place, *_ in rows}
     print(
         f"{kills} kills in {options.seconds:.0f} s; {len(rows):,} rows of "
         f"client_metrics of {len(instances)} client instances"
