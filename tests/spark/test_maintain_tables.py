@@ -167,9 +167,7 @@ def test_a_run_that_is_cut_off_anywhere_is_run_again(spark, settings):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
-)
+@pytest.mark.parametrize("writer", ["spark", "direct"])
 def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
     """At each point others write to the tables, or read what they have begun to read."""
     tables = dataclasses.replace(settings.tables, writer=writer)
@@ -206,9 +204,7 @@ def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
-)
+@pytest.mark.parametrize("writer", ["spark", "direct"])
 def test_a_client_instance_is_looked_up_again_where_maintenance_came_between(
     spark, settings, writer
 ):
