@@ -52,7 +52,7 @@ from .clients import (
     set_quotas,
 )
 from .parts import ROOT, quieten, running_bridge, say
-from .summary import print_summary
+from .summary import SHOWN, print_summary
 
 MIN_PUSHES = 2
 _PUSH_INTERVAL_MS = 2_000
@@ -111,7 +111,7 @@ class Demo:
             if not self.is_kept:
                 # What follows has the machine for itself.
                 _end_jobs(spark, queries, connections)
-            views.register(spark, settings)
+            views.register(spark, settings, views.find_names_in(SHOWN))
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:

@@ -249,7 +249,7 @@ def make_tables(spark: SparkSession, settings: Settings) -> None:
     for name, start in _list_jobs().items():
         start(spark, settings, context).awaitTermination()
         say(f"job: {name}")
-    views.register(spark, settings)
+    views.register(spark, settings, views.find_names_in("client_pushes"))
     # Reading took a while: at the newest push that was read, clients are live.
     ((newest,),) = spark.sql("SELECT max(received_at) FROM client_pushes").collect()
     now = newest.astimezone()
@@ -259,7 +259,7 @@ def make_tables(spark: SparkSession, settings: Settings) -> None:
         at = now + timedelta(seconds=number)
         done = client_findings.evaluate(spark, settings, rules, at)
     say(f"findings: {done.open} open")
-    views.register(spark, settings)
+    views.register(spark, settings, views.TABLES_AND_VIEWS)
 
 
 def _mend(kafka: EmbeddedKafka, fleet: Fleet) -> None:

@@ -18,6 +18,8 @@ from .clients import CONSUMER, PRODUCER
 ROOT = ROOT_PATH
 _BUSIEST = 6
 _DIGITS = 3
+SHOWN = "clients client_metrics client_configs effective_quotas brokers"
+"""Tables and views that the summary reads."""
 _PREFIX = "org.apache.kafka."
 NEXT = (
     'sql "select * from clients"',

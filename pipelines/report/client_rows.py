@@ -116,8 +116,8 @@ def has_clients(names: Collection[str]) -> bool:
     return bool({CLIENTS_VIEW, _CONFIGS, _WIRE} & {*names})
 
 
-def register_instances(asked: Asked) -> DataFrame:
-    """Register the view of instances; keep and return its rows.
+def register_instances(asked: Asked) -> None:
+    """Register the view of instances, and keep its rows.
 
     It is asked of many times, and a look at the pushes each time would be most of it.
     """
@@ -146,9 +146,7 @@ def register_instances(asked: Asked) -> DataFrame:
     if _WIRE in asked.names:
         parts.append(_OF_WIRE_SQL)
     every = asked.spark.sql(" UNION ALL ".join(parts)).where(asked.of_principals())
-    rows = every.persist()
-    rows.createOrReplaceTempView(INSTANCES)
-    return rows
+    every.localCheckpoint().createOrReplaceTempView(INSTANCES)
 
 
 def register_clients(asked: Asked) -> DataFrame:
@@ -161,7 +159,7 @@ def register_clients(asked: Asked) -> DataFrame:
     )
     rows = asked.spark.sql(
         f"SELECT * FROM ({query}) ORDER BY {_ORDER}"  # noqa: S608 - the same
-    ).persist()
+    ).localCheckpoint()
     rows.createOrReplaceTempView(CLIENT_ROWS)
     return rows
 

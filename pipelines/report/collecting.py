@@ -1,5 +1,7 @@
 """From tables to a fleet: what is there is asked, what is not is said."""
 
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,7 +11,17 @@ from pipelines.errors import MissingTable
 from pipelines.reading import views
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.settings.records import Settings
+from pipelines.tables.cluster import (
+    BROKER_REGISTRATIONS,
+    BROKER_STATIC_CONFIGS,
+    CLIENT_METRICS_SUBSCRIPTIONS,
+    CLIENT_QUOTAS,
+    EFFECTIVE_QUOTAS,
+)
+from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
+from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from pipelines.tables.telemetry import CLIENT_INSTANCES
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from . import section_rows
 from .asked import Asked
@@ -27,7 +39,21 @@ from .picture_rows import read_live, read_performance
 
 STEPS = 48
 """Points of a line over time: half an hour each of a day."""
-_KEPT = (views.CLIENTS, ENTRIES, TIMELINE)
+_KEPT = (
+    (
+        *(CLIENT_INSTANCES.name, CLIENT_CONFIGS.name, CONFIG_DEFAULTS.name),
+        *(CLIENT_WIRE_CONFIGS.name, BROKER_REGISTRATIONS.name),
+        *(BROKER_STATIC_CONFIGS.name, CLIENT_METRICS_SUBSCRIPTIONS.name),
+        *(CLIENT_QUOTAS.name, EFFECTIVE_QUOTAS.name),
+        *(one.name for one in DYNAMIC_CONFIG_CONTRACTS),
+    ),
+    (views.CLIENTS,),
+    (TIMELINE,),
+)
+"""What several questions are made of, in the order in which one is made of others. With
+Delta each place in a plan at which a table stands costs a look at its files."""
+_AT_ONCE = 4
+"""Questions asked at the same time."""
 MOST_DETAILS = 1_000
 """Clients with details; what the page has no room for is left out there."""
 
@@ -47,7 +73,7 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
 
     Raises: MissingTable where no table tells of any client.
     """
-    names = {*views.register(spark, settings)}
+    names = {*views.register(spark, settings, views.TABLES_AND_VIEWS)}
     if spark.catalog.tableExists(FINDINGS):
         names.add(FINDINGS)
     if not has_clients(names):
@@ -62,16 +88,28 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
         principals=request.principals,
     )
     register_open(asked)
-    # Other views, and several questions, are made of these.
-    kept = [spark.table(name).persist() for name in _KEPT if name in names]
+    for some in _KEPT:
+        _keep(spark, names.intersection(some))
+    # Of the most rows, and each question reads a few columns of them.
+    entries = spark.table(ENTRIES).persist() if ENTRIES in names else None
     try:
-        kept.append(register_instances(asked))
-        clients = register_clients(asked)
-        kept.append(clients)
-        return _ask_all(asked, request, clients)
+        if entries:
+            entries.createOrReplaceTempView(ENTRIES)
+        register_instances(asked)
+        return _ask_all(asked, request, register_clients(asked))
     finally:
-        for rows in kept:
-            rows.unpersist()
+        if entries:
+            entries.unpersist()
+
+
+def _keep(spark: SparkSession, names: Collection[str]) -> None:
+    """Let tables and views be rows that are worked out once."""
+
+    def keep(name: str) -> None:
+        spark.table(name).localCheckpoint().createOrReplaceTempView(name)
+
+    with ThreadPoolExecutor(_AT_ONCE, "report") as pool:
+        list(pool.map(keep, names))
 
 
 def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
@@ -79,8 +117,21 @@ def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
     who = zip(*(clients.column(name).to_pylist() for name in WHO), strict=True)
     places = {one: row for row, one in enumerate(who)}
     findings_missing = asked.explain_missing(FINDINGS)
-    latency, time_spent, consumers = read_performance(asked)
-    brokers, drift = section_rows.read_brokers(asked)
+    # To plan a question keeps one core busy, and there are some thirty.
+    with ThreadPoolExecutor(_AT_ONCE, "report") as pool:
+        details = pool.submit(read_details, asked, clients, logical, MOST_DETAILS)
+        not_told = pool.submit(section_rows.read_not_told, asked, clients)
+        brokers = pool.submit(section_rows.read_brokers, asked)
+        changes = pool.submit(section_rows.read_changes, asked)
+        disagreements = pool.submit(section_rows.read_disagreements, asked)
+        performance = pool.submit(read_performance, asked)
+        outliers = pool.submit(section_rows.read_outliers, asked)
+        live = pool.submit(read_live, asked, clients.num_rows)
+        limits = pool.submit(section_rows.read_limits, asked)
+        health = pool.submit(section_rows.read_health, asked)
+        rules = () if findings_missing else read_rules(asked, places)
+    latency, time_spent, consumers = performance.result()
+    brokers_known, drift = brokers.result()
     return Fleet(
         environment=request.environment,
         made_at=request.made_at,
@@ -88,19 +139,19 @@ def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
         steps=asked.steps,
         principals=request.principals,
         clients=clients,
-        details=read_details(asked, clients, logical, MOST_DETAILS),
-        rules=() if findings_missing else read_rules(asked, places),
+        details=details.result(),
+        rules=rules,
         findings_missing=findings_missing,
-        changes=section_rows.read_changes(asked),
-        live=read_live(asked, clients.num_rows),
+        changes=changes.result(),
+        live=live.result(),
         latency=latency,
         time_spent=time_spent,
         consumers=consumers,
-        limits=section_rows.read_limits(asked),
-        outliers=section_rows.read_outliers(asked),
-        disagreements=section_rows.read_disagreements(asked),
-        brokers=brokers,
+        limits=limits.result(),
+        outliers=outliers.result(),
+        disagreements=disagreements.result(),
+        brokers=brokers_known,
         drift=drift,
-        not_told=section_rows.read_not_told(asked, clients),
-        health=section_rows.read_health(asked),
+        not_told=not_told.result(),
+        health=health.result(),
     )

@@ -66,7 +66,9 @@ class ConfigCommand:
         Raises: MissingTable where no configuration was ever stored.
         """
         self._spark, self._now, self._say = spark, now, say
-        self._registered = set(views.register(spark, settings))
+        self._registered = set(
+            views.register(spark, settings, views.find_names_in(EFFECTIVE))
+        )
         if not {ENTRIES, TIMELINE} <= self._registered:
             raise MissingTable(
                 "there are no tables of client configurations; "

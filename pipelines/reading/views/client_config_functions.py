@@ -12,6 +12,7 @@ from pipelines.reading.config_diffs import BY_KEY, BY_VALUE, CHANGE
 CLIENT_CONFIG_AT = "client_config_at"
 CLIENT_CONFIG_DIFF = "client_config_diff"
 CLIENT_CONFIG_DIFF_BETWEEN = "client_config_diff_between"
+CONFIG_FUNCTIONS = (CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN)
 
 _VALUES = "ARRAY<STRUCT<config_value: STRING, is_default: BOOLEAN>>"
 _DIFF = f"config_key STRING, before {_VALUES}, after {_VALUES}, change STRING"

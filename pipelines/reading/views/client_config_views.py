@@ -143,6 +143,7 @@ def register_client_configs(
     *,
     clients: str,
     silent_after: int,
+    with_functions: bool,
 ) -> list[str]:
     """Register the views whose tables are registered; return their names.
 
@@ -151,6 +152,7 @@ def register_client_configs(
         registered: Names of tables and views that there are.
         clients: The view of client instances; without it nobody is known to have ended.
         silent_after: Push intervals without a push before a client counts as silent.
+        with_functions: Whether those of SQL are wanted, too; they take seconds.
     """
     made = []
     if {CLIENT_CONFIGS.name, CONFIG_DEFAULTS.name} <= set(registered):
@@ -163,7 +165,8 @@ def register_client_configs(
     if {CLIENT_CONFIGS.name, CLIENT_CONFIG_HISTORY.name} <= set(registered):
         query = timeline_query(registered, clients=clients, silent_after=silent_after)
         made.append(_make_view(spark, TIMELINE, query))
-    if {ENTRIES, TIMELINE} <= set(made) and CLIENT_CONFIG_PUSHES.name in registered:
+    told = {ENTRIES, TIMELINE} <= set(made) and CLIENT_CONFIG_PUSHES.name in registered
+    if with_functions and told:
         register_functions(spark)
     return made
 

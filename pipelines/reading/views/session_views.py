@@ -26,6 +26,7 @@ from pipelines.tables.telemetry import (
 )
 
 from .broker_views import register_brokers
+from .client_config_functions import CONFIG_FUNCTIONS
 from .client_config_views import register_client_configs
 from .client_software_views import register_client_software
 from .coverage_view import register_coverage
@@ -151,6 +152,7 @@ def register(
             registered,
             clients=CLIENTS,
             silent_after=SILENT_AFTER_INTERVALS,
+            with_functions=names is None or not {*CONFIG_FUNCTIONS}.isdisjoint(names),
         )
     return sorted(registered)
 

@@ -43,6 +43,7 @@ from .client_config_functions import (
     CLIENT_CONFIG_AT,
     CLIENT_CONFIG_DIFF,
     CLIENT_CONFIG_DIFF_BETWEEN,
+    CONFIG_FUNCTIONS,
 )
 from .client_config_views import ENTRIES, TIMELINE
 from .client_software_views import CLIENT_RELEASES, CLIENT_SOFTWARE, KNOWN_FAULTS
@@ -73,11 +74,8 @@ _MAINTENANCE = "maintain_tables"
 _FINDINGS_JOB = "client_findings"
 _OF_TELEMETRY = (CLIENTS, NEWEST_VALUES, LABELLED, COVERAGE)
 """Views that are made of what was pushed as telemetry."""
-_OF_CONFIGS = (
-    *(ENTRIES, TIMELINE, DISAGREEMENTS, CONFIG_CATALOG),
-    *(CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN),
-)
-"""Views and functions that are made of all that is known of configurations."""
+_OF_CONFIGS = (ENTRIES, TIMELINE, DISAGREEMENTS, CONFIG_CATALOG)
+"""Views that are made of all that is known of configurations."""
 VIEWS = {
     CLIENTS: "A client instance, with its last push, its pushes and points, and its "
     "state: `live`, `silent` (no push for three intervals) or `terminated`.",
@@ -168,15 +166,15 @@ EXAMPLES = {
 }
 """Each of them in a query."""
 _INTERNAL = frozenset({RELEASES, NAMES, SET_VALUES})
-CONFIG_VIEWS = frozenset({*_OF_CONFIGS, *_INTERNAL, EFFECTIVE})
-"""What client_config_views makes."""
+CONFIG_VIEWS = frozenset({*_OF_CONFIGS, *CONFIG_FUNCTIONS, *_INTERNAL, EFFECTIVE})
+"""What client_config_views makes, functions as well."""
 _MAKERS = (
     {contract.name: _TELEMETRY_JOB for contract in TELEMETRY_CONTRACTS}
     | {contract.name: _CONFIGS_JOB for contract in CLIENT_CONFIG_CONTRACTS}
     | {CLIENT_WIRE_CONFIGS.name: _WIRE_CONFIGS_JOB}
     | dict.fromkeys((*_OF_TELEMETRY, QUARANTINE.name), _TELEMETRY_JOB)
     | dict.fromkeys((CLIENT_SOFTWARE, CLIENT_RELEASES, KNOWN_FAULTS), _TELEMETRY_JOB)
-    | dict.fromkeys(_OF_CONFIGS, _CONFIGS_JOB)
+    | dict.fromkeys((*_OF_CONFIGS, *CONFIG_FUNCTIONS), _CONFIGS_JOB)
 )
 _CLUSTER_MAKERS = {
     **{contract.name: _CLUSTER_JOB for contract in CLUSTER_CONTRACTS},
@@ -191,6 +189,12 @@ _CLUSTER_MAKERS = {
 }
 _ALL_MAKERS = _MAKERS | _CLUSTER_MAKERS | {QUALITY_RESULTS.name: "check_tables"}
 """What readers may name to the job that makes it."""
+TABLES_AND_VIEWS = (_ALL_MAKERS.keys() | _INTERNAL) - {
+    QUOTA_OF,
+    *KERNELS,
+    *CONFIG_FUNCTIONS,
+}
+"""All that has rows, without the functions, which take seconds to be known."""
 _PARTS_OF_CONFIGS = frozenset(
     {
         *(contract.name for contract in CLIENT_CONFIG_CONTRACTS),
@@ -222,7 +226,7 @@ _PARTS: dict[str, AbstractSet[str]] = {
         *(CLIENT_CONFIGS.name, CLIENT_METRICS_SUBSCRIPTIONS.name),
     },
 } | dict.fromkeys(
-    (*_OF_CONFIGS, *_INTERNAL),
+    (*_OF_CONFIGS, *CONFIG_FUNCTIONS, *_INTERNAL),
     _PARTS_OF_CONFIGS,
 )
 """A view to all that it is made of."""
