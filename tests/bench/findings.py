@@ -35,6 +35,11 @@ from tests.support.spark.local_session import start_session
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RULES = 30
 PUSHES = 3
+LASTING = (
+    "--conf",
+    "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4 -XX:+UseParallelGC",
+)
+"""The job's driver has the whole compiler, a test's has the quick part alone."""
 KEYS = {
     "acks": ("all", "STRING"),
     "batch.size": ("16384", "INT"),
@@ -146,7 +151,7 @@ def main():
     parser.add_argument("--faulty", type=int, default=1)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        spark = start_session(Path(folder, "warehouse"), *COMPILED)
+        spark = start_session(Path(folder, "warehouse"), *COMPILED, *LASTING)
         settings = load_settings("local", [f"tables.root_path={folder}"])
         rules = choose_rules(settings)
         known = dict.fromkeys(metric for one in rules.rules for metric in one.metrics)
