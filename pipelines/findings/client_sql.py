@@ -4,7 +4,10 @@ Texts only; `client_rows` fills in times, keys and metrics.
 """
 
 from pipelines.reading.views.client_config_views import CATALOG, DEFAULTS
-from pipelines.reading.views.client_software_views import FAMILY_SQL
+from pipelines.reading.views.client_software_views import (
+    FAMILY_SQL,
+    VENDOR_BUILD_SQL,
+)
 from pipelines.reading.views.config_catalog_view import (
     CONFIG_CATALOG,
     version_number_sql,
@@ -21,10 +24,6 @@ VERSION_FUNCTION = f"""
 CREATE OR REPLACE TEMPORARY FUNCTION version_number(version STRING) RETURNS BIGINT
 RETURN {version_number_sql("version")}
 """
-# Of a build of somebody else, with a numbering or mended faults of their own.
-_VENDOR = (
-    "client_software_version RLIKE '-(ccs|ce|cp[0-9]*)$|[-.](redhat|amzn|cloudera)'"
-)
 _WIRE_ID = """md5(concat_ws('\\n', principal, coalesce(client_id, '\\t'),
   client_source_address, coalesce(client_type, '')))"""
 POOL_SQL = f"""
@@ -84,7 +83,8 @@ seen_only AS (
   HAVING max(received_at) BETWEEN {{observed}} AND {{now}}
 ),
 pool AS (
-  SELECT *, {FAMILY_SQL} AS family, coalesce({_VENDOR}, false) AS is_vendor_build
+  SELECT *, {FAMILY_SQL} AS family,
+    coalesce({VENDOR_BUILD_SQL}, false) AS is_vendor_build
   FROM (SELECT * FROM known UNION ALL SELECT * FROM seen_only)
 ),
 wired AS (

@@ -16,7 +16,6 @@ from pipelines.delta_tables.noted_offsets import read_at
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.spark_writer import read_version
-from pipelines.delta_tables.transactions import persisted
 from pipelines.errors import ChecksNotInstalled, MissingTable
 from pipelines.settings.records import Settings
 from pipelines.tables.contract import TableContract
@@ -101,8 +100,11 @@ def run(
     from .validation import quiet_context, validate
 
     parameters = _list_parameters(settings, now)
-    with opened_tables(spark, settings, request) as tables, quiet_context() as context:
-        subjects, results = list(list_subjects(tables, request)), []
+    with (
+        opened_tables(spark, settings, request) as (tables, few),
+        quiet_context() as context,
+    ):
+        subjects, results = list(list_subjects(tables, request, few)), []
         for subject in subjects:
             with held(spark, subject) as rows:
                 results.append(
@@ -142,18 +144,27 @@ def _list_parameters(settings: Settings, now: datetime) -> dict[str, int]:
 @contextmanager
 def opened_tables(
     spark: SparkSession, settings: Settings, request: Request
-) -> Iterator[Mapping[str, DataFrame]]:
+) -> Iterator[tuple[Mapping[str, DataFrame], Collection[str]]]:
     """Yield the tables that there are, by name, each as it is now until the end.
+
+    Few rows are read once: a question of Delta begins with a look at a table's files,
+    which takes longer than they do. The names of these tables come second.
 
     Raises: MissingTable where none of those that are asked for is there.
     """
     tables: dict[str, DataFrame] = {}
+    few: set[str] = set()
     # Against the order in which jobs write, so that what is read first is only about
     # what is in the others by then.
     for contract in reversed(CHECKED):
         table = identify_table(spark, settings.tables, contract)
         if has_table(spark, table):
-            rows = read_at(spark, table, read_version(spark, table))
+            # Delta counts whole tables by their files.
+            if spark.table(table).count() <= _FEW_ROWS:
+                few.add(contract.name)
+                rows = spark.table(table).localCheckpoint()
+            else:
+                rows = read_at(spark, table, read_version(spark, table))
             tables[contract.name] = _widened(rows, contract)
     if not tables.keys() & set(request.tables or tables):
         where = settings.tables.catalog_schema or settings.tables.root_path
@@ -162,7 +173,7 @@ def opened_tables(
     for name, rows in tables.items():
         rows.createOrReplaceTempView(VIEW_PREFIX + name)
     try:
-        yield tables
+        yield tables, few
     finally:
         for name in tables:
             spark.catalog.dropTempView(VIEW_PREFIX + name)
@@ -174,8 +185,8 @@ def held(spark: SparkSession, subject: Subject) -> Iterator[DataFrame]:
     if not subject.is_small:
         yield subject.rows
         return
-    with session_settings(spark, _FOR_FEW_ROWS), persisted(subject.rows) as kept:
-        yield kept
+    with session_settings(spark, _FOR_FEW_ROWS):
+        yield subject.rows.localCheckpoint()
 
 
 def _widened(rows: DataFrame, contract: TableContract) -> DataFrame:
@@ -189,9 +200,13 @@ def _widened(rows: DataFrame, contract: TableContract) -> DataFrame:
 
 
 def list_subjects(
-    tables: Mapping[str, DataFrame], request: Request
+    tables: Mapping[str, DataFrame], request: Request, few: Collection[str] = ()
 ) -> Iterator[Subject]:
-    """Return what is to be checked, table by table."""
+    """Return what is to be checked, table by table.
+
+    Args:
+        few: Names of tables that are known to be small.
+    """
     asked = set(request.tables or tables)
     frames = {
         name: frame
@@ -205,7 +220,9 @@ def list_subjects(
         if name in dated
     }
     small = {
-        name for name, first in firsts.items() if _is_small(since(tables[name], first))
+        name
+        for name, first in firsts.items()
+        if name in few or _is_small(since(tables[name], first))
     }
     for contract in CHECKED:
         if contract.name in asked & tables.keys():

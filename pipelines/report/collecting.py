@@ -74,8 +74,6 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
     Raises: MissingTable where no table tells of any client.
     """
     names = {*views.register(spark, settings, views.TABLES_AND_VIEWS)}
-    if spark.catalog.tableExists(FINDINGS):
-        names.add(FINDINGS)
     if not has_clients(names):
         raise MissingTable(views.explain_missing(CLIENT_INSTANCES.name, settings))
     asked = Asked(

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyspark.sql import Row
 
 from pipelines.reading.views.finding_views import register_findings
+from pipelines.tables.findings import CLIENT_FINDINGS
 
 from .asked import Asked
 from .fleet import SEVERITIES, Example, Part, RuleFindings
 from .texts import name_client_id
 
-FINDINGS = "client_findings"
+FINDINGS = CLIENT_FINDINGS.name
 OPEN_FINDINGS = "report_open_findings"
 EXAMPLES = 10
 """Clients that the page names of a rule."""

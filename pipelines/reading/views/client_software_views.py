@@ -40,10 +40,16 @@ FAMILY_SQL = """CASE
     WHEN client_software_name = 'kgo' THEN 'franz-go'
     WHEN client_software_name = 'sarama' THEN 'sarama'
     ELSE 'other' END"""
+VENDOR_BUILD_SQL = (
+    "client_software_version "
+    "RLIKE '-(ccs|ce|cp[0-9]*)([^a-z]|$)|[-.](redhat|amzn|cloudera)'"
+)
+"""Whether it is a build of somebody else, with a numbering or mended faults of its own;
+null where the version is not known."""
 # Of bindings of librdkafka its version stands behind their own.
 _SEEN_SQL = f"""
   SELECT *, {FAMILY_SQL} AS family,
-    client_software_version RLIKE '[0-9]-(ccs|ce|redhat)' AS is_vendor_build,
+    {VENDOR_BUILD_SQL} AS is_vendor_build,
     regexp_extract(client_software_version, '^v?([0-9]+([.][0-9]+)+)', 1)
       AS own_release,
     regexp_extract(client_software_version, 'rdkafka-([0-9]+([.][0-9]+)+)', 1)
