@@ -4,7 +4,6 @@ Beside a stream, and killed, it is shown by `python tests/long/replays.py`.
 """
 
 import os
-import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -87,7 +86,8 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     assert "client_metrics: would replace 0 rows of 1 push by 3 decoded anew" in said
     assert "nothing was written, for this was a dry run" in said
     assert spark.table(metrics).count() == 0
-    printed = run_command(shlex.split(asked[1])[1:], settings)
+    run_line(spark, asked[1], f"tables.root_path={settings.tables.root_path}")
+    printed = capsys.readouterr().out
     assert "client_metrics: replaced 0 rows of 1 push by 3 decoded anew" in printed
     assert spark.table(metrics).count() == 3
     ledger = spark.table(identify_table(spark, settings.tables, CLIENT_PUSHES))

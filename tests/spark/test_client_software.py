@@ -187,6 +187,13 @@ def test_upgrade_names_who_breaks(spark, settings, capsys):
     # A version that only an early release had.
     (lost,) = by_id["share"]["lost"]
     assert (lost["api_name"], lost["first_version"]) == ("ShareFetch", 1)
+
+
+@pytest.mark.long
+def test_upgrade_is_asked_of_other_releases_clients_and_times(spark, settings, capsys):
+    (line,) = find_block(
+        "docs/guide/upgrades-of-clients.md", "clients-upgrade"
+    ).commands
     back = line.replace("4.4", "3.9")
     found = json.loads(ask(spark, settings, capsys, f"{back} --json", 1))
     # Newer versions are not missed: a client has the older ones as well.

@@ -303,6 +303,7 @@ def test_files_go_when_no_version_that_is_kept_needs_them(spark, settings, tmp_p
     del tmp_path
 
 
+@pytest.mark.long
 def test_a_table_keeps_versions_as_it_is_told_and_never_less_than_its_owner_says(
     spark, settings, tmp_path
 ):
