@@ -26,7 +26,7 @@ from pipelines.tables.telemetry import (
 )
 from pipelines.time_ranges import TimeRange
 from tests.bench.generated_pushes import java_push
-from tests.integration.test_docs import HASTE, PATIENCE_S
+from tests.integration.test_docs import PATIENCE_S
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
 from tests.support.jobs.job_support import make_settings, read_rows
@@ -172,25 +172,6 @@ def read_texts(spark, settings):
     )
     is_kept = "push_id IS NULL OR push_id = 'former'"
     return [sorted(map(str, table.where(is_kept).collect())) for table in tables]
-
-
-def run_command(words, settings):
-    done = subprocess.run(
-        [
-            *COMMAND,
-            *words,
-            "--set",
-            f"tables.root_path={settings.tables.root_path}",
-            *HASTE,
-        ],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize(
