@@ -1,8 +1,7 @@
 """Clients that follow dynamic configs, with a real Kafka behind them."""
 
-import gc
-import os
-import signal
+import subprocess
+import sys
 import threading
 
 import confluent_kafka
@@ -203,33 +202,50 @@ def test_a_drop_in_producer_says_what_is_pending(relay, topic):
     producer.close()
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+FORKING = """
+import os
+import signal
+import sys
+
+from pipelines.clients.dynamic import DynamicProducer
+from tests.long.dynamic_clients import PATIENCE_S, conf_of, wait_for
+
+server, topic = sys.argv[1:]
+producer = DynamicProducer(conf_of(server, acks="all", **{"linger.ms": 500}))
+for number in range(100):
+    producer.produce(topic, str(number), partition=0)
+child = os.fork()
+if not child:
+    code = 1
+    signal.alarm(PATIENCE_S)
+    try:
+        for number in range(100):
+            producer.produce(topic, str(1_000 + number), partition=1)
+        code = producer.flush(PATIENCE_S)
+        producer.close()
+    finally:
+        os._exit(code)
+print("forked", flush=True)
+wait_for(lambda: producer.poll(0.01), producer, "acks", "1")
+for number in range(100, 200):
+    producer.produce(topic, str(number), partition=0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert producer.flush(PATIENCE_S) == 0
+producer.close()
+"""
+"""A process of its own: a fork of this one would take over whatever its threads hold."""
+
+
 def test_a_fork_leaves_parent_and_child_with_a_producer_each(kafka, relay, topic):
     """What the parent has queued is the parent's; the child makes a handle of its own."""
-    producer = DynamicProducer(conf_of(relay.server, acks="all", **{"linger.ms": 500}))
-    for number in range(100):
-        producer.produce(topic, str(number), partition=0)
-    child = os.fork()
-    if not child:
-        code = 1
-        signal.alarm(PATIENCE_S)
-        # Clients that other tests have left as garbage are the parent's as well: to
-        # destroy one here would wait for its threads for ever.
-        gc.disable()
-        try:
-            for number in range(100):
-                producer.produce(topic, str(1_000 + number), partition=1)
-            code = producer.flush(PATIENCE_S)
-            producer.close()
-        finally:
-            os._exit(code)
-    relay.set_values(acks="1")
-    wait_for(lambda: producer.poll(0.01), producer, "acks", "1")
-    for number in range(100, 200):
-        producer.produce(topic, str(number), partition=0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert producer.flush(PATIENCE_S) == 0
-    producer.close()
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKING, relay.server, topic],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "forked\n"
+        relay.set_values(acks="1")
+        assert process.wait(2 * PATIENCE_S) == 0
     assert read_whole(kafka, topic) == {
         0: list(range(200)),
         1: list(range(1_000, 1_100)),
