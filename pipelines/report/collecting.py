@@ -91,12 +91,12 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
     # Of the most rows, and each question reads a few columns of them.
     entries = spark.table(ENTRIES).persist() if ENTRIES in names else None
     try:
-        if entries:
+        if entries is not None:
             entries.createOrReplaceTempView(ENTRIES)
         register_instances(asked)
         return _ask_all(asked, request, register_clients(asked))
     finally:
-        if entries:
+        if entries is not None:
             entries.unpersist()
 
 
@@ -127,7 +127,7 @@ def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
         live = pool.submit(read_live, asked, clients.num_rows)
         limits = pool.submit(section_rows.read_limits, asked)
         health = pool.submit(section_rows.read_health, asked)
-        rules = () if findings_missing else read_rules(asked, places)
+        rules = None if findings_missing else pool.submit(read_rules, asked, places)
     latency, time_spent, consumers = performance.result()
     brokers_known, drift = brokers.result()
     return Fleet(
@@ -138,7 +138,7 @@ def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
         principals=request.principals,
         clients=clients,
         details=details.result(),
-        rules=rules,
+        rules=rules.result() if rules else (),
         findings_missing=findings_missing,
         changes=changes.result(),
         live=live.result(),
