@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -106,18 +107,24 @@ class Demo:
             queries = _start_jobs(spark, settings)
             missing = self._wait(spark, settings, queries, clients, clients_began)
             if not missing:
-                # Of clients that are live.
-                _work_out_quotas(spark, settings, clients[0].client_id)
+                # Of clients that are live now; what they still push is no matter.
+                quotas = beside.submit(
+                    _work_out_quotas, spark, settings, clients[0].client_id
+                )
             if not self.is_kept:
                 # What follows has the machine for itself.
                 _end_jobs(spark, queries, connections)
+            if not missing:
+                quotas.result()
+            if not self.is_kept:
+                checked = beside.submit(_check_tables, spark, settings)
             views.register(spark, settings, views.find_names_in(SHOWN))
             print_summary(spark, folder, time.monotonic() - began)
             _check_complete(missing)
             if self.is_kept:
                 say(f"still running at bootstrap.servers={endpoint}; Ctrl-C stops it")
                 threading.Event().wait()
-            _check_tables(spark, settings)
+            print(checked.result())
         return 0
 
     def _start_cluster(
@@ -202,18 +209,17 @@ def _check_complete(missing: list[str]) -> None:
         )
 
 
-def _check_tables(spark: SparkSession, settings: Settings) -> None:
-    """Say whether the tables are as they should be.
+def _check_tables(spark: SparkSession, settings: Settings) -> str:
+    """Return the words for whether the tables are as they should be.
 
     Raises: DemoIncomplete, naming what is not.
     """
     if not is_installed():
-        say("check_tables: left out, since great-expectations is not installed")
-        return
+        return "check_tables: left out, since great-expectations is not installed"
     done = quality.run(spark, settings, datetime.now(tz=UTC))
     if done.failures:
         raise DemoIncomplete(f"check_tables:\n{format_run(done.outcomes)}")
-    print(f"check_tables: all of {len(done.outcomes)} expectations of the tables hold")
+    return f"check_tables: all of {len(done.outcomes)} expectations of the tables hold"
 
 
 def _make_settings(bootstrap_servers: str, folder: Path) -> Settings:
@@ -245,19 +251,27 @@ def _make_settings(bootstrap_servers: str, folder: Path) -> Settings:
 
 def _start_jobs(spark: SparkSession, settings: Settings) -> list[StreamingQuery]:
     context = RunContext(secrets=SecretReader(environ={}), is_once=False)
-    return [
-        client_telemetry_to_delta.run(spark, settings, context),
-        client_configs_to_delta.run(
+    starts = (
+        partial(client_telemetry_to_delta.run, spark, settings, context),
+        partial(
+            client_configs_to_delta.run,
             spark,
             settings,
             context,
             catalogs=load_config_catalogs(),
             client_type_keys=load_client_type_keys(),
         ),
-        cluster_metadata_to_delta.run(
-            spark, settings, context, config_types=load_broker_config_types()
+        partial(
+            cluster_metadata_to_delta.run,
+            spark,
+            settings,
+            context,
+            config_types=load_broker_config_types(),
         ),
-    ]
+    )
+    # Each creates its tables, which is more planning than writing.
+    with ThreadPoolExecutor(len(starts), "jobs") as beside:
+        return [started.result() for started in [beside.submit(s) for s in starts]]
 
 
 def _end_jobs(
