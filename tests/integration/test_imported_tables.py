@@ -61,7 +61,6 @@ def read(kafka, spark, tmp_path_factory):
     return read_table
 
 
-@pytest.mark.long
 def test_a_snapshot_becomes_rows(read):
     """Its records have the time and the offset of the last one that it contains."""
     incarnation = "tpzDWnpUR5Cqacwr1O5FOA"

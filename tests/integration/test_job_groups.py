@@ -145,7 +145,6 @@ def traffic_pairs(*numbers):
     return [(None, *traffic_record(n, n)[4:]) for n in numbers]
 
 
-@pytest.mark.long
 def test_a_job_that_fails_is_started_again_while_others_go_on(
     spark, kafka, tmp_path, caplog
 ):

@@ -89,7 +89,6 @@ def found(spark, tmp_path_factory):
     return made
 
 
-@pytest.mark.long
 def test_a_config_is_completed_by_one_of_its_names(found):
     for name in ("bare", "own", "java's"):
         shown = [[key for key in group if key in found[name]] for group in GROUPS]

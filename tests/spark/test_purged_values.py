@@ -19,7 +19,6 @@ from tests.support.spark.purge_rows import find_text, rule
 CANARY = "canary9d41"
 
 
-@pytest.mark.long
 def test_what_a_new_rule_hides_is_in_no_file_after_a_purge(spark, tmp_path):
     lax = load_settings("base", [f"tables.root_path={tmp_path}"])
     new = rule("rack", "redact", keys=("client.rack",))

@@ -99,7 +99,6 @@ def test_what_was_found_is_kept_and_no_hidden_value_with_it(checked, spark, caps
     assert not [text for text in (*pages, *kept, printed) if SECRET in text]
 
 
-@pytest.mark.long
 def test_the_newest_date_is_looked_at_alone_unless_more_is_asked_for(spark, tmp_path):
     tables = QualityTables(spark, tmp_path)
     yesterday = hour(-13)

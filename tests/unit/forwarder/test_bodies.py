@@ -157,6 +157,7 @@ def test_whole_numbers_that_are_too_great_together_are_added_as_others():
         (gzip.compress(b"\xff\xff"), HEADERS),
         (gzip.compress(bytes(2 << 20)), HEADERS),
     ],
+    ids=["nothing", "no headers", "text", "no request", "too large"],
 )
 def test_what_cannot_be_read_is_refused(body, headers):
     with pytest.raises(UnreadablePush):
