@@ -3,8 +3,6 @@ test_purge_secrets.py."""
 
 import dataclasses
 
-import pytest
-
 from pipelines.jobs.purge import job as purge_secrets
 from pipelines.settings import load_settings
 from pipelines.tables.configs import (
