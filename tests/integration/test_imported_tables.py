@@ -31,25 +31,15 @@ ID_BYTES = 4
 SNAPSHOT_MS = 1_699_999_999_000
 
 
-@pytest.fixture(scope="module")
-def read(kafka, spark, tmp_path_factory):
-    """Import a snapshot and a registration of each version; return who reads tables.
-
-    Version 0 is of broker 10, and so on.
-    """
-    folder = tmp_path_factory.mktemp("imported")
+def import_files(kafka, spark, folder, imports):
+    """Let commands import files and the job read them; return who reads tables."""
     given = (
         f"kafka.bootstrap_servers={kafka.bootstrap_servers}",
         f"topics.cluster=imported-{uuid.uuid4()}",
         f"tables.root_path={folder}",
         f"cluster_metadata_to_delta.checkpoint_location={folder}/checkpoint",
     )
-    words = f"--files {CHECKPOINT} --cluster-id {SNAPSHOT}"
-    run_line(spark, f"{IMPORT} {words}", *given)
-    for version, body in BODIES.items():
-        path = folder / f"request-{version}"
-        path.write_bytes((10 + version).to_bytes(ID_BYTES) + body[ID_BYTES:])
-        words = f"--registration-request {path} --api-version {version}"
+    for words in imports:
         run_line(spark, f"{IMPORT} {words}", *given)
     run_line(spark, JOB, *given)
 
@@ -61,8 +51,25 @@ def read(kafka, spark, tmp_path_factory):
     return read_table
 
 
-def test_a_snapshot_becomes_rows(read):
+@pytest.fixture(scope="module")
+def read(kafka, spark, tmp_path_factory):
+    """Import a registration of each version.
+
+    Version 0 is of broker 10, and so on.
+    """
+    folder = tmp_path_factory.mktemp("imported")
+    imports = []
+    for version, body in BODIES.items():
+        path = folder / f"request-{version}"
+        path.write_bytes((10 + version).to_bytes(ID_BYTES) + body[ID_BYTES:])
+        imports.append(f"--registration-request {path} --api-version {version}")
+    return import_files(kafka, spark, folder, imports)
+
+
+def test_a_snapshot_becomes_rows(kafka, spark, tmp_path):
     """Its records have the time and the offset of the last one that it contains."""
+    words = f"--files {CHECKPOINT} --cluster-id {SNAPSHOT}"
+    read = import_files(kafka, spark, tmp_path, [words])
     incarnation = "tpzDWnpUR5Cqacwr1O5FOA"
     assert read(
         BROKER_REGISTRATIONS, SNAPSHOT, "broker_id", "incarnation_id", "source",
