@@ -132,7 +132,9 @@ async def push_until_taken(client):
 
 def test_push_in_flight_is_answered_before_the_bridge_stops(own_kafka):
     async def test():
-        async with bridge(own_kafka) as (server, stop, connect):
+        # What is in flight has as long as it needs; the drain ends behind it.
+        patient = "bridge.publish_timeout_ms=29000"
+        async with bridge(own_kafka, patient) as (server, stop, connect):
             client = await connect()
             # A new broker takes its time before it takes a producer.
             await push_until_taken(client)

@@ -96,7 +96,12 @@ def test_clients_of_old_and_new_brokers_push_and_write(kafka, push_log, monkeypa
     data = f"data-{uuid.uuid4()}"
     with new_brokers(kafka) as (servers, topic):
         both = f"{kafka.bootstrap_servers},{servers}"
-        conf = {"bootstrap.servers": both, "enable.metrics.push": False, "log_level": 0}
+        conf = {
+            "bootstrap.servers": both,
+            "enable.metrics.push": False,
+            "log_level": 0,
+            "default.api.timeout.ms": 60_000,
+        }
         made = [clients.Producer(conf | {"logger": logger}) for _ in range(6)]
         for producer in made:
             write_one(producer, data)

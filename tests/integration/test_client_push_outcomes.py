@@ -62,7 +62,11 @@ def test_of_old_and_new_nodes_the_new_one_is_sent_it(
         running_bridge(kafka, tmp_path / "new", *push_topics) as (_, host, port),
     ):
         both = f"{old_host}:{old_port},{host}:{port},{kafka.bootstrap_servers}"
-        conf = {"bootstrap.servers": both, "logger": logger}
+        conf = {
+            "bootstrap.servers": both,
+            "logger": logger,
+            "default.api.timeout.ms": 60_000,
+        }
         made = [prepare(PRODUCER, conf).client_instance_id for _ in range(8)]
         assert len(stored(kafka, push_topics)) == len(made)
     assert told == []

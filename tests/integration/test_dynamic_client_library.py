@@ -51,7 +51,8 @@ def topic(site):
 
 
 def conf_of(site, **more):
-    return {"bootstrap.servers": site.server, **QUIET, **more}
+    patient = {"default.api.timeout.ms": 60_000}
+    return {"bootstrap.servers": site.server, **QUIET, **patient, **more}
 
 
 def in_force_at_start(site, kind, **conf):

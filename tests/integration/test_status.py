@@ -123,6 +123,7 @@ def site(spark, kafka, tmp_path_factory):
             f"topics.telemetry={TOPIC}",
             f"tables.root_path={folder}/tables",
             f'watching.bridges=["127.0.0.1:{bridge.http_port}"]',
+            "watching.answer_timeout_ms=30000",
             *(
                 f"{name}.checkpoint_location={folder}/{name}"
                 for name in (
@@ -297,7 +298,9 @@ def test_a_query_that_fails_is_counted_and_down(site, spark, caplog):
 
 
 def test_kafka_that_does_not_answer_is_a_fault(site, capsys):
-    code, lines, _ = site.ask(capsys, "--set", "kafka.bootstrap_servers=127.0.0.1:1")
+    away = ("kafka.bootstrap_servers=127.0.0.1:1", "watching.answer_timeout_ms=2000")
+    words = [word for one in away for word in ("--set", one)]
+    code, lines, _ = site.ask(capsys, *words)
     assert code == 1
     assert any(
         line.startswith("not well: Kafka at 127.0.0.1:1 does not answer (_")

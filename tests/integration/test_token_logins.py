@@ -213,7 +213,7 @@ def test_a_wrong_secret_is_told_and_not_shown(site, tmp_path):
 def test_an_endpoint_that_gives_no_token_is_told_and_asked_again(site, answer, told):
     site.issuer.answer = answer
     with pytest.raises(ClusterFault, match=f"does not answer .the token .*{told}"):
-        ask(site.connection(), timeout_s=0.5)
+        ask(site.connection(), timeout_s=1.5)
     site.issuer.answer = None
     assert ask(site.connection()) == {}
 

@@ -120,7 +120,7 @@ def test_a_store_that_is_loading_is_asked_again_on_the_same_connection(log):
 
 def test_a_store_that_stays_loading_leaves_time_for_the_push(log):
     with ScriptedNode(versions=BOTH, described=[described(14)]) as node:
-        made = prepared_with(node, log=log, **{"default.api.timeout.ms": 600})
+        made = prepared_with(node, log=log, **{"default.api.timeout.ms": 2_400})
         assert PUSH_CONFIG in node.seen
     assert made.client_instance_id is not None
     assert log.warnings == ["dynamic configs: failed: error 14"]
@@ -128,7 +128,7 @@ def test_a_store_that_stays_loading_leaves_time_for_the_push(log):
 
 @pytest.mark.parametrize("answer", [SILENT, HANG_UP, b"\xff", b""])
 def test_an_answer_that_does_not_come_does_not_stop_the_push(answer, log):
-    limit = {"default.api.timeout.ms": 1_000}
+    limit = {"default.api.timeout.ms": 3_000}
     with ScriptedNode(versions=BOTH, described=[answer]) as node:
         made = prepared_with(node, log=log, acks="1", **limit)
         assert pushed_entries(node)["acks"] == ("1", False)

@@ -35,7 +35,11 @@ def test_a_bridge_that_could_not_store_it_is_asked_again_when_it_says(
         interval = "client_config.min_push_interval_ms=2500"
         async with serving(interval) as (bridge, server):
             bridge.refused = 1
-            conf = {"bootstrap.servers": server, "logger": log.logger}
+            conf = {
+                "bootstrap.servers": server,
+                "logger": log.logger,
+                "default.api.timeout.ms": 60_000,
+            }
             await asyncio.to_thread(prepare, PRODUCER, conf)
             assert len(bridge.records) == 1
             assert bridge.part.counters.throttled == 1
