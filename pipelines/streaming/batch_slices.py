@@ -11,7 +11,7 @@ them it has.
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -60,7 +60,7 @@ class SlicedBatches:
     checkpoint_location: str
     max_value_bytes: int
     """Largest value that is read; of a larger one only its place is kept."""
-    slice_bytes: int = field(default_factory=lambda: SLICE_BYTES)
+    slice_bytes: int
     write_at_once: AtOnce | None = None
     """Tried first; null where records are measured before anything is made of them."""
 

@@ -47,6 +47,8 @@ _MISSING = (
     "DELTA_PATH_DOES_NOT_EXIST",
     "DELTA_TABLE_NOT_FOUND",
     "DELTA_LOG_FILE_NOT_FOUND",
+    # Of Spark, by a query's table; a micro-batch names no other path.
+    "[PATH_NOT_FOUND]",
     # Of the file system, where it was deleted right before its commit.
     "/_delta_log does not exist",
 )

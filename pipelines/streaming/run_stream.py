@@ -21,7 +21,8 @@ from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
 from pipelines.tables.contract import TableContract
 
-from .batch_slices import SLICE_BYTES, AtOnce, ReadRanges, SlicedBatches
+from . import batch_slices
+from .batch_slices import AtOnce, ReadRanges, SlicedBatches
 from .logins import check_token
 from .loss_sentences import list_losses
 from .offsets import Offsets
@@ -189,7 +190,7 @@ def run_stream(
         checkpoint_location=opened.checkpoint_location,
         max_value_bytes=spec.max_value_bytes,
         write_at_once=writing.write_at_once,
-        slice_bytes=spec.slice_bytes or SLICE_BYTES,
+        slice_bytes=spec.slice_bytes or batch_slices.SLICE_BYTES,
     )
     job: StreamJobSettings = getattr(settings, name)
     return transactions.start_batches(

@@ -157,7 +157,6 @@ class Stop(Exception):
     """What ends a batch in a test."""
 
 
-@pytest.mark.long
 def test_more_identities_than_a_driver_holds_are_taken_in_slices_once_each(
     spark, kafka, tmp_path, monkeypatch
 ):

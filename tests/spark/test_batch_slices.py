@@ -12,6 +12,7 @@ from pipelines.tables.configs import (
 )
 from pipelines.tables.telemetry import QUARANTINE
 from tests.support.spark.config_records import ConfigJob, entry, make_record
+from tests.support.spark.writer_option import writer_override
 
 pytestmark = pytest.mark.long
 
@@ -86,6 +87,8 @@ def test_slices_make_the_rows_of_the_batch_though_cut_off(
 def test_what_a_batch_has_written_at_once_is_not_written_again_in_slices(
     spark, tmp_path, monkeypatch, at_once
 ):
+    if writer_override().endswith("=spark"):
+        pytest.skip("its batches are cut by size alone: the same ones at each attempt")
     monkeypatch.setattr(batch_slices, "GRANULE_OFFSETS", 1)
     job = ConfigJob(spark, tmp_path)
 
