@@ -50,7 +50,7 @@ PROOFS = (
         for writer, *more in (
             ("direct",),
             ("spark",),
-            ("both", "--slice-bytes", "4096"),
+            ("both", "--slice-bytes", "16384"),
         )
     ),
     Proof(name="spark-range", words=("long/spark_range.py",)),

@@ -62,6 +62,7 @@ NEW_CHECKPOINT_EVERY = 8
 SENDS_PER_DRIVER = 40
 BATCHES_PER_DRIVER = 2
 SEND_PAUSE_S = 0.25
+LAST_S = 3_600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +177,8 @@ def run(
             *(folder, checkpoint, servers, TOPIC, batch_pushes, slice_bytes),
             *("end", 0, f"tables.writer={next(ways)}"),
         )
-        assert last.wait()
+        # What nobody has read yet may be a hundred slices.
+        assert last.wait(LAST_S), f"not at the end after {LAST_S} s"
         last.close()
         assert last.process.returncode == 0, f"see {folder}/driver.log"
         settings = make_settings(servers, TOPIC, folder)
