@@ -112,11 +112,11 @@ class Demo:
                     _work_out_quotas, spark, settings, clients[0].client_id
                 )
             if not self.is_kept:
-                # What follows has the machine for itself.
                 _end_jobs(spark, queries, connections)
             if not missing:
                 quotas.result()
             if not self.is_kept:
+                # No job is beside it any more, but the summary is.
                 checked = beside.submit(_check_tables, spark, settings)
             views.register(spark, settings, views.find_names_in(SHOWN))
             print_summary(spark, folder, time.monotonic() - began)

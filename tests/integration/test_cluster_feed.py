@@ -193,6 +193,7 @@ def test_secrets_are_in_no_record(feeds):
         *ENTITIES["clients/c1"], "--add-config", "producer_byte_rate=1000000005"
     )
     feeds.expect(done_s, "ClientQuota/clients/c1/producer_byte_rate")
+    feeds.judge_times()
     for source, reader in feeds.readers.items():
         place = reader.wait_for(
             lambda one: one.key == f"Config/brokers/1/{name}",

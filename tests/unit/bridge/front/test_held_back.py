@@ -19,7 +19,7 @@ def test_the_next_request_waits_and_others_do_not(frame, run, serving):
             assert not connection._transport.is_reading()
             await client.ask(frame, ApiVersionsRequest())
             waited_ms = (time.monotonic() - began_s) * 1_000
-            assert waited_ms >= WAIT_MS
+            assert WAIT_MS <= waited_ms < 10 * WAIT_MS
             assert len(bridge.endpoint.delays) == 0
             connection.hold_back(MINUTE_MS)
             other = type(client)(*await asyncio.open_connection(*client.address))
