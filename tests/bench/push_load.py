@@ -129,8 +129,9 @@ class Pusher(asyncio.Protocol):
         if self._load.is_over:
             self._load.note_done()
             return
-        now_s = self._load.now_s()
-        wait_s = max(self._due_s[self._next] - now_s, self._load.pace_s(now_s))
+        # Behind its last push, not behind the answer: else slow ones make it less.
+        wait_s = max(self._due_s[self._next], self._sent_s + self._load.pause_s)
+        wait_s -= self._load.now_s()
         if wait_s > 0:
             self._load.loop.call_later(wait_s, self._send)
         else:
@@ -181,7 +182,7 @@ class Load:
         self._connections = connections
         self._per_connection = instances_per_connection
         self._metrics_bytes = metrics_bytes
-        self._pause_s = connections / pushes_per_s if pushes_per_s else 0.0
+        self.pause_s = connections / pushes_per_s if pushes_per_s else 0.0
         self._ready = []
         self._all_ready = asyncio.Event()
         self._done = 0
@@ -191,10 +192,6 @@ class Load:
     def make_metrics(self):
         """Return one push's metrics."""
         return os.urandom(self._metrics_bytes)
-
-    def pace_s(self, _now_s):
-        """Return how long a connection waits between two pushes."""
-        return self._pause_s
 
     def note_ready(self, pusher):
         """Note that a connection may push."""
@@ -224,7 +221,7 @@ class Load:
         self._done = 0
         self._all_done.clear()
         for number, pusher in enumerate(self._ready):
-            delay_s = self._pause_s * number / self._connections
+            delay_s = self.pause_s * number / self._connections
             self.loop.call_later(delay_s, pusher.push)
         await asyncio.sleep(seconds)
         self.is_over = True
