@@ -4,15 +4,26 @@ import itertools
 import random
 
 import pytest
+from delta.tables import DeltaTable
 from pyspark.testing import assertDataFrameEqual
 
+from pipelines.delta_tables.direct.fit import KNOWN_SPARK
+from pipelines.delta_tables.locations import identify_table
+from pipelines.delta_tables.setup import ensure_tables
+from pipelines.delta_tables.transactions import Transaction
+from pipelines.delta_tables.writers import open_writer
+from pipelines.jobs.telemetry.instances import InstanceWriter
+from pipelines.settings import load_settings
+from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from tests.support.spark.instance_tables import (
     INSTANCE_SCHEMA,
     Tables,
     at,
     make_instance,
     make_push,
+    make_pushes,
 )
+from udfs.envelopes.deciding_pushes import select_deciding
 
 STORIES = {
     "there and back again": (
@@ -144,6 +155,36 @@ def test_what_is_known_is_not_asked_for(spark):
     assertDataFrameEqual(
         tables.frames()[0], spark.createDataFrame(expected, INSTANCE_SCHEMA)
     )
+
+
+@pytest.mark.parametrize("way", ["spark", "direct"])
+def test_new_ones_and_others_are_written_where_the_table_is_joined(
+    spark, tmp_path, way
+):
+    """By `direct` what a user added is looked up as on HDFS and in object stores."""
+    if way == "direct" and spark.version != KNOWN_SPARK:
+        pytest.skip(f"direct knows Spark {KNOWN_SPARK} alone")
+    settings = load_settings(
+        "local", [f"tables.root_path={tmp_path}", f"tables.writer={way}"]
+    ).tables
+    contracts = (CLIENT_INSTANCES, CLIENT_PUSHES)
+    ensure_tables(spark, settings, contracts)
+    table = identify_table(spark, settings, CLIENT_INSTANCES)
+    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (note STRING)")
+    instances = InstanceWriter(tables=open_writer(spark, settings, contracts))
+
+    def write(batch_id, *pushes):
+        deciding = select_deciding(make_pushes(spark, *pushes))
+        named = Transaction(query_id="query", batch_id=batch_id)
+        instances.write(spark, deciding, named)
+
+    write(0, make_push("i", 0), make_push("j", 0))
+    DeltaTable.forName(spark, table).update(set={"note": "client_instance_id"})
+    write(1, make_push("i", 1, principal="User:bob"), make_push("k", 1))
+    rows = spark.table(table).select("client_instance_id", "principal", "note")
+    assert sorted(map(tuple, rows.collect())) == [
+        *(("i", "User:bob", "i"), ("j", "User:alice", "j"), ("k", "User:alice", None)),
+    ]
 
 
 def make_random_pushes(chance, count):

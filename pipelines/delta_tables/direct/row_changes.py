@@ -123,20 +123,26 @@ class RowChanges:
         """
         (key,) = self._contract.merge_key
         is_ours = set(self._schema.names) == set(self._contract.column_names)
-        if not (is_ours and can_read(self._snapshot)):
-            return join_rows(self.read(), key, keys)
-        found = find_whole_rows(
-            self._jvm,
-            self._snapshot,
-            self._vectors,
-            pa.table({key: keys}),
-            arrow_schema(self._schema),
-        )
         names = [FILE_PATH, ROW_INDEX]
-        place = pa.StructArray.from_arrays(
-            [found.column(name).combine_chunks() for name in names], names=names
+        if is_ours and can_read(self._snapshot):
+            found = find_whole_rows(
+                self._jvm,
+                self._snapshot,
+                self._vectors,
+                pa.table({key: keys}),
+                arrow_schema(self._schema),
+            )
+            places = [found.column(name).combine_chunks() for name in names]
+            found = found.drop_columns(names)
+        else:
+            found = join_rows(self.read(), key, keys)
+            places = found.column(POSITION).combine_chunks().flatten()
+            found = found.drop_columns(POSITION)
+        # A new row's place is null, which Arrow refuses of parts that never are: so
+        # Spark's own type of places will not do.
+        return found.append_column(
+            POSITION, pa.StructArray.from_arrays(places, names=names)
         )
-        return found.drop_columns(names).append_column(POSITION, place)
 
     def commit(
         self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
