@@ -5,8 +5,8 @@ Usage: python tests/long/s3_tables.py [--pushes 600] [--rounds 3]
 
 A real Apache Kafka, pushes with known ids, and the telemetry job by ./spark-submit.sh
 with s3a: tables, once a round and killed with -9 within each round but the last; then
-compaction and a question by `sql`. In the end every row must be there exactly once, and
-`auto` must have chosen as it says.
+maintenance, all checks and a question by `sql`. In the end every row must be there
+exactly once, and `auto` must have chosen as it says.
 """
 
 import argparse
@@ -114,8 +114,9 @@ def run(options, folder, java):
         told = caller.read_log()
         assert f"written by {CHOSEN[options.writer]}" in told, told
         assert "are safe from one driver at a time alone" in told, told
-        caller.run("compact_tables", "--from", "2000-01-01", "--to", "2100-01-01")
-        (line,) = caller.run("sql", QUESTION, "--json").splitlines()
+        say(caller.run("maintain_tables", "--no-checks"))
+        say(caller.run("check_tables", "--all"))
+        (line,) = caller.run("sql", QUESTION, "--format", "json").splitlines()
         say(f"sql: {line}")
         assert json.loads(line)["pushes"] == len(producer.expected.pushes)
         spark = start_quick_session(folder / "warehouse", *store.spark_words)

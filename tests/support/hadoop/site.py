@@ -10,10 +10,13 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from pipelines.demo.clients import (
-    create_topic,
-    limit_client,
+    GROUPS,
+    TOPIC,
+    Quota,
+    create_topics,
     plan_clients,
     running_clients,
+    set_quotas,
 )
 from pipelines.embedded import EmbeddedKafka
 from tests.bench.generated_pushes import java_push
@@ -31,6 +34,7 @@ from tests.support.kafka.topics import (
 BROKERS, PUSHERS, CLIENTS = 3, 3, 4
 POINTS = 8
 """At most, in a push of a raw pusher."""
+QUOTA_BYTES_PER_S = 20_000.0
 TELEMETRY = "clientele.telemetry"
 STREAMS = {
     "client_telemetry_to_delta": TELEMETRY,
@@ -89,7 +93,9 @@ class Site:
             admin.wait_loaded()
             changes = set_configs(user("ANONYMOUS"), **values)
             assert admin.alter(changes) == [(0, None)]
-        limit_client(self._proxied, f"client-{self._altered}")
+        entity = {"client-id": f"client-{self._altered}"}
+        rate = Quota(entity=entity, key="producer_byte_rate", value=QUOTA_BYTES_PER_S)
+        set_quotas(self._proxied, [rate])
 
     def wait_for_topics(self):
         """Wait until each topic has something to read."""
@@ -129,7 +135,7 @@ def running_site(folder, java="java"):
         proxied = f"127.0.0.1:{port}"
         try:
             bridge.start()
-            create_topic(proxied)
+            create_topics(proxied, {TOPIC: len(GROUPS)})
             yield site, proxied
         finally:
             bridge.close()
