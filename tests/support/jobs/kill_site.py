@@ -18,9 +18,11 @@ KEYS = {
     MAINTENANCE: (
         "maintain_tables.quiet_minutes=0",
         "maintain_tables.min_spare_files=1",
-    )
+    ),
+    CHECKS: ("check_tables.time_bound_ms=315_360_000_000",),
 }
-"""So that maintenance has something to do beside a stream that never rests."""
+"""So that maintenance has something to do beside a stream that never rests; points of
+generated pushes are of any year."""
 BROKER_ID = 1
 BATCH_PUSHES = 200
 
