@@ -42,7 +42,10 @@ CARE = (
         *("--set", "maintain_tables.quiet_minutes=0"),
         *("--set", "maintain_tables.min_spare_files=1"),
     ),
-    ("check_tables", "--all", "--set", "check_tables.stale_intervals=0"),
+    (
+        *("check_tables", "--all", "--set", "check_tables.stale_intervals=0"),
+        *("--set", "check_tables.time_bound_ms=315_360_000_000"),
+    ),
 )
 RETENTION = "[every_table]\nvacuum_hours = 168\nlog_hours = 720\n"
 """Rows stay: those of the pushes are of long ago."""
