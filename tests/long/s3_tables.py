@@ -29,6 +29,11 @@ from tests.support.jobs.job_support import (  # noqa: E402 - path
     find_differences,
     make_settings,
 )
+from tests.support.jobs.kill_site import (  # noqa: E402 - path
+    CHECKS,
+    KEYS,
+    MAINTENANCE,
+)
 from tests.support.s3.object_store import ObjectStore  # noqa: E402 - path
 from tests.support.spark.local_session import start_quick_session  # noqa: E402 - path
 from tests.support.spark.writer_option import WRITERS  # noqa: E402 - path
@@ -36,17 +41,7 @@ from tests.support.spark.writer_option import WRITERS  # noqa: E402 - path
 JOB, TOPIC = "client_telemetry_to_delta", "pushes-to-s3"
 PATIENCE_S = 600
 CHOSEN = {"auto": "direct", "direct": "direct", "spark": "spark"}
-CARE = (
-    (
-        *("maintain_tables", "--no-checks"),
-        *("--set", "maintain_tables.quiet_minutes=0"),
-        *("--set", "maintain_tables.min_spare_files=1"),
-    ),
-    (
-        *("check_tables", "--all", "--set", "check_tables.stale_intervals=0"),
-        *("--set", "check_tables.time_bound_ms=315_360_000_000"),
-    ),
-)
+CARE = {MAINTENANCE: "--no-checks", CHECKS: "--all"}
 RETENTION = "[every_table]\nvacuum_hours = 168\nlog_hours = 720\n"
 """Rows stay: those of the pushes are of long ago."""
 QUESTION = "select count(*) as pushes from client_pushes"
@@ -71,6 +66,7 @@ class Caller:
             f"{JOB}.checkpoint_location={store.uri}/progress",
             f"{JOB}.max_offsets_per_trigger=100",
             f"maintain_tables.retention_location={retention}",
+            "check_tables.stale_intervals=0",
         ]
         self._words = [
             *(word for one in self.sets for word in ("--set", one)),
@@ -130,8 +126,9 @@ def run(options, folder, java):
         told = caller.read_log()
         assert f"written by {CHOSEN[options.writer]}" in told, told
         assert "are safe from one driver at a time alone" in told, told
-        for words in CARE:
-            say(caller.run(*words))
+        for name, word in CARE.items():
+            sets = [one for key in KEYS[name] for one in ("--set", key)]
+            say(caller.run(name, word, *sets))
         (line,) = caller.run("sql", QUESTION, "--format", "json").splitlines()
         say(f"sql: {line}")
         assert json.loads(line)["pushes"] == len(producer.expected.pushes)

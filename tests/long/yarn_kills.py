@@ -46,6 +46,7 @@ from tests.support.hadoop.submitted import (  # noqa: E402 - path
     SubmittedJob,
 )
 from tests.support.hadoop.table_comparison import find_differences  # noqa: E402 - path
+from tests.support.jobs.kill_site import CHECKS, KEYS  # noqa: E402 - path
 
 TELEMETRY = next(iter(STREAMS))
 CARE = {"maintain_tables": ("--no-checks",), "check_tables": ("--all",)}
@@ -161,6 +162,7 @@ def say(text):
 def write_settings(path, servers, root):
     """Write the file that all jobs are called with."""
     lines = [f'kafka.bootstrap_servers = "{servers}"', f'tables.root_path = "{root}"']
+    lines += KEYS[CHECKS]
     for name in STREAMS:
         lines += [
             f'{name}.checkpoint_location = "{root}-progress/{name}"',
