@@ -8,18 +8,11 @@ from pyspark.sql import SparkSession
 from pipelines.settings.records import TableSettings
 from pipelines.tables.contract import TableContract
 
-from .damaged_logs import LOG_FOLDER, gone_table
+from .damaged_logs import LOG_FOLDER, NO_TABLE, gone_table
 from .java_classes import find_class
 
-_MISSING = {
-    "DELTA_MISSING_DELTA_TABLE",
-    "DELTA_PATH_DOES_NOT_EXIST",
-    "DELTA_TABLE_NOT_FOUND",
-    "PATH_NOT_FOUND",
-    "SCHEMA_NOT_FOUND",
-    "TABLE_OR_VIEW_NOT_FOUND",
-}
-"""Error conditions of Spark and Delta that say: there is no such table."""
+_MISSING = {*NO_TABLE, "SCHEMA_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND"}
+"""Error conditions that say: there is no such table, by its place or its name."""
 
 
 def qualify_path(spark: SparkSession, path: str) -> str:

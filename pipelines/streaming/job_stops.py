@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipelines.delta_tables.damaged_logs import LOG_FOLDER, find_damage
+from pipelines.delta_tables.damaged_logs import LOG_FOLDER, NO_TABLE, find_damage
 from pipelines.delta_tables.locations import find_local_path
 from pipelines.errors import (
     DamagedTable,
@@ -43,12 +43,9 @@ _KAFKA = re.compile(r"\borg\.apache\.kafka\.common\.errors\.(\w+)")
 _NO_TOPIC = "UnknownTopicOrPartitionException"
 _GONE = re.compile(r"(table \w+ at .+? is gone: it was deleted below the running job)")
 _MISSING = (
-    "DELTA_MISSING_DELTA_TABLE",
-    "DELTA_PATH_DOES_NOT_EXIST",
-    "DELTA_TABLE_NOT_FOUND",
+    # By a path, too: a micro-batch names none but those of tables.
+    *NO_TABLE,
     "DELTA_LOG_FILE_NOT_FOUND",
-    # Of Spark, by a query's table; a micro-batch names no other path.
-    "[PATH_NOT_FOUND]",
     # Of the file system, where it was deleted right before its commit.
     "/_delta_log does not exist",
 )
