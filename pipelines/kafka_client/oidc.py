@@ -36,6 +36,8 @@ _PASSING = {408, 425, 429}
 _SERVER_ERRORS = 500
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _JWT_PARTS = 3
+_LONGEST_S = 1e15
+"""What JSON has beyond is no time; nor is its NaN."""
 _EXTENSION = re.compile(r"[A-Za-z]+")
 _EXTENSION_VALUE = re.compile(r"[\x21-\x7E \t\r\n]*")
 
@@ -135,7 +137,8 @@ def _refusal(
     place: str, status: int, said: Mapping[str, Any]
 ) -> LoginRefused | NoToken:
     error = said.get("error")
-    if error in _REFUSALS:
+    # An object, where a gateway before the issuer speaks.
+    if isinstance(error, str) and error in _REFUSALS:
         return LoginRefused(
             f"the token endpoint {place} refuses the client ({error}): check its id, "
             f"its secret and its scope"
@@ -157,7 +160,10 @@ def _find_lifetime(
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Say whether a value is a number of seconds; JSON's may have any size."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= _LONGEST_S
 
 
 def _parse_claims(token: str) -> Mapping[str, Any]:

@@ -1,8 +1,9 @@
 """The token of a client: fetched when there is none, and again before it ends.
 
 Strategy: blocking, by the standard library's own HTTP client; a link that has a loop
-asks in a thread. One question at a time, whoever wants the token. While a token is
-good, an endpoint that is away is no fault: the next login asks again.
+asks in a thread. One question at a time, whoever wants the token, and each has a bound
+as a whole: an endpoint that trickles is left to a thread that nobody waits for. While a
+token is good, an endpoint that is away is no fault: the next login asks again.
 """
 
 import http.client
@@ -11,7 +12,9 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
 from .faults import LoginRefused, NoToken, describe
@@ -29,7 +32,7 @@ from .oidc import (
 from .tls import fault_of_tls
 
 _LONGEST_WAIT_S = 10.0
-"""For one part of an answer."""
+"""For an answer."""
 
 
 class TokenSource:
@@ -67,26 +70,25 @@ class TokenSource:
         """See that there is a token that can log in; may wait.
 
         Args:
-            timeout_s: For each part of the endpoint's answer.
+            timeout_s: For the endpoint's answer.
         Raises: LoginRefused; NoToken where another attempt may do better.
         """
-        with self._lock:
-            if self._has_share_left(REFRESH_SHARE):
-                return
-            asked_s = self._now_s()
-            try:
-                token = self._fetch(min(timeout_s, _LONGEST_WAIT_S))
-            except (NoToken, LoginRefused):
-                if self._has_share_left(1.0):
+        timeout_s = min(timeout_s, _LONGEST_WAIT_S)
+        try:
+            with self._alone(timeout_s):
+                if self._has_share_left(REFRESH_SHARE):
                     return
+                asked_s = self._now_s()
+                token = self._fetch_within(timeout_s)
+                self._token, self._fetched_s = token, asked_s
+        except (NoToken, LoginRefused):
+            if not self._has_share_left(1.0):
                 self._token = None
                 raise
-            self._token, self._fetched_s = token, asked_s
 
     def forget(self) -> None:
         """Fetch another token for the next login: the broker has refused this one."""
-        with self._lock:
-            self._token = None
+        self._token = None
 
     def log_in(self) -> Frames:
         """Begin a login with the token that prepare has seen to."""
@@ -102,6 +104,35 @@ class TokenSource:
             return False
         return self._now_s() - self._fetched_s < share * token.lifetime_s
 
+    @contextmanager
+    def _alone(self, timeout_s: float) -> Iterator[None]:
+        if not self._lock.acquire(timeout=timeout_s):
+            raise self._late()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _fetch_within(self, timeout_s: float) -> Token:
+        """Fetch a token; what urllib bounds is each part of an answer alone."""
+        fetched: Future[Token] = Future()
+
+        def fetch() -> None:
+            try:
+                fetched.set_result(self._fetch(timeout_s))
+            except Exception as error:  # noqa: BLE001 - raised where it is waited for
+                fetched.set_exception(error)
+
+        # Not of a pool, whose threads are waited for at the end of the program.
+        threading.Thread(target=fetch, name="token", daemon=True).start()
+        try:
+            return fetched.result(timeout_s)
+        except TimeoutError:
+            raise self._late() from None
+
+    def _late(self) -> NoToken:
+        return NoToken(f"the token endpoint {self._place} does not answer (timed out)")
+
     def _fetch(self, timeout_s: float) -> Token:
         request = urllib.request.Request(  # noqa: S310 - find_place takes http and https alone
             self._url,
@@ -116,7 +147,8 @@ class TokenSource:
                 status, body = error.code, self._read_refusal(error)
         except urllib.error.URLError as error:
             raise self._fault_of(error.reason) from None
-        except (OSError, http.client.HTTPException) as error:
+        # ValueError: a redirect to what is no URL.
+        except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._fault_of(error) from None
         return read_answer(self._place, status, body, time.time())
 

@@ -56,7 +56,9 @@ def test_without_a_lifetime_the_end_of_the_token_itself_counts():
      (404, None, LoginRefused, "answers with HTTP 404"),
      (302, None, LoginRefused, "answers with HTTP 302"),
      (429, None, NoToken, "answers with HTTP 429$"),
-     (503, "temporarily_unavailable", NoToken, "answers with HTTP 503$")],
+     (503, "temporarily_unavailable", NoToken, "answers with HTTP 503$"),
+     (503, {"code": 503, "message": "hunter2"}, NoToken, "answers with HTTP 503$"),
+     (400, ["hunter2"], LoginRefused, "answers with HTTP 400: check")],
 )  # fmt: skip
 def test_a_refusal_is_final_unless_it_says_later(status, error, kind, told):
     with pytest.raises((LoginRefused, NoToken), match=told) as caught:
@@ -74,6 +76,11 @@ def test_a_refusal_is_final_unless_it_says_later(status, error, kind, told):
 def test_rubbish_is_no_token_and_is_not_told(body):
     with pytest.raises(NoToken, match=f"^the token endpoint {PLACE} answers without"):
         read_answer(PLACE, 200, body, NOW_S)
+
+
+@pytest.mark.parametrize("told", [10**400, float("inf"), float("nan"), True, "60", {}])
+def test_a_lifetime_that_is_no_time_is_not_known(told):
+    assert answer(access_token="a", expires_in=told).lifetime_s is None
 
 
 @pytest.mark.parametrize("lifetime", [0, -5])

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -141,21 +142,49 @@ def test_an_endpoint_that_is_silent_is_waited_for_so_long():
             login.prepare(0.2)
 
 
-def test_what_speaks_no_http_is_not_quoted():
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        login = make_login(f"http://127.0.0.1:{other.getsockname()[1]}/t")
+@contextmanager
+def endpoint(answer):
+    """Yield the URL of an endpoint that answers once, as it is told."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def answer():
-            peer, _ = other.accept()
+        def serve():
+            peer, _ = server.accept()
             with peer:
-                peer.sendall(b"hunter2\r\n\r\n")
                 peer.recv(65_536)
+                answer(peer)
 
-        thread = threading.Thread(target=answer)
+        thread = threading.Thread(target=serve)
         thread.start()
-        with pytest.raises(NoToken, match=r"does not answer \(no HTTP\)"):
-            login.prepare(WAIT_S)
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/t"
         thread.join()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"hunter2\r\n\r\n", b"HTTP/1.1 302 Found\r\nLocation: https://[hunter2\r\n\r\n"],
+)
+def test_what_speaks_no_http_is_not_quoted(said):
+    is_no_http = pytest.raises(NoToken, match=r"does not answer \(no HTTP\)")
+    with endpoint(lambda peer: peer.sendall(said)) as url, is_no_http:
+        make_login(url).prepare(WAIT_S)
+
+
+@pytest.mark.parametrize(
+    "begun", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\n\r\n"]
+)
+def test_an_endpoint_that_trickles_is_waited_for_as_a_whole(begun):
+    has_ended = threading.Event()
+
+    def trickle(peer):
+        peer.sendall(begun)
+        while not has_ended.wait(0.05):
+            peer.sendall(b"x")
+
+    with endpoint(trickle) as url:
+        login = make_login(url)
+        with pytest.raises(NoToken, match=r"does not answer \(timed out\)"):
+            login.prepare(0.3)
+        has_ended.set()
 
 
 def test_an_endpoint_is_trusted_by_its_own_certificates(tmp_path):
