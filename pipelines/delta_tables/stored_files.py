@@ -37,9 +37,9 @@ class StoredFiles:
 
     held: Mapping[str, Sequence[StoredFile]]
     """Date, as 2026-03-01, or WHOLE, to the files that the newest version has there."""
-    others: Mapping[str, StoredFile]
-    """Name to file, of older versions and of no version; empty where the folder is not
-    known."""
+    others: Mapping[str, StoredFile] | None
+    """Name to file, of older versions and of no version; null where nobody can look
+    into the folder."""
 
     def sizes(self) -> Mapping[str, int]:
         """Return the bytes of each date."""
@@ -61,7 +61,7 @@ def list_stored_files(
         except (PySparkException, Py4JJavaError) as error:
             # A catalog may tell a folder and let nobody look into it.
             _logger.info("%s: its folder is not listed (%s)", table, type(error))
-    return StoredFiles(held=_ask_rows(spark, contract, table), others={})
+    return StoredFiles(held=_ask_rows(spark, contract, table), others=None)
 
 
 def _list_folder(

@@ -16,7 +16,8 @@ from .places import CONF_PATH
 EVERY_TABLE = "every_table"
 """The section whose keys count for tables that do not say otherwise."""
 FOR_EVER = 0
-_MOST = 1_000_000
+_MOST = 36_500
+"""A hundred years of days, and four of hours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,16 +7,14 @@ who changes rows of the same table meanwhile, or is quicker, makes it look again
 
 import logging
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipelines.delta_tables.locations import (
-    find_table_folder,
-    has_table,
-    identify_table,
-)
+from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.delta_tables.row_appends import append_rows
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import MissingTable
@@ -42,6 +40,7 @@ from .results import (
 from .retention import check_retention
 
 JOB_NAME = "maintain_tables"
+_TABLE_FAULTS = (PySparkException, Py4JJavaError, ValueError)
 _logger = logging.getLogger(__name__)
 
 
@@ -93,15 +92,16 @@ def _maintain(context: Context, say: Callable[[str], None]) -> Outcome:
     run_id = uuid.uuid4().hex
     if not request.is_dry_run:
         ensure_tables(spark, tables, [MAINTENANCE_RUNS])
+        if not request.tables and MAINTENANCE_RUNS not in contracts:
+            contracts.append(MAINTENANCE_RUNS)
     actions: list[Action] = []
     for contract in contracts:
-        folder = find_table_folder(spark, tables, contract)
-        one = OneTable(context=context, contract=contract, folder=folder)
-        done = list(one.maintain())
-        for action in done:
+        done = []
+        for action in _maintain_one(context, contract):
             line = format_action(action, is_dry_run=request.is_dry_run)
             _logger.info("%s", line)
             say(line)
+            done.append(action)
         if not done:
             say(f"{contract.name}: nothing to do")
         _write_down(context, run_id, done)
@@ -111,14 +111,27 @@ def _maintain(context: Context, say: Callable[[str], None]) -> Outcome:
     return outcome
 
 
+def _maintain_one(context: Context, contract: TableContract) -> Iterator[Action]:
+    """Maintain one table; a fault of it is told, and others are not left out for it."""
+    one = OneTable(context=context, contract=contract)
+    try:
+        yield from one.maintain()
+    except _TABLE_FAULTS as error:
+        _logger.info("%s", contract.name, exc_info=error)
+        java = getattr(error, "java_exception", None)
+        text = str(error if java is None else java.toString()).strip()
+        yield one.fail(
+            f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
+        )
+
+
 def _find_tables(context: Context) -> list[TableContract]:
     """Return the tables to look at. Raises: MissingTable."""
     wanted, tables = {*context.request.tables}, context.settings.tables
     there = [
         one
         for one in ALL_CONTRACTS
-        if (not wanted or one.name in wanted)
-        and has_table(context.spark, context.names[one.name])
+        if (not wanted or one.name in wanted) and _is_there(context, one)
     ]
     missing = sorted(wanted - {one.name for one in there})
     where = tables.catalog_schema or tables.root_path
@@ -127,6 +140,14 @@ def _find_tables(context: Context) -> list[TableContract]:
     if not there:
         raise MissingTable(f"there is no table in {where} yet; a job makes it")
     return there
+
+
+def _is_there(context: Context, contract: TableContract) -> bool:
+    try:
+        return has_table(context.spark, context.names[contract.name])
+    except _TABLE_FAULTS:
+        # It is, and cannot be read: its own line will say so.
+        return True
 
 
 def _sum_up(context: Context, outcome: Outcome) -> Action:

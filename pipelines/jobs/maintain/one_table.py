@@ -8,6 +8,8 @@ from functools import partial
 
 from pipelines.delta_tables import old_versions
 from pipelines.delta_tables.compaction import compact, read_clusterings
+from pipelines.delta_tables.found_tables import read_found_table
+from pipelines.delta_tables.locations import find_table_folder
 from pipelines.delta_tables.retry import repeat_on_conflict
 from pipelines.delta_tables.stored_files import (
     StoredFile,
@@ -16,6 +18,7 @@ from pipelines.delta_tables.stored_files import (
 )
 from pipelines.errors import TooManyConflicts
 from pipelines.streaming.unfinished import find_unfinished
+from pipelines.tables.changes import find_fault
 from pipelines.tables.contract import STATISTICS_PROPERTY, TableContract
 
 from .context import Context
@@ -28,6 +31,7 @@ from .results import (
     LEFT_ALONE,
     PROPERTIES,
     RETENTION,
+    RUN,
     VACUUM,
     Action,
     Amount,
@@ -44,8 +48,6 @@ class OneTable:
 
     context: Context
     contract: TableContract
-    folder: str | None
-    """Null where its catalog does not tell."""
     _files: StoredFiles | None = field(default=None, init=False)
     """As they were when they were looked at last; null after a change."""
     _properties: Mapping[str, str] | None = field(default=None, init=False)
@@ -53,6 +55,11 @@ class OneTable:
 
     def maintain(self) -> Iterator[Action]:
         """Do what is to be done, and say what it was."""
+        found = read_found_table(self.context.spark, self._name)
+        if fault := find_fault(self.contract, found):
+            yield self._plan(PROPERTIES, fault, outcome=FAILED)
+            return
+        self._properties = found.properties
         for action, do in (
             (PROPERTIES, self._set_properties),
             (RETENTION, self._delete_rows),
@@ -61,6 +68,10 @@ class OneTable:
         ):
             if action in self.context.request.actions:
                 yield from do()
+
+    def fail(self, why: str) -> Action:
+        """Say that the rest of this table was not looked at."""
+        return self._plan(RUN, why, outcome=FAILED)
 
     @property
     def _name(self) -> str:
@@ -76,15 +87,11 @@ class OneTable:
                 f"for longer would write its last micro-batch twice; unset it",
                 outcome=FAILED,
             )
-        wanted, why = {}, []
         kept = self.context.retention.of(self.contract.name)
-        for name, hours in (
-            (old_versions.FILES_PROPERTY, kept.vacuum_hours),
-            (old_versions.LOG_PROPERTY, kept.log_hours),
-        ):
-            if old_versions.is_shorter(name, known.get(name), hours):
-                wanted[name] = old_versions.format_hours(hours)
-                why.append(f"{name} was {known.get(name, 'not set')}")
+        wanted = old_versions.plan_retention(
+            known, vacuum_hours=kept.vacuum_hours, log_hours=kept.log_hours
+        )
+        why = [f"{name} was {known.get(name, 'not set')}" for name in wanted]
         stated = self.contract.properties.get(STATISTICS_PROPERTY)
         if stated and STATISTICS_PROPERTY not in known:
             wanted[STATISTICS_PROPERTY] = stated
@@ -204,7 +211,7 @@ class OneTable:
         others = self._list_files().others
         oldest_ms = time.time_ns() // _MS_NS - hours * _HOUR_MS
         # None can have been removed longer ago than it was written.
-        if self.folder is not None and not any(
+        if others is not None and not any(
             file.modified_ms < oldest_ms for file in others.values()
         ):
             return
@@ -219,16 +226,15 @@ class OneTable:
         if unfinished is not None:
             yield self._plan(VACUUM, unfinished, outcome=LEFT_ALONE)
             return
-        garbage = old_versions.list_garbage(spark, self._name)
+        garbage = old_versions.list_garbage(spark, self._name, hours)
         if garbage:
-            names = {path.rpartition("/")[2] for path in garbage}
-            known = [file for name, file in others.items() if name in names]
-            size_bytes = sum(file.size_bytes for file in known)
             planned = replace(
                 self._plan(VACUUM, f"no version of the last {hours} hours has them"),
-                before=Amount(files=len(garbage), size_bytes=size_bytes),
+                before=_measure_garbage(garbage, others),
             )
-            yield self._do(planned, partial(old_versions.vacuum, spark, self._name))
+            yield self._do(
+                planned, partial(old_versions.vacuum, spark, self._name, hours)
+            )
 
     def _read_properties(self) -> Mapping[str, str]:
         if self._properties is None:
@@ -239,8 +245,12 @@ class OneTable:
 
     def _list_files(self) -> StoredFiles:
         if self._files is None:
+            # Null where its catalog does not tell.
+            folder = find_table_folder(
+                self.context.spark, self.context.settings.tables, self.contract
+            )
             self._files = list_stored_files(
-                self.context.spark, self.contract, self._name, self.folder
+                self.context.spark, self.contract, self._name, folder
             )
         return self._files
 
@@ -266,6 +276,19 @@ class OneTable:
             return replace(planned, outcome=FAILED, why=str(error))
         self.context.observer(f"after {what}")
         return _timed(planned)
+
+
+def _measure_garbage(
+    paths: Sequence[str], others: Mapping[str, StoredFile] | None
+) -> Amount | None:
+    """Return what files of these paths take, among which are empty folders.
+
+    Nulls: None where nobody can look into the folder of the table.
+    """
+    if others is None:
+        return None
+    names = {path.rpartition("/")[2] for path in paths}
+    return _measure([file for name, file in others.items() if name in names])
 
 
 def _measure(files: Sequence[StoredFile]) -> Amount:

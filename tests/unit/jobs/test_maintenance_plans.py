@@ -8,8 +8,8 @@ from pipelines.delta_tables.compaction import Clusterings
 from pipelines.delta_tables.old_versions import (
     FILES_PROPERTY,
     LOG_PROPERTY,
-    is_shorter,
     parse_hours,
+    plan_retention,
 )
 from pipelines.delta_tables.stored_files import WHOLE, StoredFile
 from pipelines.jobs.maintain.planning import CompactionRules, judge_dates
@@ -142,7 +142,10 @@ def test_what_contracts_say_of_rows_that_go_is_there(contract):
         ("interval 1 week", 168),
         ("interval 2 days 3 hours", 51),
         ("INTERVAL 30 DAYS", 720),
-        ("interval 5 minutes", None),
+        ("interval 90 minutes", 1.5),
+        ("interval 10 hours 30 minutes 1.5 seconds", pytest.approx(10.5, abs=0.001)),
+        ("interval 0 seconds", 0),
+        ("interval", None),
         ("interval 1 month", None),
     ],
 )
@@ -150,12 +153,37 @@ def test_intervals_of_delta_are_read(text, hours):
     assert parse_hours(text) == hours
 
 
-def test_a_property_is_set_where_it_says_less():
-    assert not is_shorter(FILES_PROPERTY, None, 168)
-    assert is_shorter(LOG_PROPERTY, None, 168)
-    assert is_shorter(FILES_PROPERTY, "interval 1 day", 168)
-    assert not is_shorter(FILES_PROPERTY, "interval 30 days", 168)
-    assert not is_shorter(FILES_PROPERTY, "interval 1 month", 168)
+@pytest.mark.parametrize(
+    ("files", "log", "hours", "planned"),
+    [
+        (None, None, (168, 720), None),
+        (None, None, (168, 168), (168, 168)),
+        (None, None, (48, 100), (48, 100)),
+        ("2 hours", None, (168, 168), (168, 168)),
+        ("5 minutes", "30 days", (168, 168), (168, 720)),
+        ("1 month", "30 days", (168, 168), (168, 720)),
+        ("168 hours", "168 hours", (168, 168), None),
+        # Delta looks at the properties of one statement alone, the log never shorter.
+        ("168 hours", "2000 hours", (1_000, 2_000), (1_000, 2_000)),
+        ("168 hours", None, (1_000, 900), (1_000, 1_000)),
+        # What its owner says more of stays, and the log that it needs.
+        ("30 days", None, (168, 168), None),
+        ("60 days", None, (168, 168), (1_440, 1_440)),
+        (None, "30 days", (168, 168), None),
+    ],
+)
+def test_a_table_is_told_to_keep_what_it_does_not(files, log, hours, planned):
+    names = FILES_PROPERTY, LOG_PROPERTY
+    said = {n: f"interval {v}" for n, v in zip(names, (files, log), strict=True) if v}
+    vacuum_hours, log_hours = hours
+    wanted = plan_retention(said, vacuum_hours=vacuum_hours, log_hours=log_hours)
+    if planned is None:
+        assert wanted == {}
+    else:
+        assert wanted == {
+            name: f"interval {one} hours"
+            for name, one in zip(names, planned, strict=True)
+        }
 
 
 def test_lines_say_what_was_done_and_to_what():
