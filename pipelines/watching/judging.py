@@ -41,6 +41,7 @@ def find_problems(
         *_judge_start(site),
         *_judge_kafka(site),
         *(p for one in site.bridges for p in _judge_bridge(one, env)),
+        *(p for one in site.jobs for p in _judge_checkpoint(one)),
         *(p for one in site.jobs for p in _judge_job(one, site, limits, env)),
         *_judge_tables(site),
         *_judge_quarantine(site, limits),
@@ -99,6 +100,15 @@ def _judge_bridge(bridge: BridgeLook, env: str) -> Iterator[Problem]:
         yield Problem(
             what=f"bridge at {bridge.address} is not ready ({bridge.said})",
             do="its clients go to others, or wait; its log says since when",
+        )
+
+
+def _judge_checkpoint(job: JobLook) -> Iterator[Problem]:
+    if job.fault is not None:
+        yield Problem(
+            what=f"the checkpoint location of {job.name} cannot be read ({job.fault})",
+            do="see who may read its files, and which was cut off: "
+            "docs/operations/checkpoints.md",
         )
 
 

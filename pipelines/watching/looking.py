@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -43,10 +42,14 @@ class _Place:
     """Its checkpoint location; null: on no disk of this machine."""
     progress: LocalProgress | None
     """Null: never started, or not to be seen."""
+    fault: str | None = None
+    """Why what is there cannot be read."""
 
     @property
     def was_started(self) -> bool | None:
-        return None if self.folder is None else self.progress is not None
+        if self.folder is None or self.fault is not None:
+            return None
+        return self.progress is not None
 
 
 def look_at_site(settings: Settings, kafka_config: Mapping[str, str]) -> SiteLook:
@@ -127,8 +130,15 @@ def _tell_no_bridge(bridge: BridgeSettings) -> str:
 
 def _find_place(job: WatchedJob, settings: Settings) -> _Place:
     folder = find_local(job.checkpoint_location(settings))
-    progress = folder and read_progress(folder, job.topic(settings))
-    return _Place(job=job, folder=folder, progress=progress or None)
+    if folder is None:
+        return _Place(job=job, folder=None, progress=None)
+    try:
+        progress = read_progress(folder, job.topic(settings))
+    # Cut off by a disk that was full, or not for this user.
+    except (OSError, ValueError, LookupError) as error:
+        fault = f"{folder}: {type(error).__name__}"
+        return _Place(job=job, folder=folder, progress=None, fault=fault)
+    return _Place(job=job, folder=folder, progress=progress)
 
 
 def _look_at_jobs(
@@ -157,6 +167,7 @@ def _look_at_jobs(
             is_running=_is_running(one, root),
             committed_ms=one.progress.committed_ms if one.progress else None,
             topic_look=looks.get(one.job.topic(settings)),
+            fault=one.fault,
         )
         for one in places
     )
@@ -182,8 +193,10 @@ def _look_at_tables(places: list[_Place], root: Path | None, at_ms: int) -> Stor
     runs = {one: _read_run(root, one, there, unread) for one in (MAINTENANCE, CHECKS)}
     quarantined = None
     if QUARANTINE.name in there:
-        with suppress(UnreadableTable):  # its own line says that
+        try:
             quarantined = count_quarantined(root, QUARANTINE.name, at_ms - HOUR_MS)
+        except UnreadableTable as error:
+            unread.append(str(error))
     return StoredLook(
         tables=(
             *(look_at_table(root, name) for name in there),

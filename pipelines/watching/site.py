@@ -53,6 +53,8 @@ class JobLook:
     """When it ended its newest micro-batch; null: never, or not known."""
     topic_look: TopicLook | None
     """Null where Kafka does not answer, or the position is not known."""
+    fault: str | None = None
+    """Why its checkpoint location cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,8 +152,10 @@ def _read_times(
         until = time.monotonic() + timeout_s
         while len(found) < len(partitions) and time.monotonic() < until:
             record = consumer.poll(max(0.0, until - time.monotonic()))
-            if record is None or record.error() is not None:
+            if record is None:
                 continue
+            if record.error() is not None:
+                raise KafkaException(record.error())
             place = TopicPartition(str(record.topic()), int(record.partition() or 0))
             # Of several records that came at once the first one is the oldest.
             found.setdefault(place, record.timestamp()[1])

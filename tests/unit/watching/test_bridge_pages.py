@@ -5,7 +5,9 @@ import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from pipelines.watching.bridge_pages import look_at_bridge
+import pytest
+
+from pipelines.watching.bridge_pages import ACCEPTED, look_at_bridge
 
 METRICS = """\
 # TYPE kafka_clientele_bridge_accepted_pushes_total counter
@@ -17,14 +19,14 @@ kafka_clientele_bridge_refused_pushes_total{{reason="throttled"}} 1.0
 
 
 @contextlib.contextmanager
-def pages(status=200, said="ready\n", accepted=0, refused=0):
+def pages(status=200, said="ready\n", accepted=0, refused=0, metrics=METRICS):
     """Serve pages whose counts grow with each look; yield their address and counts."""
     counts = {"accepted": accepted, "refused": refused}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             is_metrics = self.path == "/metrics"
-            text = METRICS.format(**counts) if is_metrics else said
+            text = metrics.format(**counts) if is_metrics else said
             self.send_response(200 if is_metrics else status)
             self.end_headers()
             self.wfile.write(text.encode())
@@ -95,3 +97,34 @@ def test_a_peer_that_speaks_something_else_is_no_bridge():
         look = look_at_bridge(address, timeout_s=20, wait=lambda: None)
         thread.join()
     assert not look.has_answered
+
+
+@pytest.mark.parametrize(
+    "metrics", ["<html>hunter2</html>", "404 page not found", ACCEPTED + " NaN\n"]
+)
+def test_a_page_of_something_else_is_no_bridge(metrics):
+    with pages(metrics=metrics) as (address, _):
+        look = look_at_bridge(address, timeout_s=20, wait=lambda: None)
+    assert not look.has_answered
+    assert look.said == "its /metrics is no page of a bridge"
+
+
+def test_a_page_that_trickles_is_given_up():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        has_ended = threading.Event()
+
+        def trickle():
+            connection, _ = other.accept()
+            with connection:
+                connection.recv(1_000)
+                connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+                while not has_ended.wait(0.02):
+                    connection.sendall(b"x")
+
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        look = look_at_bridge(address, timeout_s=0.3, wait=lambda: None)
+        has_ended.set()
+        thread.join()
+    assert (look.has_answered, look.said) == (False, "its page has no end")

@@ -82,6 +82,19 @@ def test_tables_are_found_by_their_logs(tmp_path):
     assert list_tables(tmp_path / "none") == []
 
 
+def test_a_folder_that_nobody_may_look_into_is_a_table_if_its_name_may_be(
+    tmp_path, monkeypatch
+):
+    for name in ("lost+found", "client_pushes"):
+        (tmp_path / name).mkdir()
+
+    def refuse(folder):
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr("pathlib.Path.is_dir", refuse)
+    assert list_tables(tmp_path) == ["client_pushes"]
+
+
 def quarantined(reason, moment):
     return {"reason": reason, "kafka_timestamp": moment, "event_date": moment.date()}
 

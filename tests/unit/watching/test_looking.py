@@ -1,6 +1,7 @@
 """What of a site is looked at, and what is said of the rest; no Kafka is there."""
 
 import json
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -8,6 +9,7 @@ from deltalake import write_deltalake
 
 from pipelines.settings import load_settings
 from pipelines.settings.watching_settings import STREAMING_JOBS
+from pipelines.watching.judging import find_problems
 from pipelines.watching.looking import list_bridges, look_at_site
 
 KAFKA = {"bootstrap.servers": "127.0.0.1:1"}
@@ -128,3 +130,41 @@ def test_a_table_of_runs_that_cannot_be_read_is_named(tmp_path):
 )
 def test_bridges_are_those_of_the_settings(keys, bridges):
     assert [*list_bridges(load_settings("local", keys))] == bridges
+
+
+@pytest.mark.parametrize(
+    ("file", "error"),
+    [("kafka_clientele/start.json", "JSONDecodeError"), ("offsets/0", "IndexError")],
+)
+def test_a_checkpoint_location_that_was_cut_off_is_that_jobs_fault(
+    tmp_path, file, error
+):
+    for name in STREAMING_JOBS[:2]:
+        start_job(tmp_path, name)
+    place = tmp_path / "checkpoints" / JOB
+    cut_off = [file, "commits/0"] if file.startswith("offsets") else [file]
+    for one in cut_off:
+        (place / one).parent.mkdir(exist_ok=True)
+        (place / one).write_text("")
+    site = look(tmp_path)
+    assert {one.name: one.fault for one in site.jobs} == {
+        JOB: f"{place}: {error}",
+        STREAMING_JOBS[1]: None,
+    }
+    told = find_problems(site, load_settings("local").watching, env="local")
+    assert [one.what for one in told if JOB in one.what] == [
+        f"the checkpoint location of {JOB} cannot be read ({place}: {error})"
+    ]
+
+
+def test_a_quarantine_that_cannot_be_read_is_told(tmp_path):
+    start_job(tmp_path)
+    (tmp_path / "tables").mkdir()
+    row = {"reason": ["x"], "kafka_timestamp": [datetime.now(tz=UTC)]}
+    rows = pa.table(row | {"event_date": [datetime.now(tz=UTC).date()]})
+    write_deltalake(str(tmp_path / "tables" / "quarantine"), rows)
+    for one in (tmp_path / "tables" / "quarantine").glob("*.parquet"):
+        one.unlink()
+    site = look(tmp_path)
+    assert site.stored.quarantined is None
+    assert any(one.startswith("quarantine: ") for one in site.not_looked_at)
