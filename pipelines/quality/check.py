@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -99,6 +99,9 @@ def run(
     from .data_docs import write_docs
     from .validation import quiet_context, validate
 
+    if request.html is not None:
+        # Where it cannot be, that is said before anything is looked at.
+        request.html.mkdir(parents=True, exist_ok=True)
     parameters = _list_parameters(settings, now)
     with (
         opened_tables(spark, settings, request) as (tables, few),
@@ -117,15 +120,16 @@ def run(
                         examples=settings.check_tables.examples,
                     )
                 )
+        outcomes = [
+            outcome
+            for subject, result in zip(subjects, results, strict=True)
+            for outcome in _tell(subject, result)
+        ]
+        outcomes += _tell_missing(tables, request)
+        made = CheckRun(run_id=str(uuid4()), outcomes=outcomes)
+        _keep(spark, settings, made, now)
         if request.html is not None:
             write_docs(context, results, request.html, now)
-    outcomes = [
-        outcome
-        for subject, result in zip(subjects, results, strict=True)
-        for outcome in _tell(subject, result)
-    ]
-    made = CheckRun(run_id=str(uuid4()), outcomes=outcomes)
-    _keep(spark, settings, made, now)
     return made
 
 
@@ -150,7 +154,7 @@ def opened_tables(
     Few rows are read once: a question of Delta begins with a look at a table's files,
     which takes longer than they do. The names of these tables come second.
 
-    Raises: MissingTable where none of those that are asked for is there.
+    Raises: MissingTable where one that is asked for is not there, or none is.
     """
     tables: dict[str, DataFrame] = {}
     few: set[str] = set()
@@ -168,9 +172,10 @@ def opened_tables(
             else:
                 rows = read_at(spark, table, read_version(spark, table))
             tables[contract.name] = _widened(rows, contract)
-    if not tables.keys() & set(request.tables or tables):
+    missing = sorted(set(request.tables) - tables.keys())
+    if missing or not tables:
         where = settings.tables.catalog_schema or settings.tables.root_path
-        asked = ", ".join(request.tables) or "of the product"
+        asked = ", ".join(missing) or "of the product"
         raise MissingTable(f"there is no table {asked} in {where} to be checked")
     for name, rows in tables.items():
         rows.createOrReplaceTempView(VIEW_PREFIX + name)
@@ -264,14 +269,44 @@ def _find_first(rows: DataFrame, request: Request) -> date | None:
     """Return the first date that is looked at; null: all rows are."""
     if request.is_all or _DATE not in rows.columns:
         return None
-    ((newest,),) = rows.agg(F.max(_DATE)).collect()
-    found: date | None = newest
+    # A clock that is wrong makes dates to come, beside which no other would be seen.
+    tomorrow = datetime.now(tz=UTC).date() + timedelta(days=1)
+    is_past = F.col(_DATE) <= F.lit(tomorrow)
+    dates = rows.agg(F.max(F.when(is_past, F.col(_DATE))), F.max(_DATE))
+    ((past, newest),) = dates.collect()
+    found: date | None = past or newest
     # The newest one always: it says whether anybody writes.
     return min(filter(None, (found, request.since)), default=None)
 
 
 def _tell_scope(first: date | None) -> str:
     return "all" if first is None else f"{_DATE} from {first}"
+
+
+def _tell_missing(
+    tables: Mapping[str, DataFrame], request: Request
+) -> Iterator[Outcome]:
+    """Tell of tables that others are compared with and that are gone.
+
+    The job that makes one of them makes them all.
+    """
+    asked = set(request.tables or tables)
+    for suite, frame in FRAMES.items():
+        missing = [name for name in frame.needs if name not in tables]
+        if missing and asked & set(frame.needs):
+            yield Outcome(
+                table=frame.table,
+                suite=suite,
+                expectation="what_it_is_compared_with_is_there",
+                expectation_type="table",
+                meaning=f"{' and '.join(frame.needs)} are there together.",
+                success=False,
+                observed=f"not evaluated: there is no table {', '.join(missing)}",
+                checked_rows=None,
+                failed_rows=None,
+                examples=[],
+                scope="all",
+            )
 
 
 def _tell(

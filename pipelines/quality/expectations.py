@@ -183,9 +183,13 @@ class ExpectNewestRowToBeRecent(OurExpectation):
     """How many may pass; 0: any."""
     grace_ms: int | Parameter
     now_ms: int | Parameter
+    only_where: str | None = None
+    """Condition of the rows that are looked at."""
 
     metric_dependencies = (_ROW_COUNT, m.NEWEST)
-    success_keys = ("column", "interval", "intervals", "grace_ms", "now_ms")
+    success_keys = (
+        *("column", "interval", "intervals", "grace_ms", "now_ms", "only_where"),
+    )
 
     def _validate(
         self,
@@ -201,7 +205,8 @@ class ExpectNewestRowToBeRecent(OurExpectation):
         age = asked["now_ms"] - newest
         allowed = asked["intervals"] * interval + asked["grace_ms"]
         told = f"newest row is {age // 1000} s old, {allowed // 1000} s are allowed"
-        is_recent = not asked["intervals"] or age <= allowed
+        # A time to come says nothing of who writes now, and hides who does not.
+        is_recent = not asked["intervals"] or -asked["grace_ms"] <= age <= allowed
         return {"success": is_recent, "result": result | {"observed_value": told}}
 
 

@@ -164,7 +164,7 @@ class Newest(TableMetricProvider):
     """The newest time of rows, and their longest interval, both in milliseconds."""
 
     metric_name = NEWEST
-    value_keys = ("column", "interval")
+    value_keys = ("column", "interval", "only_where")
 
     @_aggregate
     def _spark(
@@ -173,6 +173,8 @@ class Newest(TableMetricProvider):
         metric_value_kwargs: Kwargs,
         **_others: object,
     ) -> tuple[Column, Kwargs, Kwargs]:
-        newest = F.max(F.unix_millis(metric_value_kwargs["column"]))
+        is_asked = F.expr(metric_value_kwargs["only_where"] or "true")
+        time = F.unix_millis(metric_value_kwargs["column"])
+        newest = F.max(F.when(is_asked, time))
         interval = F.max(F.expr(str(metric_value_kwargs["interval"])).cast("bigint"))
         return F.array(newest, interval), metric_domain_kwargs, {}

@@ -1,5 +1,5 @@
 # The bridge and its proxy alone: no Java, no Spark. From the root of the checkout:
-#   docker build -f docs/operations/containers/bridge.Dockerfile -t kafka-clientele-bridge .
+#   docker build -f docs/operations/containers/bridge.Dockerfile -t kafka-clientele-bridge:0.1.0 .
 # podman and buildah take the same words. docs/operations/containers.md says how it is run.
 ARG BASE=docker.io/library/python:3.12-slim-bookworm
 FROM ${BASE}

@@ -1,6 +1,6 @@
 # Streaming jobs, and every other command: Java, Spark and all packages. From the root of
 # the checkout:
-#   docker build -f docs/operations/containers/jobs.Dockerfile -t kafka-clientele-jobs .
+#   docker build -f docs/operations/containers/jobs.Dockerfile -t kafka-clientele-jobs:0.1.0 .
 # It is a checkout after its set-up: whatever ./spark-submit.sh takes, the container does.
 ARG BASE=docker.io/library/python:3.12-slim-bookworm
 FROM ${BASE}
@@ -17,12 +17,13 @@ COPY LICENSE spark-submit.sh ./
 COPY conf conf
 COPY pipelines pipelines
 COPY udfs udfs
+COPY notebooks notebooks
 
 # A number, by which Kubernetes sees that it is not root.
 USER 10001:10001
 # .venv and .cache with packages, jars and Spark's classes; not what they were made of,
 # nor the Kafka of the demo.
-RUN ./spark-submit.sh setup --with-checks \
+RUN ./spark-submit.sh setup --with-checks --with-report \
     && rm -rf .cache/wheels .cache/jars/kafka .cache/setup.log
 # Tables and checkpoints, where no setting says otherwise.
 VOLUME /app/data

@@ -52,7 +52,9 @@ GOOD = {
     "client_wire_configs": [{"wire_client": "w", "config_key": "acks"}],
     "client_traffic": [{"principal": "good"}],
     "cluster_changes": [
-        {"topic": "c", "offset": 0, "source": "file", "valid_from": hour(1)}
+        {"topic": "c", "offset": 0, "source": "admin_api", "valid_from": hour(1)},
+        # A log has the time of a change, however long ago that was.
+        {"topic": "c", "offset": 1, "source": "file", "valid_from": hour(1)},
     ],
     "broker_registrations": [
         STATIC | {"is_current": True, "registered_at": hour(1), "ended_at": hour(2)}

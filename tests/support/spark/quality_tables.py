@@ -97,6 +97,10 @@ class QualityTables:
             path = f"{self._folder}/{table}"
             frame.write.format("delta").partitionBy(*contract.partition_by).save(path)
             if contract is QUALITY_RESULTS:  # a run appends to it
-                version = {CONTRACT_VERSION_PROPERTY: str(contract.contract_version)}
-                known = {**contract.properties, **version}
-                self._spark.sql(set_statement(known, f"delta.`{path}`"))
+                self.state_version(contract)
+
+    def state_version(self, contract):
+        """Say that a table is of its contract: who writes to others refuses them."""
+        version = {CONTRACT_VERSION_PROPERTY: str(contract.contract_version)}
+        table = f"delta.`{self._folder}/{contract.name}`"
+        self._spark.sql(set_statement({**contract.properties, **version}, table))
