@@ -18,6 +18,14 @@ from dataclasses import asdict, dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from .session_settings import session_settings
+
+_LONG_AGO = {
+    # Of a version before a commit Delta asks when it was written, not until when it was
+    # the newest one. Its files are there: maintenance leaves such a table alone.
+    "spark.databricks.delta.vacuum."
+    "enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+}
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _LABEL = "kafka_clientele"
 _FIRST_LOOK = 20
@@ -109,7 +117,7 @@ def take_back(session: SparkSession, table: str, version: int, note: Note) -> No
         table,
         version,
     )
-    with noting(session, note):
+    with noting(session, note), session_settings(session, _LONG_AGO):
         session.sql(f"RESTORE TABLE {table} TO VERSION AS OF {version}").collect()
 
 
@@ -117,7 +125,8 @@ def read_at(session: SparkSession, table: str, version: int | None) -> DataFrame
     """Return a table as it was at a version; null: as it is."""
     if version is None:
         return session.table(table)
-    return session.sql(f"SELECT * FROM {table} VERSION AS OF {version}")  # noqa: S608 - an identifier of ours
+    with session_settings(session, _LONG_AGO):
+        return session.sql(f"SELECT * FROM {table} VERSION AS OF {version}")  # noqa: S608 - an identifier of ours
 
 
 Noted = tuple[int, Note]
