@@ -24,6 +24,7 @@ from pipelines.streaming.stored_offsets import read_stored_offsets
 from pipelines.streaming.table_claims import claim_tables
 from pipelines.tables.cluster import CLIENT_QUOTAS, CLUSTER_CHANGES
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
+from pipelines.tables.contract import CONTRACT_VERSION_PROPERTY
 from pipelines.tables.maintenance import MAINTENANCE_RUNS
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
 from tests.support.jobs.given_calls import run_line
@@ -338,6 +339,28 @@ def test_a_table_keeps_versions_as_it_is_told_and_never_less_than_its_owner_says
     assert found["client_metrics"]["delta.logRetentionDuration"] == "interval 800 hours"
     # Nothing was said of rows: all are there.
     assert len(read_left(spark, mine.tables)["client_metrics"]) == 15
+
+
+def test_a_table_that_cannot_be_maintained_is_told_and_the_others_go_on(
+    spark, settings
+):
+    newer = identify_table(spark, settings.tables, CLIENT_METRICS)
+    spark.sql(
+        f"ALTER TABLE {newer} SET TBLPROPERTIES ('{CONTRACT_VERSION_PROPERTY}' = '99')"
+    )
+    log = Path(settings.tables.root_path) / CLIENT_QUOTAS.name / "_delta_log"
+    for entry in log.glob("*.*"):
+        entry.unlink()
+    (log / f"{0:020}.json").write_text("{")
+    names = ["client_metrics", "client_quotas", "client_pushes"]
+    rows = len(spark.table(newer).collect())
+    outcome, said = maintain(spark, settings, tables=names)
+    assert outcome.has_failed
+    failed = [one.table for one in outcome.actions if one.outcome == "failed"]
+    assert sorted(failed) == ["client_metrics", "client_quotas"]
+    assert any("contract version 99 is newer than" in one for one in said)
+    assert "client_pushes" in {one.table for one in outcome.actions}
+    assert len(spark.table(newer).collect()) == rows
 
 
 def test_rows_of_a_history_that_went_do_not_come_back(spark):

@@ -117,7 +117,7 @@ def _maintain_one(context: Context, contract: TableContract) -> Iterator[Action]
     try:
         yield from one.maintain()
     except _TABLE_FAULTS as error:
-        _logger.info("%s", contract.name, exc_info=error)
+        _logger.debug("%s", contract.name, exc_info=error)
         java = getattr(error, "java_exception", None)
         text = str(error if java is None else java.toString()).strip()
         yield one.fail(

@@ -74,9 +74,9 @@ class Action:
 
 def format_action(action: Action, *, is_dry_run: bool = False) -> str:
     """Return one line: what was done, or would be, of how much, and why."""
-    done, would = _VERBS[action.action]
     if action.outcome != DONE:
         return f"{action.table}: {action.action} {action.outcome}: {action.why}"
+    done, would = _VERBS[action.action]
     parts = [f"{action.table}: {f'would {would}' if is_dry_run else done}"]
     if action.partitions:
         parts.append(_format_dates(action.partitions))
