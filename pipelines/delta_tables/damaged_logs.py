@@ -14,9 +14,8 @@ NO_TABLE = (
     "DELTA_MISSING_DELTA_TABLE",
     "DELTA_PATH_DOES_NOT_EXIST",
     "DELTA_TABLE_NOT_FOUND",
-    "PATH_NOT_FOUND",
 )
-"""Error conditions of Delta and Spark that say: there is no table at this place."""
+"""Error conditions of Delta that say: there is no table at this place."""
 _CHECKPOINT = ".checkpoint"
 
 

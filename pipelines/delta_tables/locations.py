@@ -11,7 +11,12 @@ from pipelines.tables.contract import TableContract
 from .damaged_logs import LOG_FOLDER, NO_TABLE, gone_table
 from .java_classes import find_class
 
-_MISSING = {*NO_TABLE, "SCHEMA_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND"}
+_MISSING = {
+    *NO_TABLE,
+    "PATH_NOT_FOUND",
+    "SCHEMA_NOT_FOUND",
+    "TABLE_OR_VIEW_NOT_FOUND",
+}
 """Error conditions that say: there is no such table, by its place or its name."""
 
 

@@ -43,9 +43,10 @@ _KAFKA = re.compile(r"\borg\.apache\.kafka\.common\.errors\.(\w+)")
 _NO_TOPIC = "UnknownTopicOrPartitionException"
 _GONE = re.compile(r"(table \w+ at .+? is gone: it was deleted below the running job)")
 _MISSING = (
-    # By a path, too: a micro-batch names none but those of tables.
     *NO_TABLE,
     "DELTA_LOG_FILE_NOT_FOUND",
+    # Of Spark, by a query's table; a micro-batch names no other path.
+    "[PATH_NOT_FOUND]",
     # Of the file system, where it was deleted right before its commit.
     "/_delta_log does not exist",
 )
