@@ -83,7 +83,9 @@ def run(call: Call) -> int:
             loud = compare_topics(spark, settings, secrets, ledgers, print)
         request = Request(tables=arguments.table, is_dry_run=arguments.dry_run)
         outcome = job.run(spark, settings, request, ledgers=ledgers, say=print)
-        clean_checkpoints(spark, settings, ledgers, print, is_dry_run=arguments.dry_run)
+        loud += clean_checkpoints(
+            spark, settings, ledgers, print, is_dry_run=arguments.dry_run
+        )
         print(outcome.summary())
         is_well = not is_checking or _check_tables(spark, settings, arguments.table)
     # Once more, where the last lines of a mail are.

@@ -89,7 +89,11 @@ def plan_retention(
     is_enough = all((now[name] or 0) >= hours for name, hours in wanted.items())
     if now == wanted or (is_said and is_enough):
         return {}
-    return {name: f"interval {hours} hours" for name, hours in wanted.items()}
+    return {
+        # Its owner's words, where they say the same.
+        name: properties[name] if told[name] == hours else f"interval {hours} hours"
+        for name, hours in wanted.items()
+    }
 
 
 def find_kept_hours(properties: Mapping[str, str], hours: int) -> int:

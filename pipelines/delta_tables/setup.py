@@ -86,7 +86,8 @@ def _bring_up_to_date(
         raise IncompatibleTable(
             f"table {table}: it says contract version {found.contract_version}, and "
             f"lacks what this has, since it was changed by hand or by another program; "
-            f"`{MIGRATION} --table {contract.name}` would {lacking}"
+            f"`{MIGRATION} --table {contract.name}` would {lacking}, with the --env, "
+            f"--config and --set of this job"
         )
     for change in needed:
         spark.sql(change.statement)

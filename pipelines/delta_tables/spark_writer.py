@@ -24,6 +24,7 @@ from udfs.files.table_files import iter_rows
 from udfs.spark_types import arrow_schema
 
 from .batch_files import BatchFiles
+from .noted_offsets import read_at
 from .transactions import Transaction
 from .ways import PLACE, POSITION, ROWS_PER_FILE, StoreFile, join_rows
 
@@ -84,7 +85,7 @@ class SparkWriter:
         An append that reads the newest one fails where others write to it meanwhile.
         """
         table = self._names[contract.name]
-        rows = _read_at(session, table, read_version(session, table))
+        rows = read_at(session, table, read_version(session, table))
         # A topic that is made anew has all coordinates once more, and a broken record
         # has no push_id.
         key = [
@@ -226,7 +227,7 @@ class MergedReplacement:
 
     def read(self) -> DataFrame:
         """Return the table at this version; a place is a partition."""
-        rows = _read_at(self._spark, self._table, self._version)
+        rows = read_at(self._spark, self._table, self._version)
         return rows.withColumn(PLACE, F.col(_EVENT_DATE).cast("string"))
 
     def commit(
@@ -328,8 +329,3 @@ def read_version(spark: SparkSession, table: str) -> int:
     """Return the number of a table's newest version."""
     newest = DeltaTable.forName(spark, table).history(1).select("version").collect()
     return int(newest[0]["version"])
-
-
-def _read_at(spark: SparkSession, table: str, version: int) -> DataFrame:
-    """Return a table as it was at a version."""
-    return spark.sql(f"SELECT * FROM {table} VERSION AS OF {version}")  # noqa: S608 - an identifier of ours

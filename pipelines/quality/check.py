@@ -18,6 +18,7 @@ from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.spark_writer import read_version
 from pipelines.errors import ChecksNotInstalled, MissingTable
 from pipelines.settings.records import Settings
+from pipelines.settings.retention import FOR_EVER, load_retention
 from pipelines.tables.contract import TableContract
 from pipelines.tables.quality import QUALITY_RESULTS
 
@@ -103,11 +104,13 @@ def run(
         # Where it cannot be, that is said before anything is looked at.
         request.html.mkdir(parents=True, exist_ok=True)
     parameters = _list_parameters(settings, now)
+    kept_from = _list_kept_from(settings, now)
     with (
         opened_tables(spark, settings, request) as (tables, few),
         quiet_context() as context,
     ):
-        subjects, results = list(list_subjects(tables, request, few)), []
+        subjects = list(list_subjects(tables, request, few, kept_from))
+        results = []
         for subject in subjects:
             with held(spark, subject) as rows:
                 results.append(
@@ -142,6 +145,22 @@ def _list_parameters(settings: Settings, now: datetime) -> dict[str, int]:
         "stale_grace_ms": checks.stale_grace_ms,
         "time_bound_ms": checks.time_bound_ms,
         "full_set_ms": settings.cluster.full_set_ms,
+    }
+
+
+def _list_kept_from(settings: Settings, now: datetime) -> dict[str, date]:
+    """Return the first date of each table from whose neighbours nothing has gone.
+
+    Nulls: Tables that keep everything are not there.
+    """
+    retention = load_retention(settings.maintain_tables.retention_location)
+    days = {one.name: retention.of(one.name).days for one in CHECKED}
+    today = now.astimezone(UTC).date()
+    return {
+        # Records of a date stand among those of the date before.
+        name: today - timedelta(days=kept - 1)
+        for name, kept in days.items()
+        if kept != FOR_EVER
     }
 
 
@@ -214,12 +233,17 @@ def _widened(rows: DataFrame, contract: TableContract) -> DataFrame:
 
 
 def list_subjects(
-    tables: Mapping[str, DataFrame], request: Request, few: Collection[str]
+    tables: Mapping[str, DataFrame],
+    request: Request,
+    few: Collection[str],
+    kept_from: Mapping[str, date],
 ) -> Iterator[Subject]:
     """Return what is to be checked, table by table.
 
     Args:
         few: Names of tables that are known to be small.
+        kept_from: The first date of tables that is whole. Tables are compared with each
+            other from there on: what one has lost the other need not have.
     """
     asked = set(request.tables or tables)
     frames = {
@@ -250,7 +274,8 @@ def list_subjects(
                 is_small=contract.name in small,
             )
     for name, frame in frames.items():
-        first = firsts[frame.needs[0]]
+        begun = [kept_from.get(one) for one in (*frame.needs, *frame.beside)]
+        first = max(filter(None, (firsts[frame.needs[0]], *begun)), default=None)
         yield Subject(
             suite=name,
             table=frame.table,

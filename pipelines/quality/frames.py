@@ -7,6 +7,7 @@ A ledger is therefore read first, and what stands beside it up to its newest off
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -17,6 +18,7 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
+from pipelines.tables.contract import TableContract
 from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE
 
 DATA_LOSS, TOPIC_MADE_ANEW = "data_loss", "topic_made_anew"
@@ -40,6 +42,8 @@ class Frame:
     """The table that its failures are told of."""
     needs: tuple[str, ...]
     """Without one of them there is nothing to check."""
+    beside: tuple[str, ...] = ()
+    """What is looked into where it is there."""
     key: tuple[str, ...]
     make: Callable[[Tables, date | None], DataFrame]
     """Takes the first date; null: all of them."""
@@ -99,51 +103,41 @@ def make_metric_names(tables: Tables, first: date | None) -> DataFrame:
     )
 
 
-def make_topic_offsets(tables: Tables, first: date | None) -> DataFrame:
-    """Return the partitions of the topics that ledgers hold each record of.
+def make_topic_offsets(tables: Tables, first: date | None, *, ledger: str) -> DataFrame:
+    """Return the partitions of the topics that a ledger holds each record of.
+
+    Dates part records by received_at, which is not quite the order of offsets; so those
+    of the day before and after are looked at, too, between the first and the last.
 
     Returns: table, topic, partition, first_offset, last_offset, missing_offsets,
         first_missing, repeated_offsets.
     """
-    (first_ledger, *others) = (
-        _make_offsets_of(tables, contract.name, first)
-        for contract in (CLIENT_PUSHES, CLIENT_CONFIG_PUSHES)
-        if contract.name in tables
-    )
-    made: DataFrame = first_ledger
-    for one in others:
-        made = made.unionByName(one)
-    return made
-
-
-def _make_offsets_of(tables: Tables, name: str, first: date | None) -> DataFrame:
-    """Return the partitions of the topics of one ledger.
-
-    Dates part records by received_at, which is not quite the order of offsets; so those
-    of the day before and after are looked at, too, between the first and the last.
-    """
-    ledger = tables[name]
+    rows = tables[ledger]
     quarantine = tables.get(QUARANTINE.name)
-    checked = since(ledger, first)
-    bounds = checked.groupBy(*_PARTITION).agg(
-        F.min("offset").alias("first_offset"), F.max("offset").alias("last_offset")
+    bounds = (
+        since(rows, first)
+        .groupBy(*_PARTITION)
+        .agg(
+            F.min("offset").alias("first_offset"), F.max("offset").alias("last_offset")
+        )
     )
-    near = since(ledger, first and first - _DAY)
-    rows = near.select(*names(COORDINATES), "received_at", F.lit(1).alias("stored"))
+    placed = since(rows, first and first - _DAY).select(
+        *names(COORDINATES), "received_at", F.lit(1).alias("stored")
+    )
     if quarantine is not None:
         bounds = _above_former_topics(bounds, quarantine)
-        told = since(quarantine, first and first - _DAY)
-        rejected = told.where(F.col("reason") != TOPIC_MADE_ANEW).select(
+        # Of all dates: one that is no record of ours has a time of its own.
+        rejected = quarantine.where(F.col("reason") != TOPIC_MADE_ANEW).select(
             *names(COORDINATES),
             "received_at",
             F.when(F.col("reason") == DATA_LOSS, -1).otherwise(0).alias("stored"),
         )
-        rows = rows.unionByName(rejected)
+        placed = placed.unionByName(rejected)
     offset = F.col("offset")
-    placed = rows.join(F.broadcast(bounds), [*_PARTITION]).where(
+    between = placed.join(F.broadcast(bounds), [*_PARTITION]).where(
         offset.between(F.col("first_offset"), F.col("last_offset"))
     )
-    return _sum_up(placed).withColumn("table", F.lit(name))
+    return _sum_up(between).withColumn("table", F.lit(ledger))
 
 
 def _above_former_topics(bounds: DataFrame, quarantine: DataFrame) -> DataFrame:
@@ -174,7 +168,8 @@ def _sum_up(placed: DataFrame) -> DataFrame:
     )
     partition = Window.partitionBy(*_PARTITION)
     before = F.lag("offset").over(partition.orderBy("offset"))
-    oldest = F.date_trunc("day", F.min("received_at").over(partition))
+    of_ledger = F.when(F.col("stored") > 0, F.col("received_at"))
+    oldest = F.date_trunc("day", F.min(of_ledger).over(partition))
     is_early = F.col("received_at") < oldest + F.expr(
         f"INTERVAL {int(ON_ITS_WAY.total_seconds())} SECONDS"
     )
@@ -224,6 +219,16 @@ def make_default_references(tables: Tables, _first: date | None) -> DataFrame:
     )
 
 
+def _frame_of_offsets(ledger: TableContract) -> Frame:
+    return Frame(
+        table=ledger.name,
+        needs=(ledger.name,),
+        beside=(QUARANTINE.name,),
+        key=("table", *_PARTITION, "first_missing"),
+        make=partial(make_topic_offsets, ledger=ledger.name),
+    )
+
+
 FRAMES: Mapping[str, Frame] = {
     "pushes_and_points": Frame(
         table=CLIENT_METRICS.name,
@@ -237,12 +242,8 @@ FRAMES: Mapping[str, Frame] = {
         key=("metric", "kind", "temporality"),
         make=make_metric_names,
     ),
-    "topic_offsets": Frame(
-        table=CLIENT_PUSHES.name,
-        needs=(CLIENT_PUSHES.name,),
-        key=("table", *_PARTITION, "first_missing"),
-        make=make_topic_offsets,
-    ),
+    "topic_offsets": _frame_of_offsets(CLIENT_PUSHES),
+    "config_topic_offsets": _frame_of_offsets(CLIENT_CONFIG_PUSHES),
     "default_references": Frame(
         table=CLIENT_CONFIGS.name,
         needs=(CLIENT_CONFIGS.name, CONFIG_DEFAULTS.name),

@@ -56,8 +56,21 @@ def read_topic_bounds(
         topic.
     """
     servers = options[f"{_PREFIX}bootstrap.servers"]
-    try:
+    with _telling_why(servers, topic):
         bounds = _ask(spark, options, topic)
+    if not bounds.end:
+        raise MissingService(
+            f"Kafka at {servers} has no topic {topic}: start the bridge, which creates "
+            f"it, or check {topic_setting}"
+        )
+    return bounds
+
+
+@contextmanager
+def _telling_why(servers: str, topic: str) -> Iterator[None]:
+    """Say in words why Kafka did not answer. Raises: MissingService."""
+    try:
+        yield
     except Py4JJavaError as error:
         # A Java message may quote the connection's configuration: name classes only.
         names = [one.getClass().getSimpleName() for one in iter_java_causes(error)]
@@ -69,12 +82,6 @@ def read_topic_bounds(
             f"Kafka at {servers} {why}; nothing was read, and the same command goes on "
             f"once it answers"
         ) from None
-    if not bounds.end:
-        raise MissingService(
-            f"Kafka at {servers} has no topic {topic}: start the bridge, which creates "
-            f"it, or check {topic_setting}"
-        )
-    return bounds
 
 
 def _ask(spark: SparkSession, options: Mapping[str, str], topic: str) -> TopicBounds:
@@ -190,7 +197,20 @@ def read_offsets_since(
         bounds: What it holds; its end stands for a partition without such a record.
         moment_ms: Milliseconds since 1970, of the records' timestamps; from 1971 on,
             since py4j makes no Long of a smaller number.
+    Raises: MissingService where Kafka does not answer, or refuses.
     """
+    servers = options[f"{_PREFIX}bootstrap.servers"]
+    with _telling_why(servers, topic):
+        return _ask_since(spark, options, topic, bounds, moment_ms)
+
+
+def _ask_since(
+    spark: SparkSession,
+    options: Mapping[str, str],
+    topic: str,
+    bounds: TopicBounds,
+    moment_ms: int,
+) -> dict[int, int]:
     jvm, kafka, properties = _open_client(spark, options)
     consumer = kafka("clients.consumer.KafkaConsumer")(properties)
     try:

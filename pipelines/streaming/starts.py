@@ -127,10 +127,9 @@ def decide_start(
     Raises: UnsafeStart where going on would lose or repeat records.
     """
     location = find_location(spark, checkpoint_location)
-    text = read_checkpoint_file(spark, location, START_FILE)
-    if text is not None:
-        start = _check_topic(ledger, read_start(text), topic, checkpoint_location)
-        start = _with_noted_id(spark, location, start)
+    known = read_known_start(spark, location)
+    if known is not None:
+        start = _check_topic(ledger, known, topic, checkpoint_location)
         progress = read_query_progress(spark, location, topic)
         if not find_losses(start, progress, bounds):
             return _note_topic_id(spark, location, start, bounds)
@@ -171,6 +170,12 @@ def list_former_locations(
             return former, location
         former.append(location)
         location = later
+
+
+def read_known_start(spark: SparkSession, location: str) -> JobStart | None:
+    """Return where the query of a location began; null where none ever did."""
+    text = read_checkpoint_file(spark, location, START_FILE)
+    return None if text is None else _with_noted_id(spark, location, read_start(text))
 
 
 def _next_location(spark: SparkSession, checkpoint_location: str) -> str:

@@ -16,16 +16,15 @@ from pipelines.tables.telemetry import QUARANTINE
 from .logins import check_token
 from .offsets import Offsets
 from .positions import (
-    TopicBounds,
     read_offsets_since,
     read_topic_bounds,
     read_topic_configs,
 )
 from .query_progress import read_query_progress
 from .start_records import Ledger, find_topic
-from .starts import find_location
+from .starts import find_location, read_known_start
 from .stored_offsets import read_stored_offsets
-from .topic_losses import find_expired
+from .topic_losses import find_expired, is_made_anew
 
 SHARE_TO_WARN = 0.5
 """Share of a topic's retention: unread records that are older are in danger."""
@@ -51,16 +50,24 @@ class UnreadRecords:
     """How long the topic keeps records; null: it deletes none by age."""
     is_told: bool = True
     """Whether the topic tells that."""
+    is_made_anew: bool = False
+    """Whether the job has read another topic of this name."""
 
     @property
     def is_endangered(self) -> bool:
         """Say whether somebody must act, or should have."""
-        return bool(self.deleted or self.aged)
+        return bool(self.is_made_anew or self.deleted or self.aged)
 
     def as_line(self) -> str:
         """Return a line; one that begins with !!! where somebody must act."""
         who = f"{self.job_name}, topic {self.topic}"
         behind = counted(self.behind, "record")
+        if self.is_made_anew:
+            return (
+                f"!!! {who}: the topic was made anew since the job has read it, and "
+                f"{behind} of the new one are to be read: start the job, which says "
+                f"what is lost and how it goes on"
+            )
         if self.deleted:
             lost = counted(self.deleted, "record")
             return (
@@ -109,10 +116,14 @@ def find_unread(
     topic = find_topic(settings, ledger)
     options = spark_source_options(settings.kafka, secrets)
     check_token(spark, settings.kafka, secrets)
+    # Before the bounds: a job that goes on meanwhile would be ahead of its topic.
+    read = _find_position(spark, settings, ledger, topic)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting
     )
-    position = _find_position(spark, settings, ledger, topic, bounds)
+    is_anew = is_made_anew(read.position, read.planned_end, bounds, read.topic_id)
+    # Of others nothing was read; of what they have lost before nobody knows.
+    position = dict(bounds.beginning) | ({} if is_anew else dict(read.position))
     configs = read_topic_configs(spark, options, topic)
     retention_ms = None if configs is None else _read_retention(configs)
     held = {p: max(o, bounds.beginning.get(p, o)) for p, o in position.items()}
@@ -133,25 +144,37 @@ def find_unread(
         aged=aged,
         retention_ms=retention_ms,
         is_told=configs is not None,
+        is_made_anew=is_anew,
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """What a job has read."""
+
+    position: Offsets
+    """Partition to the first offset that it has not read."""
+    planned_end: Offsets
+    topic_id: str | None
+    """Of the topic that it has read; null where that is not known."""
+
+
 def _find_position(
-    spark: SparkSession,
-    settings: Settings,
-    ledger: Ledger,
-    topic: str,
-    bounds: TopicBounds,
-) -> dict[int, int]:
-    """Return the first offset of each partition that the job has not read."""
+    spark: SparkSession, settings: Settings, ledger: Ledger, topic: str
+) -> _Read:
     job: StreamJobSettings = getattr(settings, ledger.job_name)
     location = find_location(spark, qualify_path(spark, job.checkpoint_location))
-    known: Offsets = read_query_progress(spark, location, topic).position
+    progress = read_query_progress(spark, location, topic)
+    start = read_known_start(spark, location)
+    known = progress.position
     if not known:
         stored = read_stored_offsets(spark, settings.tables, ledger, topic)
         known = stored.next_offsets
-    # Of others nothing was read; of what they have lost before nobody knows.
-    return dict(bounds.beginning) | dict(known)
+    return _Read(
+        position=known,
+        planned_end=progress.planned_end,
+        topic_id=start.topic_id if start is not None and start.topic == topic else None,
+    )
 
 
 def _count_between(position: Offsets, ends: Offsets) -> int:

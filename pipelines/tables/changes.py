@@ -162,6 +162,19 @@ def list_kept(contract: TableContract, found: FoundTable) -> list[str]:
 
 def _find_wrong_column(contract: TableContract, found: FoundTable) -> str | None:
     table, version = found.identifier, found.contract_version
+    by_letters = {name.lower(): name for name in contract.column_names}
+    for name, one in found.columns.items():
+        meant = by_letters.get(name.lower())
+        if meant is None and not one.is_nullable:
+            return (
+                f"table {table}: column {name} must not be null, and the contract does "
+                f"not know it"
+            )
+        if meant is not None and meant != name:
+            return (
+                f"table {table}: column {name} is {meant} in the contract, and no two "
+                f"columns differ in capitals alone; rename it"
+            )
     for column in contract.columns:
         there = found.columns.get(column.name)
         if there is None and not column.is_nullable:
@@ -174,13 +187,6 @@ def _find_wrong_column(contract: TableContract, found: FoundTable) -> str | None
             return (
                 f"table {table}: column {column.name} is {there.sql_type}, and the "
                 f"contract says {column.sql_type}"
-            )
-    known = contract.column_names
-    for name, there in found.columns.items():
-        if name not in known and not there.is_nullable:
-            return (
-                f"table {table}: column {name} must not be null, and the contract does "
-                f"not know it"
             )
     return None
 

@@ -1,5 +1,6 @@
 """What topics delete, or will, before their job has read it."""
 
+import shutil
 import time
 import uuid
 from datetime import timedelta
@@ -25,6 +26,7 @@ from tests.support.jobs.job_support import (
     make_settings,
     run_once,
 )
+from tests.support.kafka.topics import wait_for
 from tests.support.spark.empty_tables import make_tables
 
 WEEK_MS = int(timedelta(days=7).total_seconds() * 1_000)
@@ -68,6 +70,16 @@ def delete_records(servers, topic, offset):
     gone.result(PATIENCE_S)
 
 
+def remake_topic(servers, topic):
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.delete_topics([topic])[topic].result(PATIENCE_S)
+    wait_for(
+        lambda: admin.list_topics(timeout=PATIENCE_S).topics,
+        lambda topics: topic not in topics,
+    )
+    create_topic(servers, topic, partitions=1)
+
+
 def test_a_topic_that_deletes_before_its_job_reads_is_loud(spark, kafka, settings):
     topic, servers = settings.topics.telemetry, kafka.bootstrap_servers
     set_retention(kafka, topic, WEEK_MS)
@@ -97,6 +109,30 @@ def test_a_topic_that_deletes_before_its_job_reads_is_loud(spark, kafka, setting
     assert compare(spark, settings).startswith(
         f"!!! {told}: 2 records were deleted by retention before the job has read them, "
         f"and 1 record"
+    )
+
+
+def test_a_topic_that_was_made_anew_is_loud(spark, kafka, settings):
+    topic, servers = settings.topics.telemetry, kafka.bootstrap_servers
+    PushProducer(servers, topic).send(2)
+    run_once(spark, settings)
+    remake_topic(servers, topic)
+    PushProducer(servers, topic).send(5)
+    assert compare(spark, settings) == (
+        f"!!! client_telemetry_to_delta, topic {topic}: the topic was made anew since "
+        f"the job has read it, and 5 records of the new one are to be read: start the "
+        f"job, which says what is lost and how it goes on"
+    )
+
+
+def test_a_ledger_that_cannot_be_read_is_loud(spark, settings):
+    run_once(spark, settings)
+    shutil.rmtree(f"{settings.client_telemetry_to_delta.checkpoint_location}")
+    log = Path(settings.tables.root_path) / "client_pushes" / "_delta_log"
+    newest = max(log.glob("*.json"))
+    newest.write_text(newest.read_text() + "{cut off")
+    assert compare(spark, settings).startswith(
+        "!!! client_telemetry_to_delta: its topic was not looked at: "
     )
 
 

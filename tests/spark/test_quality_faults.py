@@ -67,10 +67,12 @@ def test_good_rows_and_what_is_on_its_way_are_not_named(checked):
         for row in good:
             key = key_in(fill(name, row), key_of(CONTRACTS[name]))
             assert key not in named[name], name
-    of_frames = [*named["pushes_and_points"], *named["topic_offsets"]]
+    frames = ("pushes_and_points", "topic_offsets", "config_topic_offsets")
+    of_frames = [one for frame in frames for one in named[frame]]
     assert not {1000} & {one.get("offset") for one in of_frames}
-    topics = {one["topic"] for one in named["topic_offsets"]}
-    assert not {"lost", "rejected", "anew"} & topics
+    explained = {"lost", "rejected", "anew", "foreign"}
+    gone = {"without points", "rejected long ago"}
+    assert not (explained | gone) & {one["topic"] for one in of_frames}
 
 
 @pytest.mark.long

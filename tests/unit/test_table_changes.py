@@ -129,9 +129,16 @@ def test_comments_become_those_of_the_contract_and_a_users_column_is_left():
             find(own=FoundColumn(sql_type="int", is_nullable=False)),
             "column own must not be null",
         ),
+        (
+            find(Text=FoundColumn(sql_type="int", is_nullable=True), without=["text"]),
+            "column Text is text in the contract, .*; rename it",
+        ),
         (find(partition_by=()), r"partitioned by \(\), and the contract says \(day\)"),
     ],
-    ids=["newer", "none", "no number", "column", "type", "not null", "partitions"],
+    ids=[
+        *("newer", "none", "no number", "column", "type", "not null", "capitals"),
+        "partitions",
+    ],
 )
 def test_what_no_column_mends_is_a_fault(found, reason):
     assert re.search(reason, find_fault(CONTRACT, found))

@@ -10,8 +10,6 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.locations import has_table, identify_table
@@ -31,16 +29,17 @@ from .one_table import OneTable
 from .results import (
     DONE,
     FAILED,
+    FAULTS,
     RUN,
     WHOLE_RUN,
     Action,
     Outcome,
     format_action,
+    tell_fault,
 )
 from .retention import check_retention
 
 JOB_NAME = "maintain_tables"
-_TABLE_FAULTS = (PySparkException, Py4JJavaError, ValueError)
 _logger = logging.getLogger(__name__)
 
 
@@ -102,9 +101,10 @@ def _maintain(context: Context, say: Callable[[str], None]) -> Outcome:
             _logger.info("%s", line)
             say(line)
             done.append(action)
+            # At once: the run may be killed in the next action.
+            _write_down(context, run_id, [action])
         if not done:
             say(f"{contract.name}: nothing to do")
-        _write_down(context, run_id, done)
         actions += done
     outcome = Outcome(tables=[one.name for one in contracts], actions=actions)
     _write_down(context, run_id, [_sum_up(context, outcome)])
@@ -116,13 +116,9 @@ def _maintain_one(context: Context, contract: TableContract) -> Iterator[Action]
     one = OneTable(context=context, contract=contract)
     try:
         yield from one.maintain()
-    except _TABLE_FAULTS as error:
+    except FAULTS as error:
         _logger.debug("%s", contract.name, exc_info=error)
-        java = getattr(error, "java_exception", None)
-        text = str(error if java is None else java.toString()).strip()
-        yield one.fail(
-            f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
-        )
+        yield one.fail(tell_fault(error))
 
 
 def _find_tables(context: Context) -> list[TableContract]:
@@ -145,7 +141,7 @@ def _find_tables(context: Context) -> list[TableContract]:
 def _is_there(context: Context, contract: TableContract) -> bool:
     try:
         return has_table(context.spark, context.names[contract.name])
-    except _TABLE_FAULTS:
+    except FAULTS:
         # It is, and cannot be read: its own line will say so.
         return True
 

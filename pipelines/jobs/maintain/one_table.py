@@ -1,7 +1,7 @@
 """What is done to one table: four actions, each worked out of the table as it is."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -52,6 +52,8 @@ class OneTable:
     """As they were when they were looked at last; null after a change."""
     _properties: Mapping[str, str] | None = field(default=None, init=False)
     """The same."""
+    _would_go: Collection[str] = field(default=(), init=False)
+    """Dates that a dry run has only told of."""
 
     def maintain(self) -> Iterator[Action]:
         """Do what is to be done, and say what it was."""
@@ -117,6 +119,7 @@ class OneTable:
         held = self._list_files().held
         dates = sorted({day for one in going for day in one.whole_dates})
         files = [file for day in dates for file in held.get(day, ())]
+        self._would_go = dates if self.context.request.is_dry_run else ()
 
         known = [going]
 
@@ -148,6 +151,7 @@ class OneTable:
     def _judge(self) -> list[Judged]:
         request, job = self.context.request, self.context.settings.maintain_tables
         held = self._list_files().held
+        held = {day: files for day, files in held.items() if day not in self._would_go}
         if request.dates is not None:
             first, end = request.dates
             held = {day: files for day, files in held.items() if first <= day < end}

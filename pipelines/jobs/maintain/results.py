@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
 from pipelines.counted import counted
+from pipelines.errors import PipelineError
 
 DONE, LEFT_ALONE, FAILED = "done", "left alone", "failed"
 PROPERTIES, RETENTION, COMPACTION, VACUUM, RUN = (
@@ -14,6 +18,8 @@ PROPERTIES, RETENTION, COMPACTION, VACUUM, RUN = (
 )
 ACTIONS = (PROPERTIES, RETENTION, COMPACTION, VACUUM)
 """In the order in which a table has them."""
+FAULTS = (PipelineError, PySparkException, Py4JJavaError, ValueError)
+"""What one table, topic or folder may be at fault with; others are not left out."""
 WHOLE_RUN = "*"
 """What stands for a table in the row of a whole run."""
 _VERBS = {
@@ -22,6 +28,15 @@ _VERBS = {
     COMPACTION: ("compacted", "compact"),
     VACUUM: ("vacuumed", "vacuum"),
 }
+
+
+def tell_fault(error: Exception) -> str:
+    """Return one line about what went wrong."""
+    if isinstance(error, PipelineError):
+        return str(error)
+    java = getattr(error, "java_exception", None)
+    text = str(error if java is None else java.toString()).strip()
+    return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

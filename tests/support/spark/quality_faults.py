@@ -214,6 +214,9 @@ ROW_FAULTS = {
     },
 }
 OTHER_INSTANCE = "spzDWnpUR5Cqacwr1O5FOA"
+GONE = hour(-24 * 100)
+LONG_AGO = {"received_at": GONE, "event_date": GONE.date()}
+"""Longer than points and rejected records are kept."""
 FRAME_ROWS = {
     "client_pushes": [
         *(push(31), push(31)),
@@ -226,6 +229,8 @@ FRAME_ROWS = {
         *(push(offset, topic="rejected", point_count=0) for offset in (0, 2)),
         *(push(offset, topic="anew", point_count=0) for offset in (0, 1, 2, 3)),
         push(0, topic="anew", point_count=0, push_id="again"),
+        push(0, topic="without points", **LONG_AGO),
+        *(push(offset, topic="foreign", point_count=0) for offset in (0, 2)),
     ],
     "client_metrics": [
         *(*points(30), *points(31), *points(32), *points(33, 0, 0), *points(34)),
@@ -239,6 +244,12 @@ FRAME_ROWS = {
         {"topic": "rejected", "partition": 0, "offset": 1, "reason": "too_large"},
         {"topic": "rejected", "partition": 0, "offset": 9, "reason": "too_large"},
         {"topic": "anew", "partition": 0, "offset": 2, "reason": "topic_made_anew"},
+        {"topic": "foreign", "partition": 0, "offset": 1, "event_date": GONE.date()},
+    ],
+    "client_config_pushes": [
+        *(config_push(offset, topic="config gaps") for offset in (0, 1, 3)),
+        *(config_push(0, topic="config twice", push_id=name) for name in ("a", "b")),
+        *(config_push(at, topic="rejected long ago", **LONG_AGO) for at in (0, 2)),
     ],
     "client_configs": [
         {"client_instance_id": "ref", "configs": {"new": entry(None, "default")}}
@@ -254,6 +265,11 @@ FRAME_KEYS = {
     ("metric_names", "temporality_fits_kind"): {"temporality": "delta"},
     ("topic_offsets", "no_offset_is_missing"): {"topic": "gaps", "first_missing": 2},
     ("topic_offsets", "no_offset_is_repeated"): {"topic": "twice"},
+    ("config_topic_offsets", "no_offset_is_missing"): {
+        "topic": "config gaps",
+        "first_missing": 2,
+    },
+    ("config_topic_offsets", "no_offset_is_repeated"): {"topic": "config twice"},
     ("default_references", "default_is_known"): {"config_key": "new"},
 }
 WITHOUT_KEYS = {

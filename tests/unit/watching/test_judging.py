@@ -31,8 +31,8 @@ def told(site, limits=LIMITS):
     return [one.as_line() for one in find_problems(site, limits, env="cluster")]
 
 
-def late_job(**changes):
-    site = with_topic(**LATE)
+def late_job(late=LATE, **changes):
+    site = with_topic(**late)
     return replace(site, jobs=(replace(site.jobs[0], **changes),))
 
 
@@ -87,6 +87,11 @@ def test_what_harms_nobody_is_well(site):
             late_job(),
             f"{JOB} runs and is behind: 1,500 records wait, for 420 s: ",
             "max_offsets_per_trigger",
+        ),
+        (
+            late_job({"unread": 1_500}, is_running=False),
+            f"{JOB} does not run: 1,500 records wait, and Kafka did not say in time ",
+            f"start it: ./spark-submit.sh {JOB} --env cluster;",
         ),
         (
             with_topic(has_topic=False),
