@@ -122,7 +122,7 @@ def test_what_may_go_goes_once_and_jobs_still_know_where_they_stand(
     run_line(spark, line, *overrides)
     told = capsys.readouterr().out
     (whole,) = [one for one in told.splitlines() if ": nothing to do" not in one]
-    assert whole == "8 tables, nothing to do"
+    assert whole == "8 tables, 0 actions done"
     assert list_versions(spark, settings) == versions
     runs = spark.table(identify_table(spark, settings.tables, MAINTENANCE_RUNS))
     metrics = runs.where("table_name = 'client_metrics' AND action = 'compaction'")
