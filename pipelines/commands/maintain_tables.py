@@ -77,20 +77,22 @@ def run(call: Call) -> int:
     arguments, ledgers = call.arguments, list_ledgers()
     settings, is_checking = call.read_settings(), _is_checking(call)
     loud: list[str] = []
-    with call.session(job.JOB_NAME) as spark:
-        if not arguments.without_topics:
-            secrets = call.make_secret_reader(spark)
-            loud = compare_topics(spark, settings, secrets, ledgers, print)
-        request = Request(tables=arguments.table, is_dry_run=arguments.dry_run)
-        outcome = job.run(spark, settings, request, ledgers=ledgers, say=print)
-        loud += clean_checkpoints(
-            spark, settings, ledgers, print, is_dry_run=arguments.dry_run
-        )
-        print(outcome.summary())
-        is_well = not is_checking or _check_tables(spark, settings, arguments.table)
-    # Once more, where the last lines of a mail are.
-    for line in loud:
-        print(line)
+    try:
+        with call.session(job.JOB_NAME) as spark:
+            if not arguments.without_topics:
+                secrets = call.make_secret_reader(spark)
+                loud += compare_topics(spark, settings, secrets, ledgers, print)
+            request = Request(tables=arguments.table, is_dry_run=arguments.dry_run)
+            outcome = job.run(spark, settings, request, ledgers=ledgers, say=print)
+            loud += clean_checkpoints(
+                spark, settings, ledgers, print, is_dry_run=arguments.dry_run
+            )
+            print(outcome.summary())
+            is_well = not is_checking or _check_tables(spark, settings, arguments.table)
+    finally:
+        # Once more, where the last lines of a mail are.
+        for line in loud:
+            print(line)
     return 1 if loud or outcome.has_failed or not is_well else 0
 
 

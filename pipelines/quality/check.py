@@ -274,7 +274,8 @@ def list_subjects(
                 is_small=contract.name in small,
             )
     for name, frame in frames.items():
-        begun = [kept_from.get(one) for one in (*frame.needs, *frame.beside)]
+        compared = (*frame.needs, *frame.beside)
+        begun = [kept_from.get(one) for one in compared if len(compared) > 1]
         first = max(filter(None, (firsts[frame.needs[0]], *begun)), default=None)
         yield Subject(
             suite=name,

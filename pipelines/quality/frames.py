@@ -106,8 +106,8 @@ def make_metric_names(tables: Tables, first: date | None) -> DataFrame:
 def make_topic_offsets(tables: Tables, first: date | None, *, ledger: str) -> DataFrame:
     """Return the partitions of the topics that a ledger holds each record of.
 
-    Dates part records by received_at, which is not quite the order of offsets; so those
-    of the day before and after are looked at, too, between the first and the last.
+    Dates part records by received_at, which is not quite the order of offsets, and what
+    lies between two of them is of none; so the day before is looked at, too.
 
     Returns: table, topic, partition, first_offset, last_offset, missing_offsets,
         first_missing, repeated_offsets.

@@ -166,14 +166,20 @@ def _find_position(
     location = find_location(spark, qualify_path(spark, job.checkpoint_location))
     progress = read_query_progress(spark, location, topic)
     start = read_known_start(spark, location)
+    if start is not None and start.topic != topic:
+        start = None
     known = progress.position
-    if not known:
+    if not known and start is not None:
+        # What a person has decided, behind records that are gone or not wanted.
+        offsets = start.starting_offsets.items()
+        known = {p: offset for p, offset in offsets if offset >= 0}
+    elif not known:
         stored = read_stored_offsets(spark, settings.tables, ledger, topic)
         known = stored.next_offsets
     return _Read(
         position=known,
         planned_end=progress.planned_end,
-        topic_id=start.topic_id if start is not None and start.topic == topic else None,
+        topic_id=None if start is None else start.topic_id,
     )
 
 

@@ -173,7 +173,7 @@ def _find_wrong_column(contract: TableContract, found: FoundTable) -> str | None
         if meant is not None and meant != name:
             return (
                 f"table {table}: column {name} is {meant} in the contract, and no two "
-                f"columns differ in capitals alone; rename it"
+                f"columns differ in capitals alone; put a copy without it in its place"
             )
     for column in contract.columns:
         there = found.columns.get(column.name)

@@ -11,7 +11,7 @@ from pipelines.counted import counted
 from pipelines.settings.places import PROGRAM
 from pipelines.settings.watching_settings import WatchingSettings
 
-from .site import MS_PER_S, BridgeLook, JobLook, RunLook, SiteLook, TableLook, TopicLook
+from .site import MS_PER_S, BridgeLook, JobLook, RunLook, SiteLook, TableLook
 from .watched_jobs import WATCHED_JOBS
 
 
@@ -129,9 +129,26 @@ def _judge_job(
             do="start the bridge, which makes it, or check [topics]",
         )
         return
-    wait = _tell_wait(job, look, site.at_ms, limits)
-    if wait is None:
+    if not look.unread:
         return
+    records = counted(look.unread, "record")
+    if look.waiting_since_ms is None:
+        if not job.is_running:
+            yield Problem(
+                what=f"{records} wait for {job.name}, and Kafka at "
+                f"{site.kafka_servers} did not say in time since when",
+                do="look again; watching.answer_timeout_ms is how long it is asked",
+            )
+        return
+    waited_ms = site.at_ms - look.waiting_since_ms
+    if waited_ms <= limits.max_lag_ms:
+        return
+    yield from _judge_lag(
+        job, f"{records} wait, for {waited_ms // MS_PER_S:,} s", start
+    )
+
+
+def _judge_lag(job: JobLook, wait: str, start: str) -> Iterator[Problem]:
     if job.is_running:
         yield Problem(
             what=f"{job.name} runs and is behind: {wait}",
@@ -144,23 +161,6 @@ def _judge_job(
         what=f"{job.name} {state}: {wait}",
         do=f"start it: {start}; nothing is lost while the topic keeps them",
     )
-
-
-def _tell_wait(
-    job: JobLook, look: TopicLook, at_ms: int, limits: WatchingSettings
-) -> str | None:
-    """Return what waits for a job, in words; null where it harms nobody."""
-    wait = f"{counted(look.unread, 'record')} wait"
-    if not look.unread:
-        return None
-    if look.waiting_since_ms is None:
-        # A job that runs is on its way to them.
-        told = f"{wait}, and Kafka did not say in time since when"
-        return None if job.is_running else told
-    waited_ms = at_ms - look.waiting_since_ms
-    if waited_ms <= limits.max_lag_ms:
-        return None
-    return f"{wait}, for {waited_ms // MS_PER_S:,} s"
 
 
 def _judge_tables(site: SiteLook) -> Iterator[Problem]:

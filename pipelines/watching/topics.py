@@ -7,7 +7,13 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 
 # Documented there, and not in its __all__.
 from confluent_kafka import admin as kafka_admin
@@ -31,6 +37,8 @@ _SMALL: Mapping[str, Any] = {
     "queued.min.messages": 1,
     "fetch.wait.max.ms": 100,
     "fetch.message.max.bytes": 65_536,
+    # Behind the last record there may be marks of transactions, which nobody reads.
+    "enable.partition.eof": True,
 }
 _OFFSETS: Any = kafka_admin.OffsetSpec  # type: ignore[attr-defined]
 """Documented there, but not in its __all__, and without annotations."""
@@ -80,6 +88,7 @@ def look_at_topics(
         }
         unread = [one for one in there if begin[one] < end[one]]
         waiting = _read_times(config, unread, begin, left_s())
+        end |= {one: begin[one] for one, time_ms in waiting.items() if time_ms is None}
     except KafkaException as error:
         raise KafkaIsSilent(error.args[0].name()) from None
     except TimeoutError:
@@ -102,12 +111,12 @@ def _summarize(
     *,
     first: _Bounds,
     end: _Bounds,
-    waiting: _Bounds,
+    waiting: Mapping[TopicPartition, int | None],
 ) -> TopicLook:
     """Add up the partitions of one topic; none: there is no such topic."""
     listed = list(partitions)
     starts = {one: position.get(one.partition, first[one]) for one in listed}
-    times = [waiting[one] for one in listed if one in waiting]
+    times = [at for one in listed if (at := waiting.get(one)) is not None]
     return TopicLook(
         has_topic=bool(listed),
         unread=sum(max(0, end[one] - max(starts[one], first[one])) for one in listed),
@@ -139,12 +148,15 @@ def _read_times(
     partitions: list[TopicPartition],
     begin: Mapping[TopicPartition, int],
     timeout_s: float,
-) -> dict[TopicPartition, int]:
-    """Return when the next record of each partition was written, as far as known."""
+) -> dict[TopicPartition, int | None]:
+    """Return when the next record of each partition was written, as far as known.
+
+    Nulls: None where there is no record any more.
+    """
     if not partitions:
         return {}
     consumer = Consumer({**config, **_QUIET, **_SMALL})
-    found: dict[TopicPartition, int] = {}
+    found: dict[TopicPartition, int | None] = {}
     try:
         consumer.assign(
             [TopicPartition(p.topic, p.partition, begin[p]) for p in partitions]
@@ -154,11 +166,15 @@ def _read_times(
             record = consumer.poll(max(0.0, until - time.monotonic()))
             if record is None:
                 continue
-            if record.error() is not None:
-                raise KafkaException(record.error())
             place = TopicPartition(str(record.topic()), int(record.partition() or 0))
-            # Of several records that came at once the first one is the oldest.
-            found.setdefault(place, record.timestamp()[1])
+            error = record.error()
+            if error is None:
+                # Of several records that came at once the first one is the oldest.
+                found.setdefault(place, record.timestamp()[1])
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name in the documents
+                found.setdefault(place, None)
+            else:
+                raise KafkaException(error)
             consumer.pause([place])
     finally:
         consumer.close()

@@ -131,7 +131,7 @@ def test_comments_become_those_of_the_contract_and_a_users_column_is_left():
         ),
         (
             find(Text=FoundColumn(sql_type="int", is_nullable=True), without=["text"]),
-            "column Text is text in the contract, .*; rename it",
+            "column Text is text in the contract, .* copy without it",
         ),
         (find(partition_by=()), r"partitioned by \(\), and the contract says \(day\)"),
     ],

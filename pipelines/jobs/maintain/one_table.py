@@ -93,7 +93,11 @@ class OneTable:
         wanted = old_versions.plan_retention(
             known, vacuum_hours=kept.vacuum_hours, log_hours=kept.log_hours
         )
-        why = [f"{name} was {known.get(name, 'not set')}" for name in wanted]
+        why = [
+            f"{name} was {known.get(name, 'not set')}"
+            for name, value in wanted.items()
+            if value != known.get(name)
+        ]
         stated = self.contract.properties.get(STATISTICS_PROPERTY)
         if stated and STATISTICS_PROPERTY not in known:
             wanted[STATISTICS_PROPERTY] = stated

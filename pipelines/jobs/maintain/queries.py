@@ -17,6 +17,8 @@ from pipelines.streaming.unread_records import find_unread
 from .results import FAULTS, tell_fault
 
 _NS_PER_MS = 1_000_000
+_FAULTS = (*FAULTS, LookupError, TypeError, AttributeError)
+"""Of a checkpoint's files, too, which may be JSON of another form."""
 _logger = logging.getLogger(__name__)
 
 
@@ -40,7 +42,7 @@ def compare_topics(
         now_ms = time.time_ns() // _NS_PER_MS
         try:
             found = find_unread(spark, settings, secrets, ledger, now_ms)
-        except FAULTS as error:
+        except _FAULTS as error:
             told = tell_fault(error)
             line = f"!!! {ledger.job_name}: its topic was not looked at: {told}"
             loud.append(line)
@@ -71,7 +73,7 @@ def clean_checkpoints(
     for ledger in ledgers:
         try:
             line = _clean_checkpoint(spark, settings, ledger, is_dry_run=is_dry_run)
-        except FAULTS as error:
+        except _FAULTS as error:
             line = (
                 f"!!! {ledger.job_name}: its checkpoint location was not cleaned up: "
                 f"{tell_fault(error)}"
