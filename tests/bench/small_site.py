@@ -246,6 +246,8 @@ def main():
     parser.add_argument("--configs", type=float, default=12, help="a minute")
     parser.add_argument("--wire-configs", type=float, default=12, help="a minute")
     options, words = parser.parse_known_args()
+    # A plain kill of this program ends all that it has started, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     home = os.environ.get("JAVA_HOME")
     print(f"{describe_machine()}; {vars(options)} {words}")
     with (

@@ -137,7 +137,8 @@ class SubmittedJob:
 
     def wait(self):
         """Wait for its end; return its exit code."""
-        return self._process.wait(2 * PATIENCE_S)
+        # check_tables may go through all of it twice, when its driver was killed.
+        return self._process.wait(4 * PATIENCE_S)
 
     def kill_driver(self):
         """Kill the driver with its JVM; YARN starts another where it runs there."""
