@@ -27,6 +27,10 @@ class MissingService(PipelineError):
     """Raised when a service that the command needs does not answer."""
 
 
+class MissingTopic(MissingService):
+    """Raised when Kafka answers, and has no such topic."""
+
+
 class IncompatibleTable(PipelineError):
     """Raised when a table was written under a contract that this program lacks."""
 

@@ -51,7 +51,7 @@ def served_metrics(
     if watching.jobs_http_port == NO_PORT:
         yield metrics
         return
-    _register_others(registry, settings, job_names)
+    _register_others(registry, settings, job_names, metrics)
     is_free = watching.jobs_http_port == 0
     port = 0 if is_free else watching.jobs_http_port + place
     host = watching.jobs_http_host
@@ -77,7 +77,10 @@ def served_metrics(
 
 
 def _register_others(
-    registry: "CollectorRegistry", settings: Settings, job_names: Sequence[str]
+    registry: "CollectorRegistry",
+    settings: Settings,
+    job_names: Sequence[str],
+    metrics: "QueryMetrics",
 ) -> None:
     """Add this process, and the tables where they can be read from here."""
     from prometheus_client.process_collector import ProcessCollector
@@ -90,10 +93,13 @@ def _register_others(
     root = find_local(settings.tables.root_path)
     if root is None or settings.tables.catalog_schema:
         return
-    names = dict.fromkeys(
-        contract.name
-        for one in WATCHED_JOBS
-        if one.name in job_names
-        for contract in one.contracts
-    )
-    registry.register(TableCollector(root, [*names], time.monotonic))
+    owners: dict[str, list[str]] = {}
+    for one in WATCHED_JOBS:
+        for contract in one.contracts if one.name in job_names else ():
+            owners.setdefault(contract.name, []).append(one.name)
+
+    def is_made(table: str) -> bool:
+        """Say whether a job that makes it has begun: else there need be none."""
+        return any(map(metrics.has_started, owners[table]))
+
+    registry.register(TableCollector(root, [*owners], time.monotonic, is_made))

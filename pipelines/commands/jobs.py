@@ -99,6 +99,7 @@ def run(call: Call) -> int:
             is_once=call.arguments.once,
             accepts_data_loss=call.arguments.accept_data_loss,
             describe=describe,
+            on_end=metrics.note_end,
         )
         jobs.run([*map(group, prepared, sessions)])
         if call.arguments.findings:

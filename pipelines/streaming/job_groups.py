@@ -38,8 +38,13 @@ STEADY_S = 600.0
 """A job that has run so long begins with the first pause again."""
 DRAIN_S = 30.0
 """Longest wait, at the end, for micro-batches that are being written."""
+RELEASE_S = 10.0
+"""Longest wait, behind that, for jobs to give their tables back."""
 FIRST_BATCH_S = 30.0
 """Longest wait of a first start for the first micro-batch of the one before it."""
+_LOOK_S = 1.0
+_WAITS = "Waiting for"
+"""Data or the next trigger, as Spark says of a query between its looks at a topic."""
 PASSING = (FullDisk, MissingService, TooManyConflicts)
 """What keeps a job from its start and may be over by itself."""
 
@@ -120,6 +125,7 @@ class JobGroup:
         is_once: bool,
         accepts_data_loss: bool,
         describe: Callable[[Exception], str],
+        on_end: Callable[[str, Exception], None] = lambda *_: None,
     ) -> None:
         """Start nothing yet.
 
@@ -129,10 +135,11 @@ class JobGroup:
             accepts_data_loss: Whether the first start of each may go on behind records
                 that Kafka no longer has; what is lost later is another decision.
             describe: Says in a sentence what is no error of ours.
+            on_end: Told of a job that has ended, or did not start, and why.
         """
         self._spark, self._settings, self._secrets = spark, settings, secrets
         self._is_once, self._accepts = is_once, accepts_data_loss
-        self._describe = describe
+        self._describe, self._on_end = describe, on_end
         self._runs: dict[str, JobRun] = {}
         self._is_ending = Event()
         self._turn = Lock()
@@ -164,8 +171,9 @@ class JobGroup:
                     break
         except BaseException:
             self.end()
+            until = monotonic() + RELEASE_S
             for thread in threads:
-                thread.join(DRAIN_S)
+                thread.join(max(0.0, until - monotonic()))
             raise
         if failures:
             raise failures[-1 if end.is_of_driver else 0]
@@ -207,6 +215,7 @@ class JobGroup:
             if self._has_driver_ended():
                 return _End(error, is_of_driver=True)
             sentence = self._tell(error)
+            self._on_end(job.name, error)
             if self._is_once or takes_a_person(error, has_run=has_run):
                 _logger.error("%s is not started again: %s", job.name, sentence)
                 return _End(error)
@@ -239,7 +248,7 @@ class JobGroup:
                 self._runs[job.name] = job_run
                 job_run.query = job.start(job_run)
                 if is_first:
-                    job_run.is_warm.wait(FIRST_BATCH_S)
+                    _await_first_batch(job_run)
             return job_run.query
 
         try:
@@ -266,6 +275,14 @@ class JobGroup:
 
     def _tell(self, error: Exception) -> str:
         return str(error) if isinstance(error, PipelineError) else self._describe(error)
+
+
+def _await_first_batch(run: JobRun) -> None:
+    """Wait for a query's first micro-batch, unless it has nothing to read."""
+    until = monotonic() + FIRST_BATCH_S
+    while not run.is_warm.wait(_LOOK_S) and monotonic() < until:
+        if run.query is not None and run.query.status["message"].startswith(_WAITS):
+            return
 
 
 @contextmanager

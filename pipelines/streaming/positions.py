@@ -13,7 +13,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.java_classes import find_class
-from pipelines.errors import MissingService
+from pipelines.errors import MissingService, MissingTopic
 from pipelines.settings.kafka import ALLOWED_ENDPOINTS_PROPERTY
 
 from .refusals import explain_refusal, iter_java_causes
@@ -52,14 +52,13 @@ def read_topic_bounds(
         options: Connection options of that source, `kafka.` before each name.
         topic: Name of the topic.
         topic_setting: Where that name comes from.
-    Raises: MissingService where Kafka does not answer, or refuses, or has no such
-        topic.
+    Raises: MissingService where Kafka does not answer, or refuses; MissingTopic.
     """
     servers = options[f"{_PREFIX}bootstrap.servers"]
     with _telling_why(servers, topic):
         bounds = _ask(spark, options, topic)
     if not bounds.end:
-        raise MissingService(
+        raise MissingTopic(
             f"Kafka at {servers} has no topic {topic}: start the bridge, which creates "
             f"it, or check {topic_setting}"
         )

@@ -18,6 +18,8 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
+from pipelines.errors import MissingTopic
+
 from .progress import MS_PER_S, BatchProgress, ProgressObserver, log_batch, read_lag
 
 PREFIX = "kafka_clientele_query"
@@ -45,6 +47,7 @@ class QueryMetrics(StreamingQueryListener):
         """
         self._now_s = now_s
         self._names_by_run: dict[str, str] = {}
+        self._started: set[str] = set()
 
         def gauge(name: str, help_text: str) -> Gauge:
             return Gauge(
@@ -64,6 +67,9 @@ class QueryMetrics(StreamingQueryListener):
         )
         self._seen = gauge(
             "last_sign_timestamp_seconds", "When it last wrote, or found nothing to do"
+        )
+        self._without_topic = gauge(
+            "waits_for_topic", "1 while it does not run since its topic is not there"
         )
         self._starts = counter("starts", "Times that it was started")
         self._failures = counter("failures", "Times that it ended by a fault")
@@ -88,10 +94,20 @@ class QueryMetrics(StreamingQueryListener):
     def _declare(self, name: str) -> None:
         """Show what is known of a query from the start: zeros, but no times."""
         for one in (
-            *(self._up, self._starts, self._failures, self._batches),
+            *(self._up, self._without_topic, self._starts, self._failures),
+            self._batches,
             *(self._records, self._rows, self._quarantined, self._durations),
         ):
             one.labels(name)
+
+    def note_end(self, query_name: str, error: Exception) -> None:
+        """Take why a query has ended, or was not started."""
+        is_without = isinstance(error, MissingTopic)
+        self._without_topic.labels(query_name).set(is_without)
+
+    def has_started(self, query_name: str) -> bool:
+        """Say whether a query was ever started here."""
+        return query_name in self._started
 
     def observe(self, query_name: str) -> ProgressObserver:
         """Return what is told of a query's micro-batches; it logs them as well."""
@@ -107,7 +123,9 @@ class QueryMetrics(StreamingQueryListener):
         """Note that a query runs."""
         if event.name in self._names:
             self._names_by_run[str(event.runId)] = event.name
+            self._started.add(event.name)
             self._up.labels(event.name).set(1)
+            self._without_topic.labels(event.name).set(0)
             self._starts.labels(event.name).inc()
             self._sign(event.name)
 
@@ -140,7 +158,9 @@ class QueryMetrics(StreamingQueryListener):
         name = self._names_by_run.pop(str(event.runId), None)
         if name is None:
             return
-        self._up.labels(name).set(0)
+        # Spark tells of starts at once, and of ends when it comes to that.
+        if name not in self._names_by_run.values():
+            self._up.labels(name).set(0)
         if event.exception is not None:
             self._failures.labels(name).inc()
 

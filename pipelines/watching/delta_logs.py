@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 
 from .site import MS_PER_S, RunLook, TableLook
 
@@ -89,7 +89,7 @@ def look_at_table(root: Path, name: str) -> TableLook:
         rows = _count_rows(table, files)
     except TableNotFoundError:
         return TableLook(name=name, is_there=False)
-    except (DeltaError, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - its library raises Arrow's and others
         return TableLook(name=name, is_there=True, fault=type(error).__name__)
     return TableLook(
         name=name,

@@ -19,7 +19,11 @@ class TableCollector(Collector):
     """Reads the logs of some tables on a disk of this machine."""
 
     def __init__(
-        self, root: Path, names: Sequence[str], now_s: Callable[[], float]
+        self,
+        root: Path,
+        names: Sequence[str],
+        now_s: Callable[[], float],
+        is_made: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """Read nothing yet.
 
@@ -27,8 +31,10 @@ class TableCollector(Collector):
             root: Folder of the tables.
             names: Of those that are shown.
             now_s: A clock that never steps back.
+            is_made: Says of a table that is not there whether it should be.
         """
         self._root, self._names, self._now_s = root, names, now_s
+        self._is_made = is_made
         self._lock = Lock()
         """Of scrapes that come at once one reads."""
         self._looks: Sequence[TableLook] = ()
@@ -36,7 +42,7 @@ class TableCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Return all families."""
-        looks = self._look()
+        looks = [one for one in self._look() if one.is_there or self._is_made(one.name)]
         yield _family(
             "readable",
             "1 where the table is there and its log can be read",

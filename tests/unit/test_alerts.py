@@ -30,12 +30,14 @@ B, Q, T, F = (
 BRIDGE = 'instance="b"'
 FORWARDER = '{instance="f"}'
 JOB = 'instance="d",query="client_telemetry_to_delta"'
+WAITING = 'instance="d",query="client_traffic_to_delta"'
 REFUSED = f"{B}_refused_pushes_total{{{BRIDGE},reason="
 PUSHES = '{table="client_pushes"}'
 # Minutes of one site: each series with its values, as promtool writes them.
 WELL = {
     'up{job="kafka-clientele-bridge",instance="b"}': "1x600",
     'up{job="kafka-clientele-jobs",instance="d"}': "1x600",
+    'process_start_time_seconds{job="kafka-clientele-jobs",instance="d"}': "9x600",
     f"{B}_ready{{{BRIDGE}}}": "1x600",
     f"{B}_accepted_pushes_total{{{BRIDGE}}}": "0+600x600",
     f'{REFUSED}"publish_timeout"}}': "0+1x600",
@@ -52,6 +54,12 @@ WELL = {
     f"{B}_feeding{{{BRIDGE}}}": "1x600",
     f"{B}_feed_looks_total{{{BRIDGE}}}": "0+30x600",
     f"{Q}_up{{{JOB}}}": "1x600",
+    f"{Q}_starts_total{{{JOB}}}": "1x600",
+    f"{Q}_waits_for_topic{{{JOB}}}": "0x600",
+    # A feature that no bridge has on: its topic was never there.
+    f"{Q}_up{{{WAITING}}}": "0x600",
+    f"{Q}_starts_total{{{WAITING}}}": "0x600",
+    f"{Q}_waits_for_topic{{{WAITING}}}": "1x600",
     f"{Q}_failures_total{{{JOB}}}": "1x600",
     f"{Q}_last_sign_timestamp_seconds{{{JOB}}}": "0+60x600",
     f"{Q}_lag_records{{{JOB}}}": "100x600",
@@ -88,8 +96,12 @@ FAULTS = {
     },
     "ClusterIsNotFed": {f"{B}_feeding{{{BRIDGE}}}": "0x600"},
     "JobDriverDown": {'up{job="kafka-clientele-jobs",instance="d"}': "0x600"},
+    "JobDriverStartsAgainAndAgain": {
+        'process_start_time_seconds{job="kafka-clientele-jobs",instance="d"}': "0+6x600"
+    },
     "JobStopped": {f"{Q}_up{{{JOB}}}": "0x600"},
     "JobIsNoLongerWatched": {f"{Q}_up{{{JOB}}}": "1x80 _x520"},
+    "NoJobIsWatched": {f"{Q}_up{{{one}}}": "_x600" for one in (JOB, WAITING)},
     "JobFailsAgainAndAgain": {f"{Q}_failures_total{{{JOB}}}": "0+0.2x600"},
     "JobIsSilent": {f"{Q}_last_sign_timestamp_seconds{{{JOB}}}": "60x600"},
     "JobIsBehind": {f"{Q}_lag_records{{{JOB}}}": "6000x600"},

@@ -14,7 +14,10 @@ P = "kafka_clientele_table"
 def test_tables_are_shown_as_they_were_at_most_a_minute_ago(tmp_path):
     now_s = [100.0]
     registry = CollectorRegistry()
-    registry.register(TableCollector(tmp_path, ["there", "gone"], lambda: now_s[0]))
+    names = ["there", "gone", "of no job"]
+    registry.register(
+        TableCollector(tmp_path, names, lambda: now_s[0], lambda one: one != names[2])
+    )
 
     def read(name, table="there"):
         return registry.get_sample_value(f"{P}_{name}", {"table": table})
@@ -29,6 +32,7 @@ def test_tables_are_shown_as_they_were_at_most_a_minute_ago(tmp_path):
     assert read("bytes") > 0
     assert read("last_commit_timestamp_seconds") > 1.7e9
     assert read("rows", "gone") is None
+    assert read("readable", "of no job") is None
     write(2)
     now_s[0] += LASTS_S - 1
     assert read("rows") == 3
