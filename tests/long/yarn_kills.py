@@ -146,6 +146,7 @@ class Run:
         elif victim == "containers":
             job.kill_containers()
         else:
+            self._hadoop.wait_for_replicas()
             self._hadoop.daemons[DATANODE, self._datanode].kill()
 
     def _mend(self):

@@ -216,14 +216,23 @@ class HadoopCluster:
         wait(self._nodes)
 
     def wait_for_datanodes(self, count):
+        self._wait_until(
+            lambda: self._ask_namenode("NumLiveDataNodes") == count,
+            f"{count} DataNodes",
+        )
+
+    def wait_for_replicas(self):
+        """Wait until each block has all: else a DataNode's end is that of rows."""
+        self._wait_until(
+            lambda: self._ask_namenode("UnderReplicatedBlocks") == 0,
+            "all replicas of each block",
+        )
+
+    def _ask_namenode(self, name):
         query = "Hadoop:service=NameNode,name=FSNamesystemState"
         port = self._addresses["dfs.namenode.http-address"]
-
-        def count_live():
-            beans = _ask(port, f"/jmx?qry={query}").get("beans")
-            return beans[0]["NumLiveDataNodes"] if beans else None
-
-        self._wait_until(lambda: count_live() == count, f"{count} DataNodes")
+        beans = _ask(port, f"/jmx?qry={query}").get("beans")
+        return beans[0][name] if beans else None
 
     def wait_for_nodes(self, count):
         port = self._addresses["yarn.resourcemanager.webapp.address"]
