@@ -21,7 +21,7 @@ _CONF = {
     "spark.ui.enabled": "false",
     # A cluster's default of 200 takes minutes for a few records.
     "spark.sql.shuffle.partitions": "2",
-    "spark.yarn.submit.file.replication": "1",
+    "spark.yarn.submit.file.replication": "2",
     "spark.yarn.maxAppAttempts": "4",
     # Else two containers that are killed in turn would count as the job's own faults.
     "spark.executor.maxNumFailures": "50",
