@@ -278,10 +278,11 @@ class JobGroup:
 
 
 def _await_first_batch(run: JobRun) -> None:
-    """Wait for a query's first micro-batch, unless it has nothing to read."""
-    until = monotonic() + FIRST_BATCH_S
-    while not run.is_warm.wait(_LOOK_S) and monotonic() < until:
-        if run.query is not None and run.query.status["message"].startswith(_WAITS):
+    """Wait for a query's first micro-batch, unless it has nothing to read or ended."""
+    until, query = monotonic() + FIRST_BATCH_S, run.query
+    while query is not None and not run.is_warm.wait(_LOOK_S):
+        is_idle = query.status["message"].startswith(_WAITS)
+        if is_idle or not query.isActive or monotonic() > until:
             return
 
 
