@@ -23,18 +23,19 @@ def _compare(spark, folder, root, jobs, say):
     undisturbed = folder / "undisturbed"
     own = (folder / "site.toml").read_text().splitlines()
     servers = next(line for line in own if line.startswith("kafka.bootstrap_servers"))
+    # A path without a scheme would be one of HDFS.
     settings = [
         servers.replace(" = ", "=").replace('"', ""),
-        f"tables.root_path={undisturbed}",
+        f"tables.root_path=file://{undisturbed}",
     ]
     for name in jobs:
-        progress = f"{name}.checkpoint_location={folder}/progress/{name}"
+        progress = f"{name}.checkpoint_location=file://{folder}/progress/{name}"
         run_line(spark, f"./spark-submit.sh {name} --once", *settings, progress)
     faults = []
     for path in sorted(undisturbed.iterdir()):
         if not path.is_dir():
             continue
-        expected = spark.read.format("delta").load(str(path))
+        expected = spark.read.format("delta").load(f"file://{path}")
         found = spark.read.format("delta").load(f"{root}/{path.name}")
         columns = [name for name in expected.columns if name in found.columns]
         # A map has no order, so no set of rows can be made of it.
