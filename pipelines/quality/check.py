@@ -18,7 +18,7 @@ from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.spark_writer import read_version
 from pipelines.errors import ChecksNotInstalled, MissingTable
 from pipelines.settings.records import Settings
-from pipelines.settings.retention import FOR_EVER, load_retention
+from pipelines.settings.retention import FOR_EVER, find_first_date, load_retention
 from pipelines.tables.contract import TableContract
 from pipelines.tables.quality import QUALITY_RESULTS
 
@@ -155,10 +155,9 @@ def _list_kept_from(settings: Settings, now: datetime) -> dict[str, date]:
     """
     retention = load_retention(settings.maintain_tables.retention_location)
     days = {one.name: retention.of(one.name).days for one in CHECKED}
-    today = now.astimezone(UTC).date()
     return {
         # Records of a date stand among those of the date before.
-        name: today - timedelta(days=kept - 1)
+        name: find_first_date(kept, now) + timedelta(days=1)
         for name, kept in days.items()
         if kept != FOR_EVER
     }

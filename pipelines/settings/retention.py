@@ -5,6 +5,7 @@ What of it fits which table, the tables' contracts say; see `jobs/maintain/reten
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,11 @@ class Retention:
     def of(self, table: str) -> TableRetention:
         """Return what a table keeps."""
         return self.tables.get(table, self.every_table)
+
+
+def find_first_date(days: int, now: datetime) -> date:
+    """Return the first date in UTC that stays."""
+    return (now - timedelta(days=days)).astimezone(UTC).date()
 
 
 def load_retention(location: str) -> Retention:

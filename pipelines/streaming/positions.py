@@ -19,6 +19,7 @@ from pipelines.settings.kafka import ALLOWED_ENDPOINTS_PROPERTY
 from .refusals import explain_refusal, iter_java_causes
 
 _PREFIX = "kafka."
+_SERVERS = f"{_PREFIX}bootstrap.servers"
 _PACKAGES = ("org.apache.kafka", "kafkashaded.org.apache.kafka")
 """Of the Java client in Spark's Kafka source; Databricks has moved it to the second."""
 _COLLECTIONS = "java.util.Collections"
@@ -54,19 +55,18 @@ def read_topic_bounds(
         topic_setting: Where that name comes from.
     Raises: MissingService where Kafka does not answer, or refuses; MissingTopic.
     """
-    servers = options[f"{_PREFIX}bootstrap.servers"]
-    with _telling_why(servers, topic):
+    with _telling_why(options, topic):
         bounds = _ask(spark, options, topic)
     if not bounds.end:
         raise MissingTopic(
-            f"Kafka at {servers} has no topic {topic}: start the bridge, which creates "
-            f"it, or check {topic_setting}"
+            f"Kafka at {options[_SERVERS]} has no topic {topic}: start the bridge, "
+            f"which creates it, or check {topic_setting}"
         )
     return bounds
 
 
 @contextmanager
-def _telling_why(servers: str, topic: str) -> Iterator[None]:
+def _telling_why(options: Mapping[str, str], topic: str) -> Iterator[None]:
     """Say in words why Kafka did not answer. Raises: MissingService."""
     try:
         yield
@@ -78,8 +78,8 @@ def _telling_why(servers: str, topic: str) -> Iterator[None]:
             f"security keys of [kafka]"
         )
         raise MissingService(
-            f"Kafka at {servers} {why}; nothing was read, and the same command goes on "
-            f"once it answers"
+            f"Kafka at {options[_SERVERS]} {why}; nothing was read, and the same "
+            f"command goes on once it answers"
         ) from None
 
 
@@ -198,32 +198,20 @@ def read_offsets_since(
             since py4j makes no Long of a smaller number.
     Raises: MissingService where Kafka does not answer, or refuses.
     """
-    servers = options[f"{_PREFIX}bootstrap.servers"]
-    with _telling_why(servers, topic):
-        return _ask_since(spark, options, topic, bounds, moment_ms)
-
-
-def _ask_since(
-    spark: SparkSession,
-    options: Mapping[str, str],
-    topic: str,
-    bounds: TopicBounds,
-    moment_ms: int,
-) -> dict[int, int]:
-    jvm, kafka, properties = _open_client(spark, options)
-    consumer = kafka("clients.consumer.KafkaConsumer")(properties)
-    try:
-        asked = find_class(jvm, "java.util.HashMap")()
-        for partition in bounds.end:
-            place = kafka("common.TopicPartition")(topic, partition)
-            asked.put(place, moment_ms)
-        found = dict(bounds.end)
-        for entry in consumer.offsetsForTimes(asked).entrySet():
-            if entry.getValue() is not None:
-                found[entry.getKey().partition()] = entry.getValue().offset()
-        return found
-    finally:
-        consumer.close()
+    with _telling_why(options, topic):
+        jvm, kafka, properties = _open_client(spark, options)
+        consumer = kafka("clients.consumer.KafkaConsumer")(properties)
+        try:
+            asked = find_class(jvm, "java.util.HashMap")()
+            for partition in bounds.end:
+                place = kafka("common.TopicPartition")(topic, partition)
+                asked.put(place, moment_ms)
+            answers = consumer.offsetsForTimes(asked).entrySet()
+            young = {a.getKey().partition(): a.getValue() for a in answers}
+            found = {p: one.offset() for p, one in young.items() if one is not None}
+            return dict(bounds.end) | found
+        finally:
+            consumer.close()
 
 
 def _open_client(spark: SparkSession, options: Mapping[str, str]) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables.erase import delete_by_key, delete_where
 from pipelines.delta_tables.locations import has_table
-from pipelines.settings.retention import FOR_EVER, Retention
+from pipelines.settings.retention import FOR_EVER, Retention, find_first_date
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import TableContract
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES, QUARANTINE
@@ -23,7 +23,6 @@ from .retention import (
     NOTHING,
     Position,
     closed_rows,
-    find_first_date,
     kept_rows,
     old_rows,
     write_moment,

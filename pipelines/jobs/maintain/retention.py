@@ -8,10 +8,15 @@ a topic from those of its forerunner.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from pipelines.errors import InvalidSetting
-from pipelines.settings.retention import FOR_EVER, Retention, TableRetention
+from pipelines.settings.retention import (
+    FOR_EVER,
+    Retention,
+    TableRetention,
+    find_first_date,
+)
 from pipelines.streaming.topic_losses import REASONS
 from pipelines.tables.contract import TableContract, quote_text
 from pipelines.tables.telemetry import (
@@ -82,11 +87,6 @@ def _check_kinds(place: str, contract: TableContract, kept: TableRetention) -> N
             raise InvalidSetting(
                 f"{place}: {contract.name}.{key}: rows of this table do not go by that"
             )
-
-
-def find_first_date(days: int, now: datetime) -> date:
-    """Return the first date in UTC that stays."""
-    return (now - timedelta(days=days)).astimezone(UTC).date()
 
 
 def write_moment(moment: datetime) -> str:
