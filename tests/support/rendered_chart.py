@@ -56,8 +56,18 @@ CASES = {
     "executors": {
         "kafka": {"bootstrapServers": "kafka:9092"},
         "settings": '[tables]\nroot_path = "s3a://tables/clientele"\n',
+        "images": {"pullSecrets": ["registry"]},
         "proxy": {"enabled": False},
-        "jobs": {"executors": 3, "volume": {"size": ""}},
+        "jobs": {
+            "executors": 3,
+            "volume": {"size": ""},
+            "sparkOptions": ["--packages", "org.apache.hadoop:hadoop-aws:3.5.0"],
+            "env": [{"name": "AWS_REGION", "value": "eu-central-1"}],
+            "volumes": [{"name": "scratch", "emptyDir": {}}],
+            "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
+            "nodeSelector": {"pool": "spark"},
+            "tolerations": [{"key": "spark", "operator": "Exists"}],
+        },
     },
 }
 """Values over those of the chart."""

@@ -223,6 +223,27 @@ def test_executors_are_pods_that_the_driver_may_make():
     assert "create" in role["rules"][0]["verbs"]
 
 
+def test_options_variables_volumes_and_nodes_reach_jobs_tasks_and_executors():
+    _, manifests = read_manifests("executors")
+    given = CASES["executors"]["jobs"]
+    (settings,) = find(manifests, "ConfigMap")
+    executor = yaml.safe_load(settings["data"]["executor.yaml"])["spec"]
+    ours = [pod["spec"] for pod in list_pods(manifests) if "-bridge" not in str(pod)]
+    assert len(ours) == 2
+    for pod in [executor, *ours]:
+        (container,) = pod["containers"]
+        assert given["env"][0] in container["env"]
+        assert given["volumes"][0] in pod["volumes"]
+        assert given["volumeMounts"][0] in container["volumeMounts"]
+        assert pod["nodeSelector"] == given["nodeSelector"]
+        assert pod["tolerations"] == given["tolerations"]
+        assert pod["imagePullSecrets"] == [{"name": "registry"}]
+    for pod in ours:
+        _, spark = parse_told(pod["containers"][0]["args"])
+        at = spark.index("--packages")
+        assert spark[at : at + 2] == given["sparkOptions"]
+
+
 def read_values():
     """Return (values of the chart that name a Kafka, their schema)."""
     values = yaml.safe_load((CHART / "values.yaml").read_text())
@@ -237,9 +258,17 @@ def change(values, changes):
     return values | {k: change(values.get(k, {}), v) for k, v in changes.items()}
 
 
-def test_values_of_the_page_are_those_of_the_chart():
+@pytest.mark.parametrize(
+    "block",
+    [
+        find_block("docs/operations/containers.md", "values"),
+        find_block("docs/operations/containers.md", "values-object-store"),
+    ],
+    ids=lambda block: block.title,
+)
+def test_values_of_the_page_are_those_of_the_chart(block):
     values, schema = read_values()
-    shown = yaml.safe_load(find_block("docs/operations/containers.md", "values").text)
+    shown = yaml.safe_load(block.text)
     jsonschema.validate(change(values, shown), schema)
 
 
@@ -252,6 +281,7 @@ def test_values_of_the_page_are_those_of_the_chart():
         {"proxy": {"brokers": []}},
         {"bridge": {"replicas": 0}},
         {"jobs": {"commands": []}},
+        {"jobs": {"env": ["AWS_REGION=eu-central-1"]}},
         {"tasks": [{"name": "Compact", "schedule": "@daily", "words": ["x"]}]},
     ],
     ids=str,

@@ -94,11 +94,31 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* spark-submit's own options, one a line; none for a driver that does all itself. */}}
-{{- define "clientele.sparkWords" -}}
+{{/* Words of every command of the jobs' image. */}}
+{{- define "clientele.jobWords" -}}
+- --env
+- container
+- --config
+- /etc/kafka-clientele/settings/settings.toml
 - --driver-memory
 - {{ .Values.jobs.driverMemory }}
-{{- if .Values.jobs.executors }}
+{{- range .Values.jobs.sparkOptions }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Where pods of jobs, tasks and executors go. */}}
+{{- define "clientele.jobNodes" -}}
+{{- with .Values.jobs.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.jobs.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* What makes the driver one of executors in pods. */}}
+{{- define "clientele.executorWords" -}}
 - --master
 - k8s://https://kubernetes.default.svc
 {{- $confs := list
@@ -117,6 +137,5 @@ imagePullSecrets:
 {{- range $confs }}
 - --conf
 - {{ . | quote }}
-{{- end }}
 {{- end }}
 {{- end -}}
