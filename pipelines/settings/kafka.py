@@ -17,14 +17,16 @@ from .secret_references import SecretReader
 
 SOURCE_OPTION_PREFIX = _KAFKA = "kafka."
 CONTROLLER_PREFIX = "controller_"
+JAVA_PACKAGE = "org.apache.kafka"
+"""Of the classes of Kafka's Java client, where nobody has moved them."""
 LOGIN_MODULES = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+    "PLAIN": f"{JAVA_PACKAGE}.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": f"{JAVA_PACKAGE}.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": f"{JAVA_PACKAGE}.common.security.scram.ScramLoginModule",
+    OAUTHBEARER: f"{JAVA_PACKAGE}.common.security.oauthbearer.OAuthBearerLoginModule",
 }
 OIDC_LOGIN_HANDLER = (
-    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+    f"{JAVA_PACKAGE}.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
 )
 ALLOWED_ENDPOINTS_PROPERTY = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
 """Of a JVM: token endpoints that Java clients from Kafka 4.0 on may ask; to older ones
@@ -93,9 +95,15 @@ def publisher_config(
     return config
 
 
-def spark_source_options(kafka: KafkaSettings, secrets: SecretReader) -> dict[str, str]:
+def spark_source_options(
+    kafka: KafkaSettings, secrets: SecretReader, *, package: str = JAVA_PACKAGE
+) -> dict[str, str]:
     """Return the connection options of Spark's Kafka source.
 
+    Args:
+        kafka: Where and how to connect.
+        secrets: Reads passwords.
+        package: Where that source has the classes of Kafka's Java client.
     Errors: none as data; the values hold secrets and must not be logged.
     Raises: InvalidSetting, UnresolvedSecret.
     Source: Spark, Structured Streaming + Kafka Integration Guide; Kafka, SslConfigs.
@@ -106,10 +114,13 @@ def spark_source_options(kafka: KafkaSettings, secrets: SecretReader) -> dict[st
     }
     if _uses_sasl(kafka):
         config["sasl.mechanism"] = kafka.sasl_mechanism
-        config["sasl.jaas.config"] = _jaas_config(kafka, secrets)
+        module = LOGIN_MODULES[kafka.sasl_mechanism].replace(JAVA_PACKAGE, package)
+        config["sasl.jaas.config"] = _jaas_config(module, kafka, secrets)
         if kafka.sasl_mechanism == OAUTHBEARER:
             config[ENDPOINT_URL] = kafka.sasl_oauthbearer_token_endpoint_url
-            config["sasl.login.callback.handler.class"] = OIDC_LOGIN_HANDLER
+            config["sasl.login.callback.handler.class"] = OIDC_LOGIN_HANDLER.replace(
+                JAVA_PACKAGE, package
+            )
     if _uses_ssl(kafka):
         config |= _java_ssl_config(kafka, secrets)
     return {f"{SOURCE_OPTION_PREFIX}{name}": value for name, value in config.items()}
@@ -174,8 +185,7 @@ def _read_key_password(kafka: KafkaSettings, secrets: SecretReader) -> str:
     return secrets.read(kafka.ssl_key_password)
 
 
-def _jaas_config(kafka: KafkaSettings, secrets: SecretReader) -> str:
-    module = LOGIN_MODULES[kafka.sasl_mechanism]
+def _jaas_config(module: str, kafka: KafkaSettings, secrets: SecretReader) -> str:
     options = (
         _oidc_options(kafka, secrets)
         if kafka.sasl_mechanism == OAUTHBEARER

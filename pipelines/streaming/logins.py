@@ -9,14 +9,25 @@ from pyspark.sql import SparkSession
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.kafka_client.faults import NoToken, Refused
 from pipelines.kafka_client.properties import Access, UnusableConfig, make_access
-from pipelines.settings.kafka import publisher_config
+from pipelines.settings.kafka import publisher_config, spark_source_options
 from pipelines.settings.kafka_settings import KafkaSettings
 from pipelines.settings.listener_records import OAUTHBEARER
 from pipelines.settings.secret_references import SecretReader
 
-from .positions import allow_token_endpoint
+from .positions import allow_token_endpoint, find_client_package
 
 _ANSWER_TIMEOUT_S = 10.0
+
+
+def read_source_options(
+    spark: SparkSession, kafka: KafkaSettings, secrets: SecretReader
+) -> dict[str, str]:
+    """Return the connection options of Spark's Kafka source, once a login can work.
+
+    Raises: MissingService, InvalidSetting, UnresolvedSecret.
+    """
+    check_token(spark, kafka, secrets)
+    return spark_source_options(kafka, secrets, package=find_client_package(spark))
 
 
 def check_token(

@@ -14,13 +14,13 @@ from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.java_classes import find_class
 from pipelines.errors import MissingService, MissingTopic
-from pipelines.settings.kafka import ALLOWED_ENDPOINTS_PROPERTY
+from pipelines.settings.kafka import ALLOWED_ENDPOINTS_PROPERTY, JAVA_PACKAGE
 
 from .refusals import explain_refusal, iter_java_causes
 
 _PREFIX = "kafka."
 _SERVERS = f"{_PREFIX}bootstrap.servers"
-_PACKAGES = ("org.apache.kafka", "kafkashaded.org.apache.kafka")
+_PACKAGES = (JAVA_PACKAGE, f"kafkashaded.{JAVA_PACKAGE}")
 """Of the Java client in Spark's Kafka source; Databricks has moved it to the second."""
 _COLLECTIONS = "java.util.Collections"
 _OWN_CONFIG = "DYNAMIC_TOPIC_CONFIG"
@@ -170,6 +170,12 @@ def _ask_configs(
             return [*find_class(jvm, "java.util.ArrayList")(answer.entries())]
     except Py4JJavaError:
         return None
+
+
+def find_client_package(spark: SparkSession) -> str:
+    """Return where Spark's Kafka source has the classes of Kafka's Java client."""
+    # pyspark has no other door to the JVM.
+    return _find_package(spark.sparkContext._jvm)  # noqa: SLF001
 
 
 def allow_token_endpoint(spark: SparkSession, url: str) -> None:

@@ -15,7 +15,6 @@ from pipelines.delta_tables.loss_rows import write_loss_rows
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.writers import TableWriter, open_writer
 from pipelines.errors import LostRecords
-from pipelines.settings.kafka import spark_source_options
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
@@ -23,7 +22,7 @@ from pipelines.tables.contract import TableContract
 
 from . import batch_slices
 from .batch_slices import AtOnce, ReadRanges, SlicedBatches
-from .logins import check_token
+from .logins import read_source_options
 from .loss_sentences import list_losses
 from .offsets import Offsets
 from .positions import TopicBounds, list_own_configs, read_topic_bounds, read_topic_id
@@ -209,8 +208,7 @@ def _open_records(
     ledger, contracts, job_run = spec.ledger, spec.contracts, context.job_run
     job: StreamJobSettings = getattr(settings, ledger.job_name)
     topic = find_topic(settings, ledger)
-    options = spark_source_options(settings.kafka, context.secrets)
-    check_token(spark, settings.kafka, context.secrets)
+    options = read_source_options(spark, settings.kafka, context.secrets)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting
     )
@@ -284,8 +282,7 @@ def check_records(
 
     Raises: MissingService, UnsafeStart where it cannot.
     """
-    options = spark_source_options(settings.kafka, secrets)
-    check_token(spark, settings.kafka, secrets)
+    options = read_source_options(spark, settings.kafka, secrets)
     topic = find_topic(settings, ledger)
     bounds = read_topic_bounds(
         spark, options, topic, topic_setting=ledger.topic_setting

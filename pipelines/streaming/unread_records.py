@@ -7,13 +7,12 @@ from pyspark.sql import SparkSession
 
 from pipelines.counted import counted
 from pipelines.delta_tables.locations import has_table, identify_table, qualify_path
-from pipelines.settings.kafka import spark_source_options
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
 from pipelines.tables.telemetry import QUARANTINE
 
-from .logins import check_token
+from .logins import read_source_options
 from .offsets import Offsets
 from .positions import (
     read_offsets_since,
@@ -114,8 +113,7 @@ def find_unread(
     if not all(has_table(spark, name) for name in names):
         return None
     topic = find_topic(settings, ledger)
-    options = spark_source_options(settings.kafka, secrets)
-    check_token(spark, settings.kafka, secrets)
+    options = read_source_options(spark, settings.kafka, secrets)
     # Before the bounds: a job that goes on meanwhile would be ahead of its topic.
     read = _find_position(spark, settings, ledger, topic)
     bounds = read_topic_bounds(

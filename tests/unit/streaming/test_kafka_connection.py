@@ -5,6 +5,7 @@ import pytest
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_settings
 from pipelines.settings.kafka import (
+    LOGIN_MODULES,
     OIDC_LOGIN_HANDLER,
     publisher_config,
     spark_source_options,
@@ -145,6 +146,22 @@ def test_a_token_endpoint_is_said_in_both_dialects(tmp_path):
             'ssl.truststore.certificates="two\\nlines\\n";'
         ),
     }
+
+
+@pytest.mark.parametrize("mechanism", LOGIN_MODULES)
+def test_classes_are_named_where_the_source_has_them(mechanism):
+    kafka = make_kafka(
+        *OIDC,
+        f"kafka.sasl_mechanism={mechanism}",
+        "kafka.sasl_username=me",
+        "kafka.sasl_password=env:PASSWORD",
+    )
+    moved = spark_source_options(kafka, SECRETS, package="moved.org.apache.kafka")
+    told = [value for value in moved.values() if "org.apache.kafka" in value]
+    assert len(told) == (2 if mechanism == "OAUTHBEARER" else 1)
+    assert all(value.startswith("moved.org.apache.kafka.common.") for value in told)
+    plain = spark_source_options(kafka, SECRETS)
+    assert {k: v.removeprefix("moved.") for k, v in moved.items()} == plain
 
 
 @pytest.mark.parametrize("name", ["token_endpoint_url", "client_id", "client_secret"])
