@@ -76,6 +76,8 @@ def run(call: Call) -> int:
 
     arguments, ledgers = call.arguments, list_ledgers()
     settings, is_checking = call.read_settings(), _is_checking(call)
+    # What cannot be meant is said before Java, Spark and Kafka are asked.
+    job.read_retention(settings)
     loud: list[str] = []
     try:
         with call.session(job.JOB_NAME) as spark:

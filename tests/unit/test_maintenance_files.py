@@ -4,13 +4,14 @@ import ast
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 import yaml
 
 from pipelines.__main__ import main
 from pipelines.commands import COMMANDS_BY_NAME, build_parser
-from pipelines.errors import ChecksNotInstalled
+from pipelines.errors import ChecksNotInstalled, InvalidSetting
 from pipelines.settings import CONF_PATH, load_settings
 
 ROOT = CONF_PATH.parent
@@ -174,3 +175,15 @@ def test_who_lacks_great_expectations_is_told_before_maintenance(monkeypatch, ca
     said = capsys.readouterr().err
     assert "pip install 'kafka-clientele[checks]'" in said
     assert "or leave them out, by --no-checks" in said
+
+
+def test_a_retention_that_cannot_be_meant_is_told_before_spark_starts(
+    monkeypatch, capsys, tmp_path
+):
+    mine = tmp_path / "mine.toml"
+    mine.write_text("[client_metrics]\ndays = -1\n")
+    # Nothing of Spark is there: a session would be another error.
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    words = ["--no-checks", f"--set=maintain_tables.retention_location={mine}"]
+    assert main(["run", "maintain_tables", *words]) == InvalidSetting.exit_code
+    assert f"{mine}: client_metrics.days" in capsys.readouterr().err

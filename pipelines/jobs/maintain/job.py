@@ -17,7 +17,7 @@ from pipelines.delta_tables.row_appends import append_rows
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.errors import MissingTable
 from pipelines.settings.records import Settings
-from pipelines.settings.retention import load_retention
+from pipelines.settings.retention import Retention, load_retention
 from pipelines.streaming.start_records import Ledger
 from pipelines.streaming.table_claims import claim_tables
 from pipelines.tables.contract import TableContract
@@ -43,6 +43,14 @@ JOB_NAME = "maintain_tables"
 _logger = logging.getLogger(__name__)
 
 
+def read_retention(settings: Settings) -> Retention:
+    """Read how long rows are kept. Raises: InvalidSetting, naming file and key."""
+    job = settings.maintain_tables
+    retention = load_retention(job.retention_location)
+    check_retention(retention, ALL_CONTRACTS, job.longest_read_hours)
+    return retention
+
+
 def run(
     spark: SparkSession,
     settings: Settings,
@@ -61,9 +69,7 @@ def run(
     Raises: InvalidSetting for a retention that is none; TablesInUse; MissingTable where
         a table that was asked for is not there, or none is.
     """
-    job = settings.maintain_tables
-    retention = load_retention(job.retention_location)
-    check_retention(retention, ALL_CONTRACTS, job.longest_read_hours)
+    retention = read_retention(settings)
     names = {c.name: identify_table(spark, settings.tables, c) for c in ALL_CONTRACTS}
     context = Context(
         spark=spark,
