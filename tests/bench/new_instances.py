@@ -1,8 +1,9 @@
 """Prints what the client instances of a micro-batch cost, beside a table of many.
 
-`python tests/bench/new_instances.py [--instances N] [--pushes N] [--writer direct]`: a
-table client_instances grows by micro-batches of one push each of client instances that
-it does not have, until it has so many. Then rounds of three kinds: of pushes of new
+`python tests/bench/new_instances.py [--instances N] [--pushes N] [--writer direct]
+[--compact-at FILES]`: a table client_instances grows by micro-batches of one push each of client instances that
+it does not have, until it has so many; a micro-batch in which Delta compacts stands
+on a line of its own. Then rounds of three kinds: of pushes of new
 ones; of client instances that it has, in the order in which they came, and that are not
 remembered; of such of which one in a hundred has another principal. CPU-seconds are of
 the driver, the JVM and its workers.
@@ -38,6 +39,7 @@ from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.bench.running_bridge import describe_machine  # noqa: E402 - path
 from tests.support.spark.local_session import start_session  # noqa: E402 - path
 
+COMPACT_AT = "spark.databricks.delta.autoCompact.minNumFiles"
 START_US = 1_795_000_000_000_000
 TYPES = {
     "received_at": pa.timestamp("us", "UTC"),
@@ -122,6 +124,19 @@ def describe(figures):
     return f"{', '.join(texts)}; {sum(versions)} versions"
 
 
+def grow(batches, count, size):
+    """Write micro-batches of new client instances, and print what they took."""
+    figures, all_cpu_s = [], 0.0
+    for first in range(0, count, size):
+        took = batches.write(range(first, first + size))
+        all_cpu_s += took[1]
+        if took[2] > 1:
+            print(f"compacts at {first + size:,}: {describe([took])}", flush=True)
+        else:
+            figures.append(took)
+    print(f"the others: {describe(figures)}; all: {all_cpu_s:.0f} CPU-s", flush=True)
+
+
 def main():
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -129,19 +144,17 @@ def main():
     parser.add_argument("--pushes", type=int, default=10_000, help="in a micro-batch")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--writer", default="direct")
+    parser.add_argument("--compact-at", help="files, in place of what is shipped")
     given = parser.parse_args()
     count, size = given.instances, given.pushes
     with tempfile.TemporaryDirectory(prefix="new-instances-") as folder:
         spark = start_session(f"{folder}/warehouse", *COMPILED)
+        if given.compact_at:
+            spark.conf.set(COMPACT_AT, given.compact_at)
         words = [f"tables.root_path={folder}", f"tables.writer={given.writer}"]
         batches = Batches(spark, load_settings("local", words))
         print(f"{describe_machine()}; {given.writer}, {size:,} pushes a micro-batch")
-        figures = []
-        for first in range(0, count, size):
-            figures.append(batches.write(range(first, first + size)))
-            if len(figures) == max(1, count // size // 5):
-                print(f"up to {first + size:,}: {describe(figures)}", flush=True)
-                figures = []
+        grow(batches, count, size)
         rounds = range(given.rounds)
         kinds = {
             "new": [(range(count + size * n, count + size * (n + 1)),) for n in rounds],
