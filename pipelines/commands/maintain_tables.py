@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 
 def check(call: Call) -> None:
-    """Refuse the names of tables that there cannot be, and checks that cannot run.
+    """Refuse what cannot be meant, and checks that cannot run.
 
-    Raises: ChecksNotInstalled.
+    Raises: ChecksNotInstalled; InvalidSetting for a retention that is none.
     """
+    from pipelines.jobs.maintain.job import read_retention
     from pipelines.tables.registry import ALL_CONTRACTS
+
+    from .submit.spark_words import is_cluster_mode
 
     known = [contract.name for contract in ALL_CONTRACTS]
     for name in call.arguments.table:
@@ -29,6 +32,9 @@ def check(call: Call) -> None:
                 f"--table {name}: known are {', '.join(sorted(known))}"
             )
     _is_checking(call)
+    # With the driver elsewhere the file may be there alone.
+    if not is_cluster_mode(call.spark_words):
+        read_retention(call.read_settings())
 
 
 def _is_checking(call: Call) -> bool:
@@ -76,7 +82,6 @@ def run(call: Call) -> int:
 
     arguments, ledgers = call.arguments, list_ledgers()
     settings, is_checking = call.read_settings(), _is_checking(call)
-    # What cannot be meant is said before Java, Spark and Kafka are asked.
     job.read_retention(settings)
     loud: list[str] = []
     try:

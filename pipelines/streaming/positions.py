@@ -182,8 +182,11 @@ def allow_token_endpoint(spark: SparkSession, url: str) -> None:
     """Let the Java clients of the driver ask it, unless an operator has said which."""
     # pyspark has no other door to the JVM.
     system: Any = spark.sparkContext._jvm.java.lang.System  # type: ignore[union-attr] # noqa: SLF001
-    if system.getProperty(ALLOWED_ENDPOINTS_PROPERTY) is None:
-        system.setProperty(ALLOWED_ENDPOINTS_PROPERTY, url)
+    # A build that moves the classes may have moved the name of the property with them.
+    for package in _PACKAGES:
+        name = ALLOWED_ENDPOINTS_PROPERTY.replace(JAVA_PACKAGE, package)
+        if system.getProperty(name) is None:
+            system.setProperty(name, url)
 
 
 def read_offsets_since(

@@ -134,7 +134,8 @@ def grow(batches, count, size):
             print(f"compacts at {first + size:,}: {describe([took])}", flush=True)
         else:
             figures.append(took)
-    print(f"the others: {describe(figures)}; all: {all_cpu_s:.0f} CPU-s", flush=True)
+    others = describe(figures) if figures else "none"
+    print(f"the others: {others}; all: {all_cpu_s:.0f} CPU-s", flush=True)
 
 
 def main():

@@ -55,6 +55,7 @@ CASES = {
     },
     "executors": {
         "kafka": {"bootstrapServers": "kafka:9092"},
+        "secretName": "clientele-secrets",
         "settings": '[tables]\nroot_path = "s3a://tables/clientele"\n',
         "images": {"pullSecrets": ["registry"]},
         "proxy": {"enabled": False},
@@ -62,7 +63,7 @@ CASES = {
             "executors": 3,
             "volume": {"size": ""},
             "sparkOptions": ["--packages", "org.apache.hadoop:hadoop-aws:3.5.0"],
-            "env": [{"name": "AWS_REGION", "value": "eu-central-1"}],
+            "env": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
             "volumes": [{"name": "scratch", "emptyDir": {}}],
             "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
             "nodeSelector": {"pool": "spark"},

@@ -1,6 +1,7 @@
 """Manifests of the chart: what Kubernetes takes, and what our commands take."""
 
 import copy
+import dataclasses
 import json
 import shutil
 
@@ -10,6 +11,8 @@ import yaml
 
 from pipelines import __version__
 from pipelines.bridge.proxy.rules.plan import plan_proxy
+from pipelines.settings import load_settings
+from pipelines.settings.stream_job_settings import StreamJobSettings
 from tests.support.deployments import check_manifest, load_told_settings, parse_told
 from tests.support.documents import find_block
 from tests.support.rendered_chart import (
@@ -240,8 +243,14 @@ def test_options_variables_volumes_and_nodes_reach_jobs_tasks_and_executors():
         assert pod["imagePullSecrets"] == [{"name": "registry"}]
     for pod in ours:
         _, spark = parse_told(pod["containers"][0]["args"])
-        at = spark.index("--packages")
-        assert spark[at : at + 2] == given["sparkOptions"]
+        # Of an option that is given twice the last one counts.
+        assert spark[-2:] == given["sparkOptions"]
+    # What variables name by their place is there for executors as well.
+    (container,) = executor["containers"]
+    (secrets,) = [one for one in container["volumeMounts"] if one["name"] == "secrets"]
+    assert secrets["mountPath"] == SECRETS
+    volumes = {one["name"] for one in executor["volumes"]}
+    assert volumes == {"settings", "secrets", "scratch"}
 
 
 def read_values():
@@ -266,10 +275,19 @@ def change(values, changes):
     ],
     ids=lambda block: block.title,
 )
-def test_values_of_the_page_are_those_of_the_chart(block):
+def test_values_of_the_page_are_those_of_the_chart(block, tmp_path):
     values, schema = read_values()
     shown = yaml.safe_load(block.text)
     jsonschema.validate(change(values, shown), schema)
+    mine = tmp_path / "settings.toml"
+    mine.write_text(shown["settings"])
+    settings = load_settings("container", own_file=str(mine), environ={})
+    if "executors" in shown.get("jobs", {}):
+        every = [getattr(settings, one.name) for one in dataclasses.fields(settings)]
+        jobs = [one for one in every if isinstance(one, StreamJobSettings)]
+        assert len(jobs) == 6
+        for one in jobs:
+            assert one.checkpoint_location.startswith("s3a://")
 
 
 @pytest.mark.parametrize(

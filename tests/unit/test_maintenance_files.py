@@ -4,7 +4,6 @@ import ast
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
 import yaml
@@ -177,13 +176,18 @@ def test_who_lacks_great_expectations_is_told_before_maintenance(monkeypatch, ca
     assert "or leave them out, by --no-checks" in said
 
 
-def test_a_retention_that_cannot_be_meant_is_told_before_spark_starts(
-    monkeypatch, capsys, tmp_path
+@pytest.mark.parametrize("words", [["maintain_tables"], ["run", "maintain_tables"]])
+def test_a_retention_that_cannot_be_meant_is_told_before_java_and_before_kafka(
+    words, monkeypatch, capsys, tmp_path
 ):
     mine = tmp_path / "mine.toml"
     mine.write_text("[client_metrics]\ndays = -1\n")
-    # Nothing of Spark is there: a session would be another error.
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    words = ["--no-checks", f"--set=maintain_tables.retention_location={mine}"]
-    assert main(["run", "maintain_tables", *words]) == InvalidSetting.exit_code
+
+    def refuse(*_, **__):
+        pytest.fail("was started all the same")
+
+    monkeypatch.setattr("pipelines.commands.session.hand_over", refuse)
+    monkeypatch.setattr("pipelines.commands.session.own_session", refuse)
+    more = ["--no-checks", f"--set=maintain_tables.retention_location={mine}"]
+    assert main([*words, *more]) == InvalidSetting.exit_code
     assert f"{mine}: client_metrics.days" in capsys.readouterr().err

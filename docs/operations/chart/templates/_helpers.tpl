@@ -94,7 +94,7 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* Words of every command of the jobs' image. */}}
+{{/* Words of every command of the jobs' image; what a user gives comes after them. */}}
 {{- define "clientele.jobWords" -}}
 - --env
 - container
@@ -102,6 +102,8 @@ imagePullSecrets:
 - /etc/kafka-clientele/settings/settings.toml
 - --driver-memory
 - {{ .Values.jobs.driverMemory }}
+{{- end -}}
+{{- define "clientele.sparkOptions" -}}
 {{- range .Values.jobs.sparkOptions }}
 - {{ . | quote }}
 {{- end }}
