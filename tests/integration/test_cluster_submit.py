@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-import tarfile
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -21,6 +20,7 @@ from pipelines.commands.submit.packing import (
     pack_environment,
 )
 from pipelines.settings import CONF_PATH
+from tests.support.archives import unpack_tar
 from tests.support.deployments import parse_told
 from tests.support.kubernetes_api import DRIVER, running_api
 from tests.support.rendered_chart import read_manifests
@@ -213,8 +213,8 @@ def test_the_bare_python_lacks_what_the_job_needs(bare_python):
 def test_what_a_job_ships_is_all_that_is_imported_elsewhere(
     bare_python, tmp_path, ships, program
 ):
-    with tarfile.open(pack_environment(tmp_path, *ships["packages"])) as packages:
-        packages.extractall(tmp_path / "packages", filter="data")
+    packages = pack_environment(tmp_path, *ships["packages"])
+    unpack_tar(packages, tmp_path / "packages")
     # A Spark there brings these two, and nothing that stands beside them here.
     (tmp_path / "spark").mkdir()
     for name in ("pyspark", "py4j"):
