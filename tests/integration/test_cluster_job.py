@@ -151,7 +151,7 @@ def ask_all(spark, given, folder, capsys):
     assert "set to 268435456 (dynamic)" in said["history"]
     (line,) = (one for one in COMMANDS if "notebook" in one)
     line = line.replace("notebooks/", f"{CONF_PATH.parent}/notebooks/")
-    wide = "--widget days=100000"
+    wide = "--widget since=2000-01-01"
     words = " ".join(f"--set {one}" for one in given)
     run_line(spark, f"{line} --output {folder}/page.html {wide} {words}", *given)
     page = Path(folder / "page.html").read_text(encoding="utf-8")
