@@ -278,5 +278,5 @@ def test_the_notebook_shows_tables_and_a_picture(settings, tmp_path):
     assert done.returncode == 0, done.stderr
     text = page.read_text(encoding="utf-8")
     assert text.count("<table") == 5
-    assert text.count('src="data:image/png;base64,') == 1
-    assert "Client instances by acks" in text
+    assert text.count('src="data:image/png;base64,') == 2
+    assert "Clients by their acks" in text
