@@ -226,7 +226,7 @@ def read_offsets_since(
 def _open_client(spark: SparkSession, options: Mapping[str, str]) -> tuple[Any, ...]:
     # pyspark has no other door to the JVM, and no question to Kafka of its own.
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-    package = _find_package(jvm)
+    package = find_client_package(spark)
     properties = _client_properties(jvm, options, package)
     return jvm, lambda name: find_class(jvm, f"{package}.{name}"), properties
 

@@ -1,9 +1,9 @@
 """Prints what the client instances of a micro-batch cost, beside a table of many.
 
 `python tests/bench/new_instances.py [--instances N] [--pushes N] [--writer direct]
-[--compact-at FILES]`: a table client_instances grows by micro-batches of one push each of client instances that
-it does not have, until it has so many; a micro-batch in which Delta compacts stands
-on a line of its own. Then rounds of three kinds: of pushes of new
+[--compact-at FILES]`: a table client_instances grows by micro-batches of one push each
+of client instances that it does not have, until it has so many; a micro-batch in which
+Delta compacts stands on a line of its own. Then rounds of three kinds: of pushes of new
 ones; of client instances that it has, in the order in which they came, and that are not
 remembered; of such of which one in a hundred has another principal. CPU-seconds are of
 the driver, the JVM and its workers.

@@ -103,11 +103,6 @@ imagePullSecrets:
 - --driver-memory
 - {{ .Values.jobs.driverMemory }}
 {{- end -}}
-{{- define "clientele.sparkOptions" -}}
-{{- range .Values.jobs.sparkOptions }}
-- {{ . | quote }}
-{{- end }}
-{{- end -}}
 
 {{/* Where pods of jobs, tasks and executors go. */}}
 {{- define "clientele.jobNodes" -}}
