@@ -142,4 +142,5 @@ def test_the_examples_of_the_reference_have_answers(spark, settings):
     assert (quota, sensitive, typed, status) == (
         *([[None]], [[True]], [[5]], [["invalid_value"]]),
     )
-    assert [row[1] for row in decoded] == ["ok", "wrong_codec"]
+    # A query without an order has its rows in any.
+    assert sorted(row[1] for row in decoded) == ["ok", "wrong_codec"]
