@@ -46,11 +46,10 @@ from tests.support.hadoop.submitted import (  # noqa: E402 - path
     SubmittedJob,
 )
 from tests.support.hadoop.table_comparison import find_differences  # noqa: E402 - path
-from tests.support.jobs.kill_site import CHECKS, KEYS  # noqa: E402 - path
+from tests.support.jobs.kill_site import CHECKS, KEYS, MAINTENANCE  # noqa: E402 - path
 
 TELEMETRY = next(iter(STREAMS))
-CHECK = "check_tables"
-CARE = {"maintain_tables": ("--no-checks",), CHECK: ("--all",)}
+CARE = {MAINTENANCE: ("--no-checks",), CHECKS: ("--all",)}
 """Commands that work on tables and end, and their words; the rows stay the same."""
 SHORT_JOBS = (TELEMETRY, "client_configs_to_delta", *CARE)
 VICTIMS = ("containers", "datanode", "driver")
@@ -220,7 +219,7 @@ def run_jobs(options, jobs, site):
             if name == TELEMETRY:
                 continue
             site.alter()
-            if name == CHECK and TELEMETRY in options.jobs:
+            if name == CHECKS and TELEMETRY in options.jobs:
                 # Other jobs have had their turns for longer than a table may be quiet.
                 jobs.end(TELEMETRY, mode, ())
             jobs.end(name, mode, [VICTIMS[turn % len(VICTIMS)]])
