@@ -8,6 +8,8 @@ round in one Spark session on two cores, a query of many micro-batches each of
   and client_instances, by that way of writing;
 - naive: the same decoder in mapInArrow, its points appended by Spark to one Delta
   table without the identity of their connection (headers are not read);
+- whole: as naive, with the columns that `spark` writes: a row has its push and who sent
+  it, and the table is made as the job makes it;
 - nothing: the same records through mapInArrow, which returns them, to no sink.
 
 Each reads all the pushes. Printed are, of the first micro-batch in a new session and of
@@ -26,7 +28,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+from pyspark.sql.types import StructType
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -36,6 +40,7 @@ from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
 from pipelines.settings.kafka import spark_source_options  # noqa: E402 - path
 from pipelines.settings.secret_references import SecretReader  # noqa: E402 - path
 from pipelines.streaming.sources import read_kafka  # noqa: E402 - path
+from pipelines.tables.contract import create_statement  # noqa: E402 - path
 from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES  # noqa: E402 - path
 from tests.bench.backlog import POINTS_PER_PUSH, SHAPES, produce_backlog  # noqa: E402 - path
 from tests.bench.batch_marks import BatchMarks  # noqa: E402 - path
@@ -43,11 +48,12 @@ from tests.bench.running_bridge import describe_machine  # noqa: E402 - path
 from tests.support.jobs.job_support import make_settings, run_once  # noqa: E402 - path
 from udfs.compression.codecs import ZSTD  # noqa: E402 - path
 from udfs.spark import POINT_TYPE  # noqa: E402 - path
+from udfs.spark_types import arrow_schema  # noqa: E402 - path
 
 TOPIC = "backlog"
 PARTITIONS = 6
 WRITERS = ("spark", "direct")
-PATHS = (*WRITERS, "naive", "nothing")
+PATHS = (*WRITERS, "naive", "whole", "nothing")
 
 
 WARM_AFTER = 3
@@ -71,7 +77,47 @@ def run_naive(spark, settings, folder, _observe):
                 yield part.points
 
     pushes = read_records(spark, settings).select("value")
-    points = pushes.mapInArrow(decode, POINT_TYPE)
+    append_points(pushes.mapInArrow(decode, POINT_TYPE), folder)
+
+
+def run_whole(spark, settings, folder, _observe):
+    limit = settings.client_telemetry_to_delta.max_decompressed_bytes
+    columns = CLIENT_METRICS.columns
+    returned = StructType.fromDDL(
+        ", ".join(f"`{c.name}` {c.sql_type}" for c in columns)
+    )
+    schema = arrow_schema(returned)
+
+    def decode(batches):
+        from udfs.envelopes.readers import read_envelopes
+        from udfs.otlp.metrics import iter_decoded
+
+        for records in batches:
+            pushes, done = read_envelopes(records), 0
+            for part in iter_decoded(
+                pushes.column("body"),
+                pushes.column("compression_type_id"),
+                max_decompressed_bytes=limit,
+            ):
+                counts = np.diff(part.offsets.to_numpy())
+                places = pa.array(np.repeat(np.arange(len(counts)), counts))
+                own = pushes.slice(done, len(counts)).take(places)
+                done += len(counts)
+                rows = dict(zip(own.schema.names, own.columns, strict=True))
+                rows["event_date"] = rows["received_at"]
+                rows |= zip(part.points.schema.names, part.points.columns, strict=True)
+                arrays = [rows[field.name].cast(field.type) for field in schema]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    spark.sql(
+        create_statement(
+            CLIENT_METRICS, f"delta.`{folder}/tables/{CLIENT_METRICS.name}`"
+        )
+    )
+    append_points(read_records(spark, settings).mapInArrow(decode, returned), folder)
+
+
+def append_points(points, folder):
     query = (
         points.writeStream.format("delta")
         .option("checkpointLocation", f"{folder}/checkpoint")
@@ -110,7 +156,12 @@ def read_records(spark, settings):
     )
 
 
-RUNS = {**dict.fromkeys(WRITERS, run_job), "naive": run_naive, "nothing": run_nothing}
+RUNS = {
+    **dict.fromkeys(WRITERS, run_job),
+    "naive": run_naive,
+    "whole": run_whole,
+    "nothing": run_nothing,
+}
 
 
 def count_bytes(folder, table):
