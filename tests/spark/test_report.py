@@ -23,8 +23,8 @@ from tests.support.report.report_tables import (
     HOSTILE,
     NOW,
     SINCE,
+    fill_findings,
     fill_tables,
-    register_findings,
 )
 from tests.support.spark.empty_tables import make_tables
 
@@ -58,7 +58,7 @@ def rows_of(part, *names):
 @pytest.mark.long
 def test_a_report_says_what_the_tables_say(session, settings):
     fill_tables(session, settings)
-    register_findings(session)
+    fill_findings(session, settings)
     fleet = collect(session, settings, REQUEST)
     who = ("client_id", "state", "instances", "live", "errors", "warnings")
     clients = read(fleet.clients, *who)
@@ -178,7 +178,7 @@ def test_a_report_says_what_is_not_there(session, settings):
 @pytest.mark.long
 def test_the_commands_of_its_page_write_it(session, settings, tmp_path, monkeypatch):
     fill_tables(session, settings)
-    register_findings(session)
+    fill_findings(session, settings)
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
@@ -222,7 +222,7 @@ def test_it_is_served_until_it_is_ended(spark, settings, tmp_path):
 @pytest.mark.long
 def test_a_report_of_one_principal_tells_of_no_other(session, settings):
     fill_tables(session, settings)
-    register_findings(session)
+    fill_findings(session, settings)
     of_billing = collect(
         session, settings, dataclasses.replace(REQUEST, principals=("billing",))
     )

@@ -12,6 +12,7 @@ from pipelines.tables.cluster import (
 )
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS, CLIENT_CONFIGS
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY as HISTORY
+from pipelines.tables.findings import CLIENT_FINDINGS
 from pipelines.tables.quality import QUALITY_RESULTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
@@ -26,15 +27,6 @@ NOW = datetime.now(tz=UTC).replace(microsecond=0)
 SINCE = NOW - timedelta(hours=24)
 HOSTILE = "</script><script>window.ran=1</script>\u202egnp.\x00'\""
 INTERVAL_MS = 600_000
-FINDINGS_SCHEMA = (
-    "cluster_id STRING, logical_client STRING, rule STRING, severity STRING, "
-    "client_type STRING, principal STRING, client_id STRING, group_id STRING, "
-    "client_software_name STRING, client_software_version STRING, "
-    "client_instance_ids ARRAY<STRING>, instances INT, evidence MAP<STRING,STRING>, "
-    "sentence STRING, setting STRING, current_value STRING, suggested_value STRING, "
-    "why STRING, source STRING, since TIMESTAMP, until TIMESTAMP, last_seen TIMESTAMP, "
-    "silenced_until DATE, silenced_reason STRING"
-)
 _CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 _FILLERS = {"STRING": "x", "INT": 1, "BIGINT": 1, "BOOLEAN": False, "BINARY": b""}
 _FILLERS |= {"DATE": NOW.date(), "TIMESTAMP": NOW, "DOUBLE": 0.0}
@@ -229,13 +221,14 @@ def _fill_cluster(spark, settings):
     )  # fmt: skip
 
 
-def register_findings(spark):
-    """Register client_findings as a view, with a finding of each state."""
+def fill_findings(spark, settings):
+    """Make client_findings, with a finding of each state."""
     shared = {"cluster_id": _CLUSTER, "logical_client": "la", "rule": "linger-zero"}
     shared |= {"severity": "warning", "client_type": "producer", "instances": 1}
     shared |= {"principal": "User:orders", "client_id": "orders-1", "since": ago(600)}
     shared |= {"sentence": "linger.ms is 0.", "setting": "linger.ms"}
     shared |= {"current_value": "0", "suggested_value": "20", "why": "because"}
+    shared |= {"evidence": {}}
     rows = [
         shared,
         shared
@@ -246,8 +239,5 @@ def register_findings(spark):
         shared | {"rule": "silent", "silenced_until": NOW.date() + timedelta(days=9)},
         shared | {"rule": "old", "silenced_until": NOW.date() - timedelta(days=9)},
     ]
-    names = [one.strip().split(" ")[0] for one in FINDINGS_SCHEMA.split(", ")]
-    made = [tuple(row.get(name) for name in names) for row in rows]
-    spark.createDataFrame(made, FINDINGS_SCHEMA).createOrReplaceTempView(
-        "client_findings"
-    )
+    make_tables(spark, settings.tables, [CLIENT_FINDINGS])
+    append(spark, settings, CLIENT_FINDINGS, *rows)
