@@ -42,6 +42,13 @@ class WatchingSettings:
         "More records of the last hour in quarantine are a fault.",
         default=100,
     )
+    max_run_age_hours: int = key(
+        "A last maintenance longer ago is a fault, and so is a last check, or a table "
+        "that is older where no maintenance has come to its end. 0: no age is one.",
+        unit="hours",
+        low=0,
+        default=72,
+    )
     answer_timeout_ms: int = key(
         "Longest wait of status for Kafka, and for each page of a bridge.",
         unit="ms",

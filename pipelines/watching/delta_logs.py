@@ -20,6 +20,7 @@ from .site import MS_PER_S, RunLook, TableLook
 LOG_FOLDER = "_delta_log"
 _DELETION_VECTORS = "deletionVectors"
 _LOCAL_SCHEMES = ("", "file")
+_VOLUMES = ("/", "Volumes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class RunTable:
     """Column of what was done to it."""
     has_failed: str
     """SQL that is true where a row says so."""
+    has_ended: str
+    """SQL that is true of a row that only a run that came to its end has."""
 
 
 MAINTENANCE = RunTable(
@@ -43,6 +46,7 @@ MAINTENANCE = RunTable(
     began="started_at",
     part="action",
     has_failed="outcome = 'failed'",
+    has_ended="action = 'run'",
 )
 CHECKS = RunTable(
     name="quality_results",
@@ -50,6 +54,7 @@ CHECKS = RunTable(
     began="checked_at",
     part="expectation",
     has_failed="NOT success",
+    has_ended="true",
 )
 
 
@@ -62,7 +67,11 @@ def find_local(location: str) -> Path | None:
     parts = urlsplit(location)
     if parts.scheme not in _LOCAL_SCHEMES or parts.netloc:
         return None
-    return Path(unquote(parts.path) if parts.scheme else location)
+    path = Path(unquote(parts.path) if parts.scheme else location)
+    # A volume of Unity Catalog is a folder on Databricks' machines alone.
+    if path.parts[:2] == _VOLUMES and not Path(*path.parts[:3]).exists():
+        return None
+    return path
 
 
 def list_tables(root: Path) -> list[str]:
@@ -94,6 +103,7 @@ def look_at_table(root: Path, name: str) -> TableLook:
     return TableLook(
         name=name,
         is_there=True,
+        made_ms=table.metadata().created_time,
         version=table.version(),
         committed_ms=commit.get("timestamp"),
         rows=rows,
@@ -145,19 +155,26 @@ def read_newest_run(root: Path, runs: RunTable) -> RunLook | None:
         root,
         runs.name,
         f"SELECT {runs.table} AS about, {runs.part} AS part, "  # noqa: S608 - names of ours
-        f"{runs.has_failed} AS has_failed, min({runs.began}) OVER () AS began "
+        f"{runs.has_failed} AS has_failed, min({runs.began}) OVER () AS began, "
+        f"(SELECT max({runs.began}) FROM asked WHERE {runs.has_ended}) AS completed "
         "FROM asked WHERE run_id = "
         f"(SELECT run_id FROM asked ORDER BY {runs.began} DESC LIMIT 1) "
         "ORDER BY about, part",
     )
     if not rows:
         return None
+    completed = rows[0]["completed"]
     return RunLook(
-        began_ms=int(rows[0]["began"].timestamp() * MS_PER_S),
+        began_ms=_as_ms(rows[0]["began"]),
+        completed_ms=_as_ms(completed) if completed else None,
         failed=tuple(
             f"{row['about']}: {row['part']}" for row in rows if row["has_failed"]
         ),
     )
+
+
+def _as_ms(moment: datetime) -> int:
+    return int(moment.timestamp() * MS_PER_S)
 
 
 def _ask(root: Path, name: str, query: str) -> list[dict[str, Any]]:

@@ -10,8 +10,18 @@ from dataclasses import dataclass
 from pipelines.counted import counted
 from pipelines.settings.places import PROGRAM
 from pipelines.settings.watching_settings import WatchingSettings
+from pipelines.tables.maintenance import MAINTENANCE_RUNS
 
-from .site import MS_PER_S, BridgeLook, JobLook, RunLook, SiteLook, TableLook
+from .site import (
+    MS_PER_HOUR,
+    MS_PER_S,
+    BridgeLook,
+    JobLook,
+    RunLook,
+    SiteLook,
+    StoredLook,
+    TableLook,
+)
 from .watched_jobs import WATCHED_JOBS
 
 
@@ -45,10 +55,12 @@ def find_problems(
         *(p for one in site.jobs for p in _judge_job(one, site, limits, env)),
         *_judge_tables(site),
         *_judge_quarantine(site, limits),
+        *_judge_unread(site),
         *_judge_run(
             site.stored.maintenance, "maintenance", "maintenance_runs says why"
         ),
         *_judge_run(site.stored.checks, "check", "quality_results says which rows"),
+        *_judge_ages(site, limits, env),
     ]
 
 
@@ -196,8 +208,62 @@ def _judge_quarantine(site: SiteLook, limits: WatchingSettings) -> Iterator[Prob
         )
 
 
+def _judge_unread(site: SiteLook) -> Iterator[Problem]:
+    for one in site.stored.unread:
+        yield Problem(
+            what=f"rows of a table at {site.tables_at} cannot be read ({one})",
+            do=f"{PROGRAM} sql, asked for its rows, says what is wrong with it",
+        )
+
+
 def _judge_run(run: RunLook | None, what: str, where: str) -> Iterator[Problem]:
     if run is not None and run.failed:
         yield Problem(
             what=f"the last {what} has failed in {', '.join(run.failed)}", do=where
         )
+
+
+def _judge_ages(
+    site: SiteLook, limits: WatchingSettings, env: str
+) -> Iterator[Problem]:
+    """Tell of what has not come to its end for long, whoever ends it each night."""
+    hours = limits.max_run_age_hours
+    if not hours:
+        return
+    before_ms = site.at_ms - hours * MS_PER_HOUR
+    ago = f"more than {hours:,} hours ago (watching.max_run_age_hours)"
+    maintain = f"{PROGRAM} maintain_tables --env {env}"
+    stored = site.stored
+    if stored.maintenance is not None and _is_before(
+        stored.maintenance.completed_ms, before_ms
+    ):
+        yield Problem(
+            what=f"the last maintenance that came to its end did so {ago}",
+            do=f"see what keeps it from running, or ends it: {maintain}",
+        )
+    elif _was_never_maintained(stored, before_ms):
+        yield Problem(
+            what=f"no maintenance has come to its end, and tables were made {ago}",
+            do=f"run it each day: {maintain}; docs/operations/maintenance.md has "
+            "examples for schedulers",
+        )
+    if stored.checks is not None and _is_before(stored.checks.completed_ms, before_ms):
+        yield Problem(
+            what=f"the last check was {ago}",
+            do=f"maintenance ends with one, and so does {PROGRAM} check_tables "
+            f"--env {env}",
+        )
+
+
+def _was_never_maintained(stored: StoredLook, before_ms: int) -> bool:
+    if any(one.startswith(f"{MAINTENANCE_RUNS.name}:") for one in stored.unread):
+        return False
+    run = stored.maintenance
+    has_ended = run is not None and run.completed_ms is not None
+    return not has_ended and any(
+        _is_before(t.made_ms, before_ms) for t in stored.tables
+    )
+
+
+def _is_before(moment_ms: int | None, before_ms: int) -> bool:
+    return moment_ms is not None and moment_ms < before_ms

@@ -24,13 +24,20 @@ from .delta_logs import (
     look_at_table,
     read_newest_run,
 )
-from .site import MS_PER_S, JobLook, RunLook, SiteLook, StoredLook, TableLook
+from .site import (
+    MS_PER_HOUR,
+    MS_PER_S,
+    JobLook,
+    RunLook,
+    SiteLook,
+    StoredLook,
+    TableLook,
+)
 from .topics import KafkaIsSilent, look_at_topics
 from .watched_jobs import WATCHED_JOBS, WatchedJob
 
 RATE_S = 1.0
 """Between two looks at what a bridge counts."""
-HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +93,7 @@ def look_at_site(settings: Settings, kafka_config: Mapping[str, str]) -> SiteLoo
         jobs=job_looks,
         tables_at=tables.catalog_schema or tables.root_path,
         stored=stored.result(),
-        not_looked_at=(
-            *_tell_unseen(settings, shown, root, addresses),
-            *stored.result().unread,
-        ),
+        not_looked_at=tuple(_tell_unseen(settings, shown, root, addresses)),
     )
 
 
@@ -194,7 +198,7 @@ def _look_at_tables(places: list[_Place], root: Path | None, at_ms: int) -> Stor
     quarantined = None
     if QUARANTINE.name in there:
         try:
-            quarantined = count_quarantined(root, QUARANTINE.name, at_ms - HOUR_MS)
+            quarantined = count_quarantined(root, QUARANTINE.name, at_ms - MS_PER_HOUR)
         except UnreadableTable as error:
             unread.append(str(error))
     return StoredLook(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 MS_PER_S = 1_000
+MS_PER_HOUR = 3_600 * MS_PER_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,8 @@ class TableLook:
     is_there: bool
     fault: str | None = None
     """Why its log cannot be read."""
+    made_ms: int | None = None
+    """When the table was made; null where its log does not say."""
     version: int | None = None
     committed_ms: int | None = None
     """Time of the newest commit."""
@@ -79,6 +82,9 @@ class RunLook:
     """The newest run of maintenance, or of the checks of tables."""
 
     began_ms: int
+    completed_ms: int | None
+    """When the newest run began that came to its end, which may be an older one; null:
+    none did."""
     failed: tuple[str, ...]
     """What of it has failed: a table, and its action or expectation."""
 
@@ -94,7 +100,7 @@ class StoredLook:
     """Null: never, as below."""
     checks: RunLook | None = None
     unread: tuple[str, ...] = ()
-    """What could not be read, and why."""
+    """Tables whose rows could not be read, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

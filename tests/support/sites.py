@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from pipelines.watching.site import (
+    MS_PER_HOUR,
     BridgeLook,
     JobLook,
     RunLook,
@@ -39,11 +40,19 @@ TABLE = TableLook(
     rows=1_234,
     files=5,
     bytes=6_789,
+    made_ms=AT_MS - 30 * MS_PER_HOUR,
 )
+
+
+def ran(began_ms, *failed):
+    """Return a run that came to its end."""
+    return RunLook(began_ms=began_ms, completed_ms=began_ms, failed=failed)
+
+
 STORED = StoredLook(
     tables=(TABLE,),
     quarantined={},
-    maintenance=RunLook(began_ms=AT_MS - 7_200_000, failed=()),
+    maintenance=ran(AT_MS - 2 * MS_PER_HOUR),
 )
 SITE = SiteLook(
     at_ms=AT_MS,

@@ -137,7 +137,10 @@ def _format_run(run: RunLook | None, at_ms: int) -> str:
     if run is None:
         return NEVER
     outcome = f"{len(run.failed):,} failed" if run.failed else "well"
-    return f"{_format_age(run.began_ms, at_ms)}, {outcome}"
+    told = f"{_format_age(run.began_ms, at_ms)}, {outcome}"
+    if run.completed_ms is not None and run.completed_ms >= run.began_ms:
+        return told
+    return f"{told}, and has not come to its end"
 
 
 def _number(value: int | None) -> Number:

@@ -40,6 +40,7 @@ def test_a_table_is_counted_by_its_log(tmp_path):
     assert look.bytes == sum(one.stat().st_size for one in files)
     [commit] = DeltaTable(str(tmp_path / "t")).history(1)
     assert look.committed_ms == commit["timestamp"]
+    assert look.made_ms <= look.committed_ms
 
 
 def test_files_of_older_versions_do_not_count(tmp_path):
@@ -138,7 +139,16 @@ def test_the_newest_run_is_told_with_what_failed_in_it(tmp_path):
     write(tmp_path, "maintenance_runs", rows)
     told = read_newest_run(tmp_path, MAINTENANCE)
     began_ms = int(NOW.timestamp() * 1000)
-    assert told == RunLook(began_ms=began_ms, failed=("client_metrics: vacuum",))
+    assert told == RunLook(
+        began_ms=began_ms, completed_ms=None, failed=("client_metrics: vacuum",)
+    )
+    ended = [
+        run_row("a", NOW - 2 * HOUR, "*", "run", "failed"),
+        run_row("0", NOW - 3 * HOUR, "*", "run", "done"),
+    ]
+    write(tmp_path, "maintenance_runs", ended)
+    told = read_newest_run(tmp_path, MAINTENANCE)
+    assert told.completed_ms == int((NOW - 2 * HOUR).timestamp() * 1000)
 
 
 def test_checks_that_failed_are_told_by_table_and_expectation(tmp_path):
@@ -154,10 +164,9 @@ def test_checks_that_failed_are_told_by_table_and_expectation(tmp_path):
         for expectation in ("unique", "not_null")
     ]
     write(tmp_path, "quality_results", rows)
-    assert read_newest_run(tmp_path, CHECKS).failed == (
-        "client_metrics: unique",
-        "client_pushes: unique",
-    )
+    told = read_newest_run(tmp_path, CHECKS)
+    assert told.failed == ("client_metrics: unique", "client_pushes: unique")
+    assert told.completed_ms == told.began_ms
 
 
 def test_a_table_of_runs_that_never_ran_says_so(tmp_path):
@@ -182,6 +191,7 @@ def test_a_table_of_another_form_is_unreadable_by_name(tmp_path):
         ("hdfs://name/data", None),
         ("s3a://bucket/data", None),
         ("dbfs:/data", None),
+        ("/Volumes/no_such_catalog/clientele/checkpoints", None),
     ],
 )
 def test_a_location_is_local_or_not(location, path):

@@ -6,11 +6,12 @@ import pytest
 
 from pipelines.settings import load_settings
 from pipelines.watching.judging import find_problems
-from pipelines.watching.site import RunLook, TableLook
+from pipelines.watching.site import MS_PER_HOUR, TableLook
 from tests.support.sites import (
     AT_MS,
     SITE,
     TABLE,
+    ran,
     with_bridge,
     with_job,
     with_stored,
@@ -25,6 +26,12 @@ REJECTED = (
     "watching.max_quarantined (100):"
 )
 LATE = {"unread": 1_500, "waiting_since_ms": LATE_MS}
+
+
+AGE_MS = LIMITS.max_run_age_hours * MS_PER_HOUR
+LONG_AGO_MS = AT_MS - AGE_MS - 1
+LONG_AGO = "more than 72 hours ago (watching.max_run_age_hours)"
+OLD_TABLE = replace(TABLE, made_ms=LONG_AGO_MS)
 
 
 def told(site, limits=LIMITS):
@@ -49,6 +56,11 @@ def late_job(late=LATE, **changes):
         with_stored(quarantined=None, maintenance=None),
         with_stored(quarantined={"missing_header": LIMITS.max_quarantined}),
         replace(SITE, bridges=(), not_looked_at=("bridges",)),
+        with_stored(maintenance=ran(AT_MS - AGE_MS), checks=ran(AT_MS - AGE_MS)),
+        # One is under way, or was just killed.
+        with_stored(maintenance=replace(ran(AT_MS), completed_ms=AT_MS - AGE_MS)),
+        with_stored(tables=(OLD_TABLE,)),
+        with_stored(tables=(replace(TABLE, made_ms=None),), maintenance=None),
     ],
 )
 def test_what_harms_nobody_is_well(site):
@@ -129,14 +141,47 @@ def test_what_harms_nobody_is_well(site):
             "quarantine-reasons.md",
         ),
         (
-            with_stored(maintenance=RunLook(began_ms=1, failed=("a: vacuum", "b: x"))),
+            with_stored(maintenance=ran(AT_MS, "a: vacuum", "b: x")),
             "the last maintenance has failed in a: vacuum, b: x: ",
             "maintenance_runs",
         ),
         (
-            with_stored(checks=RunLook(began_ms=1, failed=("a: unique",))),
+            with_stored(checks=ran(AT_MS, "a: unique")),
             "the last check has failed in a: unique: ",
             "quality_results",
+        ),
+        (
+            with_stored(unread=("quarantine: DeltaError",)),
+            "rows of a table at /data/tables cannot be read (quarantine: DeltaError): ",
+            "./spark-submit.sh sql",
+        ),
+        (
+            with_stored(maintenance=ran(LONG_AGO_MS)),
+            f"the last maintenance that came to its end did so {LONG_AGO}: ",
+            "./spark-submit.sh maintain_tables --env cluster",
+        ),
+        # Each night one begins and is killed.
+        (
+            with_stored(maintenance=replace(ran(AT_MS), completed_ms=LONG_AGO_MS)),
+            f"the last maintenance that came to its end did so {LONG_AGO}: ",
+            "./spark-submit.sh maintain_tables --env cluster",
+        ),
+        (
+            with_stored(tables=(OLD_TABLE,), maintenance=None),
+            f"no maintenance has come to its end, and tables were made {LONG_AGO}: ",
+            "./spark-submit.sh maintain_tables --env cluster",
+        ),
+        (
+            with_stored(
+                tables=(OLD_TABLE,), maintenance=replace(ran(AT_MS), completed_ms=None)
+            ),
+            f"no maintenance has come to its end, and tables were made {LONG_AGO}: ",
+            "./spark-submit.sh maintain_tables --env cluster",
+        ),
+        (
+            with_stored(checks=ran(LONG_AGO_MS)),
+            f"the last check was {LONG_AGO}: ",
+            "./spark-submit.sh check_tables --env cluster",
         ),
     ],
 )
@@ -144,6 +189,17 @@ def test_what_is_not_well_says_what_to_do(site, begin, advice):
     [line] = told(site)
     assert line.startswith(begin)
     assert advice in line.removeprefix(begin)
+
+
+def test_the_age_of_maintenance_is_no_fault_where_nobody_asks():
+    site = with_stored(maintenance=ran(1), checks=ran(1))
+    assert told(site, replace(LIMITS, max_run_age_hours=0)) == []
+
+
+def test_maintenance_whose_rows_cannot_be_read_is_not_said_to_be_missing():
+    unread = ("maintenance_runs: DeltaError",)
+    [line] = told(with_stored(tables=(OLD_TABLE,), maintenance=None, unread=unread))
+    assert "maintenance_runs: DeltaError" in line
 
 
 def test_a_job_that_must_be_there_is_missed_though_it_never_was():

@@ -112,7 +112,7 @@ def test_a_table_of_runs_that_cannot_be_read_is_named(tmp_path):
     write_table(tmp_path, "maintenance_runs")
     site = look(tmp_path)
     assert site.stored.maintenance is None
-    assert any(one.startswith("maintenance_runs: ") for one in site.not_looked_at)
+    assert any(one.startswith("maintenance_runs: ") for one in site.stored.unread)
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_a_quarantine_that_cannot_be_read_is_told(tmp_path):
         one.unlink()
     site = look(tmp_path)
     assert site.stored.quarantined is None
-    assert any(one.startswith("quarantine: ") for one in site.not_looked_at)
+    assert any(one.startswith("quarantine: ") for one in site.stored.unread)

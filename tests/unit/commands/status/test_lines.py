@@ -7,8 +7,16 @@ import pytest
 
 from pipelines.commands.status.lines import format_json, format_screen
 from pipelines.watching.judging import Problem
-from pipelines.watching.site import RunLook, TableLook
-from tests.support.sites import AT_MS, SITE, TABLE, with_bridge, with_stored, with_topic
+from pipelines.watching.site import TableLook
+from tests.support.sites import (
+    AT_MS,
+    SITE,
+    TABLE,
+    ran,
+    with_bridge,
+    with_stored,
+    with_topic,
+)
 
 SCREEN = """\
 2026-03-01T00:00:00.000Z  Kafka k:9092
@@ -91,8 +99,12 @@ def test_what_was_not_looked_at_is_not_called_well():
             "quarantine, last hour: 1,200 corrupt_frame, 1 missing_header",
         ),
         (
-            with_stored(checks=RunLook(began_ms=AT_MS - 90_000_000, failed=("a", "b"))),
+            with_stored(checks=ran(AT_MS - 90_000_000, "a", "b")),
             "last check: 25 h ago, 2 failed",
+        ),
+        (
+            with_stored(maintenance=replace(ran(AT_MS), completed_ms=None)),
+            "last maintenance: 0 s ago, well, and has not come to its end",
         ),
     ],
 )
