@@ -1,7 +1,7 @@
 """An Airflow DAG (Airflow 3): kafka-clientele's maintenance, each night.
 
 Copy it into the folder of DAGs; it needs a checkout that is set up on the worker,
-by `spark-submit.sh setup --with-checks`.
+by `spark-submit.sh setup --with-checks`, and the password that `[kafka]` refers to.
 """
 
 from datetime import datetime, timedelta

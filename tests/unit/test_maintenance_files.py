@@ -46,6 +46,14 @@ def test_cron_starts_it_once_a_night():
     assert (day, month, weekday) == ("*", "*", "*")
     assert user == "kafka-clientele"
     check_line(command)
+    check_password(dict(one.split("=", 1) for one in lines if re.match(r"\w+=", one)))
+
+
+def check_password(environ):
+    """The password of conf/cluster.toml is where the example has one."""
+    environ = {n: v for n, v in environ.items() if n.startswith("KAFKA_CLIENTELE_")}
+    given = load_settings("cluster", environ=environ).kafka.sasl_password
+    assert given not in ("", load_settings("cluster").kafka.sasl_password)
 
 
 def test_systemd_understands_timer_and_service(tmp_path):
@@ -102,6 +110,16 @@ def list_tasks(bundle):
             yield name, task
 
 
+def find_environment(bundle):
+    (cluster,) = bundle["resources"]["jobs"]["streaming"]["job_clusters"]
+    variables = bundle["variables"]
+    return {
+        name: VARIABLE.sub(lambda one: str(variables[one[2]]["default"]), value)
+        for name, value in cluster["new_cluster"]["spark_env_vars"].items()
+        if "${var." in value
+    }
+
+
 def find_file(path):
     return ROOT / path.removeprefix("${workspace.file_path}/")
 
@@ -138,6 +156,7 @@ def test_names_and_rights_of_databricks_are_those_of_the_settings(bundle):
     tables = load_settings("cluster").tables
     named = f"{variables['catalog']}.{variables['schema']}"
     assert named == tables.catalog_schema
+    check_password(find_environment(bundle))
     (volume,) = bundle["resources"]["volumes"].values()
     (schema,) = bundle["resources"]["schemas"].values()
     place = f"/Volumes/{named.replace('.', '/')}/{volume['name']}/"
@@ -158,6 +177,8 @@ def test_tables_are_checked_once_a_night_where_great_expectations_is(bundle):
     tasks = {task["task_key"]: task for _, task in list_tasks(bundle)}
     checks = tasks["check_tables"]
     assert checks["depends_on"] == [{"task_key": "maintain_tables"}]
+    # Maintenance ends with 1 where somebody must act; its tables are checked all the same.
+    assert checks["run_if"] == "ALL_DONE"
     pins = "\n".join(
         find_file(one["requirements"]).read_text() for one in checks["libraries"]
     )
