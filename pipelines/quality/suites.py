@@ -25,6 +25,7 @@ from pipelines.tables.dynamic_configs import (
     DYNAMIC_CONFIG_CONTRACTS,
 )
 from pipelines.tables.findings import FINDING_CONTRACTS
+from pipelines.tables.maintenance import MAINTENANCE_RUNS
 from pipelines.tables.quality import QUALITY_RESULTS
 from pipelines.tables.telemetry import CLIENT_METRICS, QUARANTINE, TELEMETRY_CONTRACTS
 from pipelines.tables.traffic import CLIENT_TRAFFIC
@@ -40,6 +41,7 @@ CHECKED = (
     EFFECTIVE_QUOTAS,
     *DYNAMIC_CONFIG_CONTRACTS,
     *FINDING_CONTRACTS,
+    MAINTENANCE_RUNS,
     QUALITY_RESULTS,
 )
 CONTRACTS = {contract.name: contract for contract in CHECKED}

@@ -73,6 +73,7 @@ GOOD = {
     "dynamic_client_config_changes": [{"topic": "d", "record_type": "alteration"}],
     "client_findings": [{"cluster_id": "c", "severity": "error"}],
     "finding_runs": [{"run_id": "r", "clients": 2, "not_evaluated": 1}],
+    "maintenance_runs": [{"run_id": "r", "outcome": "done"}],
     "quality_results": [{"run_id": "r", "success": True, "failed_rows": 0}],
 }
 TYPE_2 = {
@@ -208,6 +209,9 @@ ROW_FAULTS = {
     },
     "finding_runs": {
         "some_clients_were_asked_or_not": {"run_id": "s", "not_evaluated": 3},
+    },
+    "maintenance_runs": {
+        "outcome_is_known": {"run_id": "s", "outcome": "maybe"},
     },
     "quality_results": {
         "failures_are_told": {"run_id": "s", "success": True, "failed_rows": 3},
