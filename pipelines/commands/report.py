@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _SPAN = re.compile(r"(\d{1,6})([mhd])")
-_USUAL_SPAN = timedelta(hours=24)
+_USUAL_SPAN = "24h"
 _USUAL_REFRESH_SECONDS = 300
 _HIGHEST_PORT = 65_535
 

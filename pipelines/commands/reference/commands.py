@@ -12,7 +12,8 @@ from .markdown import code, format_page, format_table
 _EVERY = (
     "Every command takes `--help` and `--verbose`, which prints the whole of an error. "
     "Exit codes are 0, 1 for what failed, 2 for a wrong word or setting, 130 after "
-    "Ctrl-C and 143 after `kill` (0 for `bridge` and `kafka`)."
+    "Ctrl-C and 143 after `kill` (0 for `bridge`, `forward` and `kafka`). "
+    "`help COMMAND` says what a command takes, and `--version` which version this is."
 )
 _SPARK = "Any option of spark-submit may be added, `--master` among them."
 

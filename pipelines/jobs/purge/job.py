@@ -61,6 +61,8 @@ out of reach:
   records of topic {topic}, until its retention deletes them{dynamic}
   client ids in client_pushes, client_metrics, client_instances and quarantine, and
   labels inside pushed metrics
+  client_findings (client ids, values that rules of findings have quoted), and keys of
+  rows in quality_results
   configs, quotas and client ids in the tables of the cluster
   copies and clones of the tables, backups, checkpoints of jobs of your own
   files that no commit names and that are younger than an hour: run this again then
