@@ -32,6 +32,18 @@ RUN_ELSEWHERE = {
         "integration/test_push_config_command.py",
         "push-config",
     ),
+    ("docs/guide/cluster-feed.md", "import-metadata"): (
+        "integration/test_import_metadata.py",
+        '"--files"',
+    ),
+    ("docs/guide/cluster-feed.md", "registration-request"): (
+        "integration/test_import_metadata.py",
+        '"--registration-request"',
+    ),
+    ("docs/guide/cluster-feed.md", "accept-cluster-id"): (
+        "integration/test_feed_clusters.py",
+        "accept-cluster-id",
+    ),
     ("docs/guide/forwarding.md", "forward"): (
         "integration/test_forward.py",
         '"forward"',
