@@ -14,7 +14,7 @@ MAINTENANCE_RUNS = TableContract(
             "action",
             "STRING",
             "properties, retention, compaction or vacuum; run for the whole run, "
-            "which is written last.",
+            "which is written last, or for a table that could not be looked at.",
         ),
         required("outcome", "STRING", "done, left alone or failed."),
         required("why", "STRING", "Why it was done, or was not."),

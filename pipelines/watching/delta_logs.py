@@ -46,7 +46,8 @@ MAINTENANCE = RunTable(
     began="started_at",
     part="action",
     has_failed="outcome = 'failed'",
-    has_ended="action = 'run'",
+    # Of a table, "run" says that it could not be looked at.
+    has_ended="table_name = '*'",
 )
 CHECKS = RunTable(
     name="quality_results",
@@ -95,6 +96,7 @@ def look_at_table(root: Path, name: str) -> TableLook:
         table = DeltaTable(str(root / name))
         files = pa.table(table.get_add_actions())
         [commit] = table.history(1)
+        made_ms = table.metadata().created_time
         rows = _count_rows(table, files)
     except TableNotFoundError:
         return TableLook(name=name, is_there=False)
@@ -103,7 +105,7 @@ def look_at_table(root: Path, name: str) -> TableLook:
     return TableLook(
         name=name,
         is_there=True,
-        made_ms=table.metadata().created_time,
+        made_ms=made_ms,
         version=table.version(),
         committed_ms=commit.get("timestamp"),
         rows=rows,

@@ -11,6 +11,7 @@ from pipelines.counted import counted
 from pipelines.settings.places import PROGRAM
 from pipelines.settings.watching_settings import WatchingSettings
 from pipelines.tables.maintenance import MAINTENANCE_RUNS
+from pipelines.tables.registry import ALL_CONTRACTS
 
 from .site import (
     MS_PER_HOUR,
@@ -23,6 +24,8 @@ from .site import (
     TableLook,
 )
 from .watched_jobs import WATCHED_JOBS
+
+_OURS = {contract.name for contract in ALL_CONTRACTS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,37 +235,41 @@ def _judge_ages(
         return
     before_ms = site.at_ms - hours * MS_PER_HOUR
     ago = f"more than {hours:,} hours ago (watching.max_run_age_hours)"
-    maintain = f"{PROGRAM} maintain_tables --env {env}"
     stored = site.stored
-    if stored.maintenance is not None and _is_before(
-        stored.maintenance.completed_ms, before_ms
-    ):
-        yield Problem(
-            what=f"the last maintenance that came to its end did so {ago}",
-            do=f"see what keeps it from running, or ends it: {maintain}",
-        )
-    elif _was_never_maintained(stored, before_ms):
-        yield Problem(
-            what=f"no maintenance has come to its end, and tables were made {ago}",
-            do=f"run it each day: {maintain}; docs/operations/maintenance.md has "
-            "examples for schedulers",
+    if not stored.is_maintained:
+        yield from _judge_maintenance(
+            stored, before_ms, ago, f"{PROGRAM} maintain_tables --env {env}"
         )
     if stored.checks is not None and _is_before(stored.checks.completed_ms, before_ms):
         yield Problem(
             what=f"the last check was {ago}",
-            do=f"maintenance ends with one, and so does {PROGRAM} check_tables "
-            f"--env {env}",
+            do="maintenance ends with one, unless it has --no-checks; by itself it is "
+            f"{PROGRAM} check_tables --env {env}",
         )
 
 
-def _was_never_maintained(stored: StoredLook, before_ms: int) -> bool:
-    if any(one.startswith(f"{MAINTENANCE_RUNS.name}:") for one in stored.unread):
-        return False
+def _judge_maintenance(
+    stored: StoredLook, before_ms: int, ago: str, command: str
+) -> Iterator[Problem]:
     run = stored.maintenance
-    has_ended = run is not None and run.completed_ms is not None
-    return not has_ended and any(
-        _is_before(t.made_ms, before_ms) for t in stored.tables
-    )
+    if run is not None and run.completed_ms is not None:
+        if run.completed_ms < before_ms:
+            yield Problem(
+                what=f"the last maintenance that came to its end began {ago}",
+                do=f"see why it does not run, or what cuts it off: {command}",
+            )
+        return
+    if any(one.startswith(f"{MAINTENANCE_RUNS.name}:") for one in stored.unread):
+        return
+    if any(
+        one.name in _OURS and _is_before(one.made_ms, before_ms)
+        for one in stored.tables
+    ):
+        yield Problem(
+            what=f"no maintenance has come to its end, and tables were made {ago}",
+            do=f"run it each day: {command}; docs/operations/maintenance.md has "
+            "examples for schedulers",
+        )
 
 
 def _is_before(moment_ms: int | None, before_ms: int) -> bool:

@@ -36,6 +36,7 @@ from .site import (
 from .topics import KafkaIsSilent, look_at_topics
 from .watched_jobs import WATCHED_JOBS, WatchedJob
 
+_MAINTENANCE_JOB = "maintain_tables"
 RATE_S = 1.0
 """Between two looks at what a bridge counts."""
 
@@ -209,6 +210,7 @@ def _look_at_tables(places: list[_Place], root: Path | None, at_ms: int) -> Stor
         quarantined=quarantined,
         maintenance=runs[MAINTENANCE],
         checks=runs[CHECKS],
+        is_maintained=is_claimed(root, _MAINTENANCE_JOB),
         unread=tuple(unread),
     )
 

@@ -99,6 +99,8 @@ class StoredLook:
     maintenance: RunLook | None = None
     """Null: never, as below."""
     checks: RunLook | None = None
+    is_maintained: bool | None = None
+    """Whether a maintenance is under way; null: cannot be told from here."""
     unread: tuple[str, ...] = ()
     """Tables whose rows could not be read, and why."""
 

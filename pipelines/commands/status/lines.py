@@ -14,6 +14,7 @@ from pipelines.watching.site import (
     JobLook,
     RunLook,
     SiteLook,
+    StoredLook,
     TableLook,
 )
 
@@ -45,7 +46,7 @@ def format_screen(site: SiteLook, problems: Sequence[Problem]) -> str:
         "\n".join(
             (
                 f"quarantine, last hour: {_format_reasons(site)}",
-                f"last maintenance: {_format_run(stored.maintenance, site.at_ms)}",
+                f"last maintenance: {_format_maintenance(stored, site.at_ms)}",
                 f"last check: {_format_run(stored.checks, site.at_ms)}",
                 *(f"not looked at: {one}" for one in site.not_looked_at),
             )
@@ -133,6 +134,11 @@ def _format_reasons(site: SiteLook) -> str:
     return ", ".join(f"{n:,} {reason}" for reason, n in reasons.items()) or "nothing"
 
 
+def _format_maintenance(stored: StoredLook, at_ms: int) -> str:
+    told = _format_run(stored.maintenance, at_ms)
+    return f"{told} (one is under way)" if stored.is_maintained else told
+
+
 def _format_run(run: RunLook | None, at_ms: int) -> str:
     if run is None:
         return NEVER
@@ -140,7 +146,7 @@ def _format_run(run: RunLook | None, at_ms: int) -> str:
     told = f"{_format_age(run.began_ms, at_ms)}, {outcome}"
     if run.completed_ms is not None and run.completed_ms >= run.began_ms:
         return told
-    return f"{told}, and has not come to its end"
+    return f"{told}, not at its end"
 
 
 def _number(value: int | None) -> Number:

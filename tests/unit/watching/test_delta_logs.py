@@ -40,7 +40,7 @@ def test_a_table_is_counted_by_its_log(tmp_path):
     assert look.bytes == sum(one.stat().st_size for one in files)
     [commit] = DeltaTable(str(tmp_path / "t")).history(1)
     assert look.committed_ms == commit["timestamp"]
-    assert look.made_ms <= look.committed_ms
+    assert 0 <= look.committed_ms - look.made_ms < 60_000
 
 
 def test_files_of_older_versions_do_not_count(tmp_path):
@@ -135,12 +135,16 @@ def test_the_newest_run_is_told_with_what_failed_in_it(tmp_path):
         run_row("b", NOW, "client_pushes", "compaction", "done"),
         run_row("b", NOW + HOUR, "client_metrics", "vacuum", "failed"),
         run_row("b", NOW + HOUR, "client_metrics", "retention", "refused"),
+        # Of a table that could not be looked at; the run was cut off.
+        run_row("b", NOW + HOUR, "quarantine", "run", "failed"),
     ]
     write(tmp_path, "maintenance_runs", rows)
     told = read_newest_run(tmp_path, MAINTENANCE)
     began_ms = int(NOW.timestamp() * 1000)
     assert told == RunLook(
-        began_ms=began_ms, completed_ms=None, failed=("client_metrics: vacuum",)
+        began_ms=began_ms,
+        completed_ms=None,
+        failed=("client_metrics: vacuum", "quarantine: run"),
     )
     ended = [
         run_row("a", NOW - 2 * HOUR, "*", "run", "failed"),

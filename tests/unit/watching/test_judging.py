@@ -18,7 +18,7 @@ from tests.support.sites import (
     with_topic,
 )
 
-LIMITS = load_settings("local").watching
+LIMITS = load_settings("base").watching
 LATE_MS = AT_MS - LIMITS.max_lag_ms - 1
 JOB = "client_telemetry_to_delta"
 REJECTED = (
@@ -61,6 +61,10 @@ def late_job(late=LATE, **changes):
         with_stored(maintenance=replace(ran(AT_MS), completed_ms=AT_MS - AGE_MS)),
         with_stored(tables=(OLD_TABLE,)),
         with_stored(tables=(replace(TABLE, made_ms=None),), maintenance=None),
+        with_stored(tables=(replace(OLD_TABLE, name="else"),), maintenance=None),
+        # The first one is under way, or the one after a long time.
+        with_stored(tables=(OLD_TABLE,), maintenance=None, is_maintained=True),
+        with_stored(maintenance=ran(LONG_AGO_MS), is_maintained=True),
     ],
 )
 def test_what_harms_nobody_is_well(site):
@@ -157,13 +161,13 @@ def test_what_harms_nobody_is_well(site):
         ),
         (
             with_stored(maintenance=ran(LONG_AGO_MS)),
-            f"the last maintenance that came to its end did so {LONG_AGO}: ",
+            f"the last maintenance that came to its end began {LONG_AGO}: ",
             "./spark-submit.sh maintain_tables --env cluster",
         ),
         # Each night one begins and is killed.
         (
             with_stored(maintenance=replace(ran(AT_MS), completed_ms=LONG_AGO_MS)),
-            f"the last maintenance that came to its end did so {LONG_AGO}: ",
+            f"the last maintenance that came to its end began {LONG_AGO}: ",
             "./spark-submit.sh maintain_tables --env cluster",
         ),
         (

@@ -103,8 +103,12 @@ def test_what_was_not_looked_at_is_not_called_well():
             "last check: 25 h ago, 2 failed",
         ),
         (
+            with_stored(is_maintained=True),
+            "last maintenance: 2 h ago, well (one is under way)",
+        ),
+        (
             with_stored(maintenance=replace(ran(AT_MS), completed_ms=None)),
-            "last maintenance: 0 s ago, well, and has not come to its end",
+            "last maintenance: 0 s ago, well, not at its end",
         ),
     ],
 )
