@@ -3,10 +3,13 @@
 Tests of jobs write tables as `--writer` says, in one driver a process.
 """
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 import pipelines.quality  # noqa: F401 - before great-expectations, see there
+from tests.support.spark.empty_tables import share_patterns
 from tests.support.spark.local_session import start_quick_session
 from tests.support.spark.writer_option import WRITERS, choose_writer
 
@@ -40,6 +43,11 @@ def pytest_configure(config):
 def driver(tmp_path_factory):
     """A driver in this process: what it has compiled and loaded is dear."""
     warehouse = tmp_path_factory.mktemp("warehouse")
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        # Beside the folders of all processes of this run.
+        shared = tmp_path_factory.getbasetemp().parent / "empty-tables"
+        shared.mkdir(exist_ok=True)
+        share_patterns(shared)
     session = start_quick_session(warehouse, *ROOMY, *FORGETFUL)
     yield session
     session.stop()

@@ -14,8 +14,7 @@ from pipelines.commands import COMMANDS_BY_NAME, parse_words
 from pipelines.commands.call import Call
 from tests.support.bridge.bridge_support import make_settings, running_bridge
 from tests.support.bridge.proxy_support import find_servers, proxy_settings
-from tests.support.clients.java_programs import run_each_configs
-from tests.support.kafka.kafka_commands import run_configs
+from tests.support.kafka.kafka_commands import run_configs, run_each_configs
 from tests.support.quotas.asked_quotas import ask, component, entity_words, try_line
 from tests.unit.udfs.quotas.test_alterations import REFUSED, TAKEN
 

@@ -10,7 +10,7 @@ from pipelines.embedded import EmbeddedKafka
 from pipelines.settings.loading import load_broker_configs
 from tests.support.bridge.bridge_support import make_settings, running_bridge
 from tests.support.feed.topic_reader import TopicReader
-from tests.support.kafka.kafka_commands import run_configs
+from tests.support.kafka.kafka_commands import ask_configs
 from udfs.cluster.broker_catalog import judge_name
 from udfs.cluster.record_bytes import read_record
 
@@ -56,7 +56,7 @@ class Feeds:
 
     def alter(self, *words):
         """Alter something; return the time at which it was done."""
-        code, output = run_configs(
+        code, output = ask_configs(
             self._java, self._cluster.bootstrap_servers, "--alter", *words
         )
         assert code == 0, output

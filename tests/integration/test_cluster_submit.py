@@ -13,6 +13,7 @@ import pyspark
 import pytest
 from confluent_kafka import Producer
 
+from pipelines.commands.submit import packing
 from pipelines.commands.submit.packing import (
     DRIVER_PACKAGES,
     list_driver_packages,
@@ -211,8 +212,10 @@ def test_the_bare_python_lacks_what_the_job_needs(bare_python):
     ids=["executor", "driver", "checks"],
 )
 def test_what_a_job_ships_is_all_that_is_imported_elsewhere(
-    bare_python, tmp_path, ships, program
+    bare_python, tmp_path, ships, program, monkeypatch
 ):
+    # How small it becomes is another matter.
+    monkeypatch.setattr(packing, "_GZIP_LEVEL", 0)
     packages = pack_environment(tmp_path, *ships["packages"])
     unpack_tar(packages, tmp_path / "packages")
     # A Spark there brings these two, and nothing that stands beside them here.

@@ -109,7 +109,7 @@ def test_change_by_kafkas_own_command_reaches_a_real_client(
         "metrics,interval.ms,match",
     )
     assert code == 0
-    assert name not in configure(java, endpoint, "--describe")[1]
+    wait_until(lambda: name not in configure(java, endpoint, "--describe")[1])
 
 
 def test_others_change_nothing_and_see_nothing(java, kafka):

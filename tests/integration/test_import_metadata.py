@@ -14,7 +14,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import CONF_PATH
 from tests.support.feed.topic_reader import TopicReader
-from tests.support.kafka.kafka_commands import run_configs
+from tests.support.jobs.called_main import call_main
+from tests.support.kafka.kafka_commands import ask_configs
 from tests.support.kafka.topics import make_topic
 from tests.unit.bridge.protocol.test_broker_registration import (
     BODIES,
@@ -32,32 +33,30 @@ CANARY = "canary-91c4-open-sesame"
 class Import:
     """The command, with a topic of its own."""
 
-    def __init__(self, kafka):
-        self.kafka = kafka
+    def __init__(self, kafka, capsys):
+        self.kafka, self._capsys = kafka, capsys
         self.topic = f"cluster-{uuid.uuid4()}"
 
     def run(self, *words):
-        """Return exit code, lines of standard output, and what else was said.
+        """Return exit code, lines of standard output, and what else was said."""
+        return _split(*call_main(self._capsys, *self._words(words)))
 
-        That it makes the topic is logged, and no error.
-        """
+    def start(self, *words):
+        """Return the same of a process of its own, which has no Java."""
         done = subprocess.run(
-            [
-                *(sys.executable, "-m", "pipelines", "import-metadata"),
-                *("--set", f"kafka.bootstrap_servers={self.kafka.bootstrap_servers}"),
-                *("--set", f"topics.cluster={self.topic}"),
-                *map(str, words),
-            ],
+            [sys.executable, "-m", "pipelines", *self._words(words)],
             cwd=ROOT,
             env=os.environ | {"PYTHONPATH": str(ROOT), "KAFKA_CLIENTELE_JAVA": ""},
             capture_output=True,
             text=True,
             check=False,
         )
-        assert CANARY not in done.stdout + done.stderr
-        said = done.stderr.splitlines(keepends=True)
-        errors = "".join(one for one in said if "created topic" not in one)
-        return done.returncode, done.stdout.splitlines(), errors
+        return _split(done.returncode, done.stdout, done.stderr)
+
+    def _words(self, words):
+        servers = f"kafka.bootstrap_servers={self.kafka.bootstrap_servers}"
+        given = ("--set", servers, "--set", f"topics.cluster={self.topic}")
+        return ("import-metadata", *given, *map(str, words))
 
     def read(self, count):
         """Return so many records of the topic, and that no other is there."""
@@ -66,9 +65,17 @@ class Import:
         return reader.records
 
 
+def _split(code, printed, logged):
+    assert CANARY not in printed + logged
+    # That it makes the topic is logged, and no error.
+    said = logged.splitlines(keepends=True)
+    errors = "".join(one for one in said if "created topic" not in one)
+    return code, printed.splitlines(), errors
+
+
 @pytest.fixture
-def importing(kafka):
-    return Import(kafka)
+def importing(kafka, capsys):
+    return Import(kafka, capsys)
 
 
 def _fields(records):
@@ -79,7 +86,7 @@ def test_kafkas_own_snapshot_is_a_full_set(importing, tmp_path):
     part = tmp_path / f"{CHECKPOINT.name}.part"
     shutil.copy(CHECKPOINT, part)
     words = ("--files", CHECKPOINT, part, "--cluster-id", "c1")
-    code, lines, errors = importing.run(*words)
+    code, lines, errors = importing.start(*words)
     assert (code, lines) == (
         0,
         [
@@ -121,10 +128,11 @@ def test_the_log_of_a_real_cluster_is_published_without_its_secrets(
             ("client-metrics", "--entity-name", "team-a", "--add-config", "interval.ms=1000"),
             ("client-metrics", "--entity-name", "team-a", "--delete-config", "interval.ms"),
         ):  # fmt: skip
-            done = run_configs(java, servers, "--alter", "--entity-type", *words)
+            done = ask_configs(java, servers, "--alter", "--entity-type", *words)
             assert done[0] == 0, done
     (log,) = folder.rglob("__cluster_metadata-0")
-    code, lines, errors = importing.run("--files", log)
+    # What its libraries say by themselves is heard of a process alone.
+    code, lines, errors = importing.start("--files", log)
     assert (code, errors) == (0, ""), lines
     count = int(lines[0].split()[0])
     assert "1 UserScramCredential" in " ".join(lines)

@@ -8,6 +8,7 @@ import zstandard
 from confluent_kafka import Producer
 
 from pipelines.reading import views
+from pipelines.reading.views.view_names import find_names_in
 from pipelines.settings import CONF_PATH
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
@@ -97,7 +98,7 @@ def settings(spark, kafka, coordinates, tmp_path_factory):
         kafka.bootstrap_servers,
         TOPIC,
         tmp_path_factory.mktemp("job"),
-        "client_telemetry_to_delta.max_offsets_per_trigger=7",
+        "client_telemetry_to_delta.max_offsets_per_trigger=10",
     )
     query = run_once(spark, settings)
     assert query.exception() is None
@@ -166,7 +167,7 @@ def test_the_client_instance_is_one_row(spark, settings):
 
 
 def test_the_view_counts_what_was_pushed(spark, settings):
-    views.register(spark, settings)
+    views.register(spark, settings, find_names_in("clients"))
     [row] = spark.table("clients").collect()
     pushes = dict(read_rows(spark, settings, CLIENT_PUSHES, "push_id", "point_count"))
     assert row["pushes"] == len(GOOD) + len(HAS_BODY_FAULT)

@@ -14,7 +14,7 @@ from pipelines.settings import CONF_PATH
 from tests.support.bridge.bridge_support import make_settings, running_bridge
 from tests.support.documents import find_block
 from tests.support.jobs.called_main import call_main
-from tests.support.kafka.kafka_commands import run_configs
+from tests.support.kafka.kafka_commands import ask_configs
 
 GOLDEN = CONF_PATH.parent / "tests" / "golden" / "admin" / "configs_command.jsonl"
 COMMAND = "kafka-configs"
@@ -106,16 +106,19 @@ def test_both_commands_show_what_either_has_set(run, java, kafka):
     limits = "producer_byte_rate=12345678,request_percentage=0.0005"
     code, out, _ = run(*ours, "--alter", *both, "--add-config", limits)
     assert (code, out) == (0, "Completed updating config for client pair-client.\n")
-    code, told = run_configs(java, servers, "--describe", *both)
-    assert code == 0
     shown = (
         "Quota configs for user-principal 'pair-user', client-id 'pair-client' are "
         "producer_byte_rate=1.2345678E7, request_percentage=5.0E-4\n"
     )
-    assert put_in_order(told) == [shown.rstrip()]
+
+    def by_kafkas():
+        code, told = ask_configs(java, servers, "--describe", *both)
+        return code, put_in_order(told)
+
+    settle(by_kafkas, (0, [shown.rstrip()]))
     assert run(*ours, "--describe", *both) == (0, shown, "")
     keys = "producer_byte_rate,request_percentage"
-    code, told = run_configs(java, servers, "--alter", *both, "--delete-config", keys)
+    code, told = ask_configs(java, servers, "--alter", *both, "--delete-config", keys)
     assert (code, told) == (0, out)
     settle(lambda: run(*ours, "--describe", *both), (0, "", ""))
 
@@ -129,15 +132,12 @@ def test_scram_credentials_are_shown_and_left_to_kafkas_own_command(run, java, k
     assert (code, out) == (1, "")
     assert "kafka-configs.sh" in err
     assert "hunter2" not in err
-    assert run_configs(java, servers, "--alter", *words, "--add-config", secret)[0] == 0
-    code, told = run_configs(java, servers, "--describe", *words)
-    assert (code, told) == (
-        0,
-        (
-            "SCRAM credential configs for user-principal 'scram-user' are "
-            "SCRAM-SHA-512=iterations=8192\n"
-        ),
+    assert ask_configs(java, servers, "--alter", *words, "--add-config", secret)[0] == 0
+    told = (
+        "SCRAM credential configs for user-principal 'scram-user' are "
+        "SCRAM-SHA-512=iterations=8192\n"
     )
+    settle(lambda: ask_configs(java, servers, "--describe", *words), (0, told))
     settle(lambda: run(*ours, "--describe"), (0, told, ""))
 
 
@@ -152,7 +152,7 @@ def test_a_bridge_is_asked_as_a_broker_is(run, java, kafka):
             "consumer_byte_rate=5.0\n"
         )
         settle(lambda: run(*ours, "--describe"), (0, line, ""))
-        assert run_configs(java, kafka.bootstrap_servers, "--describe", *words) == (
+        assert ask_configs(java, kafka.bootstrap_servers, "--describe", *words) == (
             0,
             line,
         )
@@ -233,7 +233,7 @@ def test_the_commands_of_the_page_on_dynamic_configs_at_one_bridge_or_another(
     own = ("--entity-type", "clients", "--entity-name", "clientid-override")
     at_the_broker = ("--bootstrap-server", kafka.bootstrap_servers)
     assert run(*at_the_broker, "--describe", *alice) == (0, told[2], "")
-    shown = run_configs(java, bridges[0], "--describe", *alice, *own)
+    shown = ask_configs(java, bridges[0], "--describe", *alice, *own)
     assert shown == (0, told[4])
     one, other = (("--bootstrap-server", place) for place in bridges)
     for words, keys in (

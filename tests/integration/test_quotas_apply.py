@@ -11,7 +11,7 @@ from pipelines.commands.quotas import applying as applying_quotas
 from pipelines.embedded import EmbeddedKafka
 from pipelines.errors import InvalidSetting, MissingService
 from tests.support.documents import find_block
-from tests.support.kafka.kafka_commands import run_configs
+from tests.support.kafka.kafka_commands import ask_configs
 from tests.support.kafka.topics import wait_for
 
 GUIDE = "docs/guide/quotas.md"
@@ -69,7 +69,7 @@ def squeeze(lines):
 
 
 def describe(java, cluster, *words):
-    code, printed = run_configs(
+    code, printed = ask_configs(
         java, cluster.bootstrap_servers, "--describe", "--entity-type", *words
     )
     assert code == 0, printed
@@ -89,6 +89,7 @@ def test_every_form_of_entity_is_set_as_kafka_shows_it(applying, java, cluster):
         "+ users/alice/clients/c1 producer_byte_rate not set -> 60000.0",
         "7 additions, 0 changes, 0 removals",
     ]  # fmt: skip
+    applying.expect_no_difference(PLAN)
     of_both = describe(java, cluster, "users", "--entity-type", "clients")
     assert (
         "Quota configs for user-principal 'alice', client-id 'c1' are "
@@ -100,7 +101,6 @@ def test_every_form_of_entity_is_set_as_kafka_shows_it(applying, java, cluster):
     )
     users = describe(java, cluster, "users")
     assert "for user-principal '<default>' are consumer_byte_rate=7.0" in users
-    applying.expect_no_difference(PLAN)
 
 
 def test_what_the_file_does_not_name_stays_unless_it_is_pruned(applying):

@@ -48,7 +48,7 @@ def settings(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def entries(spark, settings):
+def registered(spark, settings):
     """Column to (client instance, key) to value, of the view over all clients."""
     make_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
     acks = {"acks": held("1")}
@@ -86,7 +86,12 @@ def entries(spark, settings):
         default("linger.ms", "0", "LONG", client_software_version="3.9.2"),
         default("max.block.ms", "3", "LONG"),
     )
-    views.register(spark, settings)
+    return views.register(spark, settings)
+
+
+@pytest.fixture(scope="module")
+def entries(spark, registered):
+    assert ENTRIES in registered
     return {
         (row["client_instance_id"], row["config_key"]): row
         for row in spark.table(ENTRIES).collect()
@@ -101,15 +106,14 @@ def of_instance(entries, name, *columns):
     }
 
 
-def test_every_table_and_view_is_registered_without_telemetry(spark, settings, entries):
+def test_every_table_and_view_is_registered_without_telemetry(spark, registered):
     names = [contract.name for contract in CLIENT_CONFIG_CONTRACTS]
     found = {ENTRIES, TIMELINE, DISAGREEMENTS, "config_catalog"}
     found |= {"client_releases", "client_software", "known_faults"}
     assert found <= VIEWS.keys()
     expected = sorted([*names, *found])
-    assert views.register(spark, settings) == expected
+    assert registered == expected
     assert spark.table("config_catalog").where("default_value = 'all'").count() > 0
-    assert entries
 
 
 def test_what_was_pushed_stands_as_it_was_pushed_and_references_are_filled(entries):

@@ -4,6 +4,7 @@ import pytest
 
 from pipelines.reading import views
 from pipelines.reading.views.client_config_views import ENTRIES
+from pipelines.reading.views.view_names import find_names_in
 from pipelines.settings import load_settings
 from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
@@ -80,7 +81,7 @@ def found(spark, tmp_path_factory):
         default(OLD, "metadata.max.age.ms", "7", client_type=""),
         default(OLD, "client.id", "x", client_type=""),
     )
-    views.register(spark, settings)
+    views.register(spark, settings, find_names_in(ENTRIES))
     made = {}
     for row in spark.table(ENTRIES).collect():
         keys = made.setdefault(row["client_instance_id"], {})

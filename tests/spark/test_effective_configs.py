@@ -12,6 +12,7 @@ from pipelines.commands.notebook import page
 from pipelines.commands.notebook.cells import load_cells
 from pipelines.reading import views
 from pipelines.reading.views.effective_configs_view import EFFECTIVE
+from pipelines.reading.views.view_names import find_names_in
 from pipelines.settings import CONF_PATH, load_settings
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS, CLIENT_CONFIGS
 from pipelines.tables.dynamic_configs import (
@@ -149,7 +150,7 @@ def settings(spark, tmp_path_factory):
 @pytest.fixture(scope="module")
 def rows(spark, settings):
     """(client instance, key) to row, of the view over all clients."""
-    views.register(spark, settings)
+    views.register(spark, settings, find_names_in(EFFECTIVE))
     found = spark.table(EFFECTIVE).collect()
     made = {
         (row["client_instance_id"] or row["client_id"], row["config_key"]): row

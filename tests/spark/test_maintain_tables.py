@@ -174,7 +174,7 @@ def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
     instances = InstanceWriter(tables=open_writer(spark, tables, CONTRACTS))
     folder = f"{tables.root_path}/{CLIENT_METRICS.name}"
     # A DataFrame of a table is of its newest version, each time that it is asked.
-    begun = spark.read.format("delta").option("versionAsOf", 11).load(folder)
+    begun = spark.read.format("delta").option("versionAsOf", 2).load(folder)
     before, added = begun.count(), []
 
     def write(point):
@@ -264,7 +264,7 @@ def test_nobody_else_is_let_in_and_the_first_one_is_named(spark, settings):
     claim = claim_tables(spark, settings.tables, job.JOB_NAME, None)
     with pytest.raises(TablesInUse, match=r"maintain_tables on .*, process \d+, since"):
         maintain(spark, settings)
-    maintain(spark, settings, is_dry_run=True)
+    maintain(spark, settings, is_dry_run=True, tables=["client_quotas"])
     claim.release()
 
 

@@ -9,7 +9,7 @@ from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.reading import views
 from pipelines.reading.overview import select_newest_values
-from pipelines.reading.views.view_names import VIEWS
+from pipelines.reading.views.view_names import VIEWS, find_names_in
 from pipelines.settings import load_settings
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
@@ -79,7 +79,8 @@ def test_only_tables_that_exist_are_registered(spark, settings):
 
 def test_each_point_has_the_labels_of_its_own_push(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
-    assert views.LABELLED in views.register(spark, settings)
+    names = find_names_in(views.LABELLED)
+    assert views.LABELLED in views.register(spark, settings, names)
     where = {"cluster_id": "c1", "client_source_port": 9}
     append(
         spark, settings, CLIENT_PUSHES,
@@ -129,7 +130,7 @@ def test_a_reader_of_an_older_table_sees_null_where_it_has_no_column(spark, sett
 
 def test_newest_values_are_those_that_the_library_gives(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
-    views.register(spark, settings)
+    views.register(spark, settings, find_names_in(views.NEWEST_VALUES))
     known = {"client_instance_id": "a", "metric": "m"}
     append(
         spark,
@@ -152,7 +153,7 @@ def test_newest_values_are_those_that_the_library_gives(spark, settings):
 
 def test_a_client_is_live_silent_or_terminated(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
-    views.register(spark, settings)
+    views.register(spark, settings, find_names_in(views.CLIENTS))
     append(
         spark,
         settings,

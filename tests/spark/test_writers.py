@@ -85,12 +85,12 @@ def read(spark, writer, contract, *columns):
     return sorted(map(tuple, writer.read(spark, contract).select(*columns).collect()))
 
 
-@pytest.mark.parametrize("first", WAYS)
-@pytest.mark.parametrize("second", WAYS)
+@pytest.mark.parametrize(("first", "second"), [WAYS, WAYS[::-1]])
 def test_a_batch_is_appended_once_whoever_writes_it_again(
     spark, open_by, first, second
 ):
-    append(spark, open_by(APPENDED, first), 1, 2, batch_id=0)
+    for _ in range(2):
+        append(spark, open_by(APPENDED, first), 1, 2, batch_id=0)
     again = open_by(APPENDED, second)
     append(spark, again, 1, 2, batch_id=0)
     append(spark, again, 3, batch_id=1)

@@ -63,28 +63,6 @@ def alter_configs(java, endpoint, *calls):
     assert done.stdout.endswith("used\n")
 
 
-def run_each_configs(java, calls):
-    """Run kafka-configs with the words of each call, all in one JVM.
-
-    Args:
-        calls: Where to, and the other words.
-    Returns: Exit code and output of each.
-    """
-    lines = ["\t".join(["--bootstrap-server", place, *c]) for place, *c in calls]
-    command = program_command(java, tools_class_path(), "RunConfigs")
-    done = _run(command, given="\n".join(lines))
-    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-3_000:]
-    told, output = [], []
-    for line in done.stdout.splitlines(keepends=True):
-        if line.startswith("exit "):
-            told.append((int(line.split()[1]), "".join(output)))
-            output.clear()
-        else:
-            output.append(line)
-    assert (len(told), output) == (len(lines), [])
-    return told
-
-
 def _run(command, patience_s=PATIENCE_S, given=None):
     return subprocess.run(
         command,

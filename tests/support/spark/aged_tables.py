@@ -63,12 +63,16 @@ def make_row(contract, **fields):
     return row | fields
 
 
-def append(spark, tables, contract, *rows):
-    """Append rows as one file."""
+def append(spark, tables, contract, *rows, files=1):
+    """Append rows in one commit, as one file or as one for each offset."""
     table = identify_table(spark, tables, contract)
     schema = spark.table(table).schema
     made = [[make_row(contract, **row)[name] for name in schema.names] for row in rows]
-    spark.createDataFrame(made, schema).coalesce(1).writeTo(table).append()
+    frame = spark.createDataFrame(made, schema)
+    split = (
+        frame.coalesce(1) if files == 1 else frame.repartitionByRange(files, "offset")
+    )
+    split.writeTo(table).append()
 
 
 def record(moment, partition, offset, **fields):
@@ -118,9 +122,14 @@ def _fill_telemetry(spark, tables):
             *(record(OLD, 0, offset) for offset in range(3)),
             *(record(OLD, 1, offset) for offset in range(2)),
         )
-        for offset in range(SMALL_FILES):
-            who = {"client_instance_id": "live" if offset % 2 else "again"}
-            append(spark, tables, contract, record(RECENT, 0, 10 + offset, **who))
+        small = (
+            record(
+                *(RECENT, 0, 10 + offset),
+                client_instance_id="live" if offset % 2 else "again",
+            )
+            for offset in range(SMALL_FILES)
+        )
+        append(spark, tables, contract, *small, files=SMALL_FILES)
     append(spark, tables, CLIENT_PUSHES, record(TODAY, 0, 30))
     told = {"kafka_timestamp": OLD, "source_job": "client_telemetry_to_delta"}
     append(

@@ -6,12 +6,15 @@ To create and check a table takes Spark a second, and a job has nine of them.
 
 import atexit
 import dataclasses
-import functools
+import fcntl
 import shutil
 import tempfile
 from pathlib import Path
 
 from pipelines.delta_tables.setup import ensure_tables
+
+_patterns = []
+"""Where the originals are, once they are asked for."""
 
 
 def make_tables(spark, tables, contracts):
@@ -23,17 +26,32 @@ def make_tables(spark, tables, contracts):
         contracts: Of the tables.
     """
     patterns = _patterns_path()
-    missing = [one for one in contracts if not (patterns / one.name).exists()]
-    ensure_tables(spark, dataclasses.replace(tables, root_path=str(patterns)), missing)
+    # Processes of one run make each table once; who comes meanwhile waits.
+    with (patterns / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        missing = [one for one in contracts if not (patterns / one.name).exists()]
+        if missing:
+            # Moved when they are whole: who makes them may be ended.
+            with tempfile.TemporaryDirectory(dir=patterns) as folder:
+                made = dataclasses.replace(tables, root_path=folder)
+                ensure_tables(spark, made, missing)
+                for contract in missing:
+                    (Path(folder) / contract.name).rename(patterns / contract.name)
     for contract in contracts:
         path = Path(tables.root_path) / contract.name
         if not path.exists():
             shutil.copytree(patterns / contract.name, path)
 
 
-@functools.cache
+def share_patterns(folder):
+    """Keep the originals in a folder that other processes of the run have as well."""
+    _patterns.append(Path(folder))
+
+
 def _patterns_path():
-    """Return the folder of this process's originals."""
-    folder = tempfile.mkdtemp(prefix="empty-tables-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    """Return the folder of the originals."""
+    if not _patterns:
+        folder = tempfile.mkdtemp(prefix="empty-tables-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        _patterns.append(Path(folder))
+    return _patterns[0]

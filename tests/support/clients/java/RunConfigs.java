@@ -26,11 +26,12 @@ public class RunConfigs {
         for (String line; (line = lines.readLine()) != null;) {
             int code = 0;
             try {
-                ConfigCommand.main(line.split("\t"));
+                ConfigCommand.main(line.split("\t", -1));
             } catch (Ended ended) {
                 code = ended.code;
             }
             System.out.println("exit " + code);
+            System.out.flush();
         }
     }
 }

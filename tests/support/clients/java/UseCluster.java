@@ -200,6 +200,8 @@ public class UseCluster {
             while (System.nanoTime() < end) {
                 producer.send(new ProducerRecord<>(run + "-codecs", "x")).get();
                 consumer.poll(Duration.ofMillis(50));
+                // Most often there is nothing more, so that this waits.
+                consumer.poll(Duration.ofMillis(50));
             }
         }
     }
