@@ -45,6 +45,10 @@ JOBS = (
     *("integration/test_job_bombs.py", "integration/test_job_instances.py"),
     *("integration/test_job_quarantine.py", "integration/test_job_restarts.py"),
     *("integration/test_job_stops.py", "integration/test_purge_secrets.py"),
+    *("spark/test_cluster_job.py", "spark/test_dynamic_configs_job.py"),
+    *("spark/test_effective_quotas.py", "spark/test_client_findings.py"),
+    *("spark/test_quality_faults.py", "integration/test_cluster_job.py"),
+    *("integration/test_migrate_tables.py", "integration/test_job_groups.py"),
     "integration/test_replay_pushes.py",
 )
 ENDS = ("oldest", "shipped")
