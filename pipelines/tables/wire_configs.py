@@ -51,6 +51,8 @@ CLIENT_WIRE_CONFIGS = TableContract(
     merge_key=("wire_client", "config_key"),
     newest_by=("received_at", "push_id"),
     contract_version=2,
+    # An address that is used no more is never heard of again.
+    ages_by="received_at",
     properties={
         "delta.enableDeletionVectors": "true",
         # Never of a value: statistics stay in the log when a value is taken out.
