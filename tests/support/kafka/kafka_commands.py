@@ -39,8 +39,7 @@ def run_each_configs(java, calls):
         calls: Where to, and the other words.
     Returns: Exit code and output of each.
     """
-    configs = _start_configs(java)
-    return [configs.run("--bootstrap-server", place, *words) for place, *words in calls]
+    return [ask_configs(java, *call) for call in calls]
 
 
 def ask_configs(java, endpoint, *words):
