@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up like spark-submit.sh, then every check and every test, cheapest first.
+# Sets up like spark-submit.sh, then every check and every test.
 # `tests/run.sh unit` (or spark, integration, checks) runs one part alone;
 # `tests/run.sh long` the proofs that take hours, and prints what they showed.
 set -euo pipefail
@@ -57,16 +57,24 @@ esac
 if [ "$part" = all ] || [ "$part" = checks ]; then run_checks; fi
 # A file stays in one process; in the order given, so that the longest are not the last.
 LANES=(--dist loadfile --no-loadscope-reorder --durations=15)
-if [ "$part" = all ] || [ "$part" = unit ]; then
-  run_tier "unit, architecture" -n 2 "${LANES[@]}" tests/unit tests/architecture
-fi
-if [ "$part" = all ] || [ "$part" = spark ] || [ "$part" = integration ]; then
+if [ "$part" != checks ] && [ "$part" != unit ]; then
   "$BIN/python" tests/record_classes.py
 fi
 case "$part" in
-  # One driver a process serves both. Many tests wait: for a client's next push, for a
-  # broker that is ended. So there are more processes than cores.
-  all) run_tier "integration, spark" -n 3 "${LANES[@]}" tests/integration tests/spark ;;
+  all)
+    # One driver a process serves integration and spark, whose tests often wait: for a
+    # client's next push, for a broker that is ended. So there are more processes than
+    # cores, and one without a driver that has the rest.
+    said=$(mktemp)
+    "$BIN/python" -m pytest tests/unit tests/architecture >"$said" 2>&1 &
+    beside=$!
+    trap 'kill "$beside" 2>/dev/null || true; rm -f "$said"' EXIT
+    run_tier "integration, spark" -n 3 "${LANES[@]}" tests/integration tests/spark
+    heading "tests: unit, architecture"
+    wait "$beside" || failed+=("unit, architecture")
+    cat "$said"
+    ;;
+  unit) run_tier "unit, architecture" -n 2 "${LANES[@]}" tests/unit tests/architecture ;;
   spark) run_tier "spark" -n 2 "${LANES[@]}" tests/spark ;;
   integration) run_tier "integration" -n 3 "${LANES[@]}" tests/integration ;;
 esac

@@ -29,7 +29,7 @@ from tests.support.documents import find_block
 from tests.support.jobs.config_job_support import read_table
 from tests.support.jobs.given_calls import run_line
 from tests.support.kafka.broker_metrics import read_broker_metrics
-from tests.support.spark.config_rows import append
+from tests.support.spark.table_rows import append_rows
 
 PRODUCE, FETCH, METADATA, API_VERSIONS, INIT_PRODUCER_ID = 0, 1, 3, 18, 22
 TELEMETRY = (71, 72)
@@ -188,8 +188,8 @@ def test_tables_and_top_show_rate_use_and_throttle_time(
     assert {row["client_software_name"] for row in rows} == {"apache-kafka-java"}
     ensure_tables(spark, settings.tables, [CLIENT_QUOTAS])
     quotas = (("writer", "producer_byte_rate"), ("reader", "consumer_byte_rate"))
-    append(
-        *(spark, settings, CLIENT_QUOTAS),
+    append_rows(
+        *(settings.tables, CLIENT_QUOTAS),
         *(
             {
                 "cluster_id": cluster_id,

@@ -12,7 +12,8 @@ from pipelines.settings import load_settings
 from pipelines.tables.telemetry import CLIENT_METRICS, TELEMETRY_CONTRACTS
 from pipelines.time_ranges import midnight
 from tests.support.jobs.given_calls import run_line
-from tests.support.spark.aged_tables import append, record
+from tests.support.spark.aged_tables import record
+from tests.support.spark.table_rows import append_rows
 
 TODAY = datetime.now(tz=UTC).date()
 DAY = timedelta(days=1)
@@ -29,7 +30,7 @@ def test_each_past_date_is_clustered_once(spark, tmp_path, capsys):
     for offset in range(3):
         for day in days:
             rows = [record(midnight(day), 0, 20 * offset + n) for n in range(20)]
-            append(spark, settings.tables, CLIENT_METRICS, *rows)
+            append_rows(settings.tables, CLIENT_METRICS, *rows)
     before = spark.createDataFrame(
         spark.table(table).collect(), spark.table(table).schema
     )

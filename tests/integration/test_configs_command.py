@@ -28,7 +28,8 @@ from pipelines.tables.configs import (
 )
 from tests.integration.test_docs import HASTE, PATIENCE_S
 from tests.support.documents import find_block
-from tests.support.spark.config_rows import append, entry, held, hours, instance, span
+from tests.support.spark.config_rows import entry, held, hours, instance, span
+from tests.support.spark.table_rows import append_rows
 
 ROOT = CONF_PATH.parent
 ORDERS = {"logical_client": "orders", "client_id": "orders"}
@@ -43,9 +44,8 @@ def settings(spark, tmp_path_factory):
     folder = tmp_path_factory.mktemp("configs")
     made = load_settings("local", [f"tables.root_path={folder}/tables"])
     ensure_tables(spark, made.tables, CLIENT_CONFIG_CONTRACTS)
-    append(
-        spark,
-        made,
+    append_rows(
+        made.tables,
         CLIENT_CONFIGS,
         instance(
             "orders-1",
@@ -62,9 +62,8 @@ def settings(spark, tmp_path_factory):
         instance("shop-1", {"acks": held("all")}, **SHOP),
         instance("shop-2", {"acks": held("1")}, **SHOP),
     )
-    append(
-        spark,
-        made,
+    append_rows(
+        made.tables,
         CLIENT_CONFIG_HISTORY,
         span("acks", "all", 0, 2, **ORDERS),
         span("acks", "1", 2, **ORDERS),
@@ -79,9 +78,8 @@ def settings(spark, tmp_path_factory):
     push = {"client_instance_id": "orders-1", "decode_status": "ok"} | ORDERS
     shop = push | SHOP | {"client_instance_id": "shop-1", "received_at": hours(0)}
     hidden = entry("ssl.key.password", None, "PASSWORD", is_default=True)
-    append(
-        spark,
-        made,
+    append_rows(
+        made.tables,
         CLIENT_CONFIG_PUSHES,
         push | {"received_at": hours(0), "configs": [entry("acks", "all")]},
         push | {"received_at": hours(2), "configs": [entry("acks", "1")]},

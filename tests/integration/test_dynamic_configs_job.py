@@ -26,7 +26,8 @@ from tests.support.bridge.dynamic_configs import (
 from tests.support.documents import find_block
 from tests.support.dynamic_records import altered, as_pair
 from tests.support.jobs.given_calls import run_line
-from tests.support.spark.config_rows import append, held, instance
+from tests.support.spark.config_rows import held, instance
+from tests.support.spark.table_rows import append_rows
 
 PATIENCE_S = 180
 PAUSE_S = 0.05
@@ -135,7 +136,7 @@ def ask_all(spark, settings, given, capsys):
     who = {"client_id": "orders", "principal": f"User:{WHO}"}
     who |= {"logical_client": "orders", "client_type": "producer"}
     client = instance("orders-1", {"acks": held("-1")}, **software | who)
-    append(spark, settings, CLIENT_CONFIGS, client)
+    append_rows(settings.tables, CLIENT_CONFIGS, client)
     said = []
     for line in COMMANDS:
         capsys.readouterr()

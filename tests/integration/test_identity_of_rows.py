@@ -39,8 +39,8 @@ from tests.support.bridge.proxy_support import (
 from tests.support.bridge.push_reader import PushReader
 from tests.support.kafka.kafka_commands import configure
 from tests.support.kafka.topics import wait_for
-from tests.support.spark.config_rows import append
 from tests.support.spark.older_tables import make_older
+from tests.support.spark.table_rows import append_rows
 
 pytestmark = pytest.mark.long
 
@@ -148,7 +148,7 @@ def tables(request, spark, kafka, settings, topics, tmp_path_factory):
         row = {"client_id": BEFORE, "client_instance_id": BEFORE, "topic": "former"}
         row |= {"configs": {} if contract.name == CLIENT_CONFIGS.name else None}
         known = {k: v for k, v in row.items() if k in contract.column_names}
-        append(spark, made, contract, known)
+        append_rows(made.tables, contract, known)
     context = RunContext(secrets=SecretReader(environ={}), is_once=True)
     catalogs = load_config_catalogs()
     telemetry_job.run(spark, made, context).awaitTermination()

@@ -18,7 +18,8 @@ from pipelines.tables.configs import (
 from tests.integration.test_docs import HASTE, PATIENCE_S
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
-from tests.support.spark.config_rows import JAVA, append, entry, held, instance
+from tests.support.spark.config_rows import JAVA, entry, held, instance
+from tests.support.spark.table_rows import append_rows
 
 ROOT = CONF_PATH.parent
 CANARY = "canary7f3a"
@@ -64,9 +65,9 @@ def test_the_commands_say_what_they_find_and_leave_no_byte_of_it(
     spark.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
     password = entry("ssl.key.password", CANARY, "PASSWORD")
     push = JAVA | {"decode_status": "ok", "configs": [password]}
-    append(spark, settings, CLIENT_CONFIG_PUSHES, push)
+    append_rows(settings.tables, CLIENT_CONFIG_PUSHES, push)
     configs = {"ssl.key.password": held(CANARY, "STRING"), "acks": held("1")}
-    append(spark, settings, CLIENT_CONFIGS, instance("one", configs))
+    append_rows(settings.tables, CLIENT_CONFIGS, instance("one", configs))
     dry_run, purge = find_block("docs/operations/purge.md", "purge").commands
     run_line(spark, dry_run, f"tables.root_path={tmp_path}")
     printed = capsys.readouterr().out

@@ -31,6 +31,7 @@ from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
 from tests.support.jobs.job_support import make_settings, read_rows
 from tests.support.spark.older_tables import make_older
+from tests.support.spark.table_rows import append_rows
 
 ROOT = CONF_PATH.parent
 COMMAND = [sys.executable, "-P", "-m", "pipelines"]
@@ -52,24 +53,11 @@ def test_a_range_without_pushes_and_tables_that_are_not_there_are_named(
         replay_pushes.run(spark, settings, SPAN)
 
 
-def append_push(spark, settings, body=THREE_POINTS, **values):
+def append_push(settings, body=THREE_POINTS, **values):
     """Put a push into the ledger, and none of its points anywhere."""
     known = {"received_at": NOON, "event_date": NOON.date(), "body": body}
     known |= {"body_bytes": len(body), "compression_type": "none"}
-    append_row(spark, settings, CLIENT_PUSHES, known | values)
-
-
-def append_row(spark, settings, contract, known):
-    """Put a row into a table: what must not be null is filled, always alike."""
-    table = identify_table(spark, settings.tables, contract)
-    fields = spark.table(table).schema
-    fillers = {"string": "x", "int": 1, "bigint": 1, "boolean": False}
-    row = {
-        f.name: None if f.nullable else fillers.get(f.dataType.simpleString())
-        for f in fields
-    }
-    rows = [tuple((row | known).values())]
-    spark.createDataFrame(rows, fields).writeTo(table).append()
+    append_rows(settings.tables, CLIENT_PUSHES, known | values)
 
 
 def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys):
@@ -78,7 +66,7 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
     older = [make_older(one) for one in (CLIENT_INSTANCES, CLIENT_PUSHES)]
     ensure_tables(spark, settings.tables, [*older, CLIENT_METRICS, QUARANTINE])
     ensure_tables(spark, settings.tables, [CLIENT_PUSHES])
-    append_push(spark, settings, cluster_id="c1", broker_id=3)
+    append_push(settings, cluster_id="c1", broker_id=3)
     metrics = identify_table(spark, settings.tables, CLIENT_METRICS)
     asked = find_block("docs/operations/replay.md", "replay").commands
     run_line(spark, asked[0], f"tables.root_path={settings.tables.root_path}")
@@ -100,7 +88,7 @@ def test_the_command_says_what_differs_and_puts_it_right(spark, tmp_path, capsys
 def test_large_bodies_are_read_few_at_a_time_and_by_the_replay_alone(spark, tmp_path):
     settings = make_settings("127.0.0.1:1", "t", tmp_path)
     ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
-    append_push(spark, settings)
+    append_push(settings)
     before = spark.conf.get(ROWS_AT_ONCE)
     seen = set()
     replay_pushes.run(
@@ -121,7 +109,7 @@ def test_a_minute_with_more_pushes_than_a_commit_may_have_is_cut(
     ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     for second in range(2):
         at = NOON + timedelta(seconds=second)
-        append_push(spark, settings, b"", push_id=f"p{second}", received_at=at)
+        append_push(settings, b"", push_id=f"p{second}", received_at=at)
     with caplog.at_level("INFO", replay_pushes.__name__):
         result = replay_pushes.run(spark, settings, SPAN, is_dry_run=True)
     assert result.pushes == 2
@@ -135,16 +123,16 @@ def test_pushes_of_a_topic_made_anew_are_told_from_those_of_the_former_one(
     """All have the same coordinates, and were received in the same minute."""
     settings = make_settings("127.0.0.1:1", "t", tmp_path)
     ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
-    append_push(spark, settings, push_id="former")
+    append_push(settings, push_id="former")
     replay_pushes.run(spark, settings, SPAN)
     # A record without a push_id is in quarantine alone.
     nameless = {"received_at": NOON, "kafka_timestamp": NOON}
     nameless |= {"event_date": NOON.date()}
-    append_row(spark, settings, QUARANTINE, nameless)
+    append_rows(settings.tables, QUARANTINE, nameless)
     before = read_texts(spark, settings)
     later = NOON + timedelta(seconds=1)
     for push_id, body in (("whole", WHOLE), ("cut", WHOLE[:-1])):
-        append_push(spark, settings, body, push_id=push_id, received_at=later)
+        append_push(settings, body, push_id=push_id, received_at=later)
     result = replay_pushes.run(spark, settings, SPAN)
     assert result.differences == {
         "client_metrics": Differences(1, 0, 5),

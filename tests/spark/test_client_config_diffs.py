@@ -25,8 +25,9 @@ from pipelines.tables.configs import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from tests.support.spark.config_rows import append, entry, held, hours, instance, span
+from tests.support.spark.config_rows import entry, held, hours, instance, span
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 
 TWO = {"client_instance_ids": ["two"], "logical_client": "other", "client_id": "other"}
 
@@ -37,9 +38,8 @@ def filled(spark, tmp_path_factory):
     folder = tmp_path_factory.mktemp("diffs")
     made = load_settings("base", [f"tables.root_path={folder}"])
     make_tables(spark, made.tables, CLIENT_CONFIG_CONTRACTS)
-    append(
-        spark,
-        made,
+    append_rows(
+        made.tables,
         CLIENT_CONFIG_HISTORY,
         span("acks", "1", 0, 2),
         span("acks", "all", 2, is_default=True),
@@ -56,9 +56,8 @@ def filled(spark, tmp_path_factory):
         span("ssl.key.password", None, 0, **TWO),
     )
     push = {"client_instance_id": "one", "decode_status": "ok"}
-    append(
-        spark,
-        made,
+    append_rows(
+        made.tables,
         CLIENT_CONFIG_PUSHES,
         push
         | {"received_at": hours(0), "configs": [entry("acks", "1")]}
@@ -66,9 +65,8 @@ def filled(spark, tmp_path_factory):
         push | {"received_at": hours(2), "configs": [entry("acks", "all")]},
         push | {"received_at": hours(3), "configs": None, "decode_status": "truncated"},
     )
-    append(
-        spark,
-        made,
+    append_rows(
+        made.tables,
         CLIENT_CONFIGS,
         instance("one", {"acks": held("all"), "retries": held("3", "INT")}),
         instance(

@@ -19,11 +19,11 @@ from pipelines.tables.configs import (
 from tests.support.spark.config_rows import (
     JAVA,
     TYPED,
-    append,
     held,
     instance,
 )
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 from udfs.configs.values import INVALID, parse_value
 
 PATIENCE_S = 120
@@ -52,9 +52,8 @@ def registered(spark, settings):
     """Column to (client instance, key) to value, of the view over all clients."""
     make_tables(spark, settings.tables, CLIENT_CONFIG_CONTRACTS)
     acks = {"acks": held("1")}
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_CONFIGS,
         instance(
             DEFAULTED,
@@ -78,9 +77,8 @@ def registered(spark, settings):
         instance("typeless", acks, client_type=None),
         instance("strange", acks, client_software_name="strange"),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CONFIG_DEFAULTS,
         default("linger.ms", "7", "LONG"),
         default("linger.ms", "0", "LONG", client_software_version="3.9.2"),

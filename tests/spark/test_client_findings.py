@@ -20,8 +20,9 @@ from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_RUNS
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
-from tests.support.spark.config_rows import append, held
+from tests.support.spark.config_rows import held
 from tests.support.spark.finding_fleet import NOW, Fleet, client
+from tests.support.spark.table_rows import append_rows
 
 PAGE = "docs/guide/findings.md"
 ACKS, OWN = "producer-acks-not-all", "our-linger"
@@ -253,7 +254,7 @@ def test_a_fix_closes_its_finding_with_the_time(spark, site, capsys):
     (kept,) = table.toDF().where("client_id = 'logs-1'").collect()
     table.delete("client_id = 'logs-1'")
     mended = kept.asDict() | {"configs": {"acks": held("all")}}
-    append(spark, settings, CLIENT_CONFIGS, mended)
+    append_rows(settings.tables, CLIENT_CONFIGS, mended)
     job.evaluate(spark, settings, rules, minutes(2))
     done = job.evaluate(spark, settings, rules, minutes(3))
     assert (done.closed, done.open) == (2, 5)

@@ -12,8 +12,8 @@ from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
-from tests.support.spark.config_rows import append
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 
 NOW = datetime.now(tz=UTC)
 JAVA, PYTHON = "apache-kafka-java", "confluent-kafka-python"
@@ -85,9 +85,9 @@ def settings(spark, tmp_path_factory):
     use("go", "User:b", ("kgo", "v1.19.0"), [(0, 2)], window_start=long_ago)
     use("rust", "User:b", ("rust-rdkafka", "0.36.2"), None)
     use("share", "User:d", (JAVA, "4.0.0"), [(78, 0)])
-    append(spark, settings, CLIENT_INSTANCES, *instances)
-    append(spark, settings, CLIENT_WIRE_CONFIGS, *wire)
-    append(spark, settings, CLIENT_TRAFFIC, *traffic)
+    append_rows(settings.tables, CLIENT_INSTANCES, *instances)
+    append_rows(settings.tables, CLIENT_WIRE_CONFIGS, *wire)
+    append_rows(settings.tables, CLIENT_TRAFFIC, *traffic)
     return settings
 
 

@@ -11,8 +11,9 @@ from pipelines.tables.configs import (
     CLIENT_CONFIGS,
     CONFIG_DEFAULTS,
 )
-from tests.support.spark.config_rows import JAVA, append, held, hours, instance
+from tests.support.spark.config_rows import JAVA, held, hours, instance
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 from udfs.configs.key_lists import NOT_OF_SHARE_CONSUMERS
 
 PYTHON = {
@@ -45,9 +46,8 @@ def found(spark, tmp_path_factory):
     own = {"batch.size": held("1", "INT")}
     typeless = {"client_type": None}
     share = {"client_type": "share_consumer", "client_software_version": "4.3.1"}
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_CONFIGS,
         instance("bare", own, **PYTHON),
         instance("own", {"queue.buffering.max.ms": held("100")}, **PYTHON),
@@ -62,9 +62,8 @@ def found(spark, tmp_path_factory):
         instance("share", {"share.acquire.mode": held("x")}, **share),
         instance("consumer", {"fetch.min.bytes": held("1")}, client_type="consumer"),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CONFIG_DEFAULTS,
         *(default(PYTHON, java, f"learned {java}") for java, _ in GROUPS),
         # Learned by two names: the earlier one counts.

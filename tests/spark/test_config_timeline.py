@@ -16,8 +16,9 @@ from pipelines.tables.configs import (
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from tests.support.spark.config_records import START_MS, ConfigJob, make_record
 from tests.support.spark.config_records import entry as pushed_entry
-from tests.support.spark.config_rows import append, entry, held, hours, instance, span
+from tests.support.spark.config_rows import entry, held, hours, instance, span
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 
 pytestmark = pytest.mark.long
 
@@ -41,18 +42,17 @@ def test_a_value_ends_with_the_last_of_its_holders(spark, tmp_path):
         | {"terminated_at": lasts[name] if is_terminated else None}
         for name, (_, is_terminated) in TELEMETRY.items()
     ]
-    append(spark, settings, CLIENT_INSTANCES, *instances)
+    append_rows(settings.tables, CLIENT_INSTANCES, *instances)
     pushes = [{"client_instance_id": n, "received_at": at} for n, at in lasts.items()]
-    append(spark, settings, CLIENT_PUSHES, *pushes)
+    append_rows(settings.tables, CLIENT_PUSHES, *pushes)
     moved = instance("live", {"acks": held("new")}, received_at=hours(3))
     # It pushed its configuration after it had fallen silent.
     back = instance("back", {"acks": held("back")}, received_at=NOW)
-    append(spark, settings, CLIENT_CONFIGS, moved, back)
+    append_rows(settings.tables, CLIENT_CONFIGS, moved, back)
     push = {"client_instance_id": "live", "principal": "User:a", "client_id": "app"}
     said = {0: ("ok", "moved"), 2: ("truncated", "none"), 3: ("ok", "new")}
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_CONFIG_PUSHES,
         *(
             push
@@ -61,9 +61,8 @@ def test_a_value_ends_with_the_last_of_its_holders(spark, tmp_path):
             for at, (status, value) in said.items()
         ),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_CONFIG_HISTORY,
         span("acks", "ended", 0, client_instance_ids=["gone", "silent"]),
         span("acks", "unseen", 0, client_instance_ids=["gone", "never seen"]),
@@ -172,7 +171,7 @@ def write_ends(spark, job, ended):
         known | {"client_instance_id": name, "terminated_at": at(second)}
         for name, second in ended.items()
     ]
-    append(spark, job.settings, CLIENT_INSTANCES, *rows)
+    append_rows(job.settings.tables, CLIENT_INSTANCES, *rows)
     views.register(spark, job.settings)
 
 

@@ -15,8 +15,8 @@ from pipelines.tables.telemetry import (
     CLIENT_PUSHES,
     TELEMETRY_CONTRACTS,
 )
-from tests.support.spark.config_rows import append
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 
 NOW = datetime.now(tz=UTC)
 PREFIX = "org.apache.kafka."
@@ -87,7 +87,7 @@ class Site:
             names, rows = contract.column_names, self.rows[contract.name]
             if rows:
                 kept = [{k: v for k, v in one.items() if k in names} for one in rows]
-                append(self.spark, self.settings, contract, *kept)
+                append_rows(self.settings.tables, contract, *kept)
                 rows.clear()
 
     def statuses(self, *changes, metrics=(TOTAL, RATE, QUEUE), columns=("status",)):

@@ -22,8 +22,9 @@ from pipelines.tables.dynamic_configs import (
 )
 from pipelines.tables.telemetry import CLIENT_INSTANCES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from tests.support.spark.config_rows import JAVA, append, held, hours, instance
+from tests.support.spark.config_rows import JAVA, held, hours, instance
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 
 LIBRARY = {
     "client_software_name": "confluent-kafka-python",
@@ -83,9 +84,8 @@ def settings(spark, tmp_path_factory):
     contracts = [*CLIENT_CONFIG_CONTRACTS, *DYNAMIC_CONFIG_CONTRACTS]
     contracts += [CLIENT_WIRE_CONFIGS, CLIENT_INSTANCES]
     make_tables(spark, settings.tables, contracts)
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_CONFIGS,
         pushed("applied", "-1", 3),
         pushed("pending", "1", 1),
@@ -101,16 +101,14 @@ def settings(spark, tmp_path_factory):
         instance("alias", {"request.required.acks": held("-1", "INT")}, **LIBRARY)
         | {"principal": "User:alice", "client_id": None, "received_at": hours(1)},
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_INSTANCES,
         *(stock(name) for name in ("obedient", "disobedient", "silent", "applied")),
         stock("consumer", "consumer"),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         DYNAMIC_CLIENT_CONFIGS,
         altered("0", 0, 2),
         altered("all", 2),
@@ -119,9 +117,8 @@ def settings(spark, tmp_path_factory):
         altered("11000", 2, config_key="session.timeout.ms"),
         altered("0", 0, 1, is_default=True),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_SUPPORTED_CONFIGS,
         *(
             registered(name, "acks", "session.timeout.ms")
@@ -132,9 +129,8 @@ def settings(spark, tmp_path_factory):
         registered("older", "session.timeout.ms"),
         registered("mallory", "acks"),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_WIRE_CONFIGS,
         on_wire("obedient", "-1", 1),
         on_wire("disobedient", "1", 3),

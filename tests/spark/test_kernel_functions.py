@@ -17,8 +17,9 @@ from pipelines.tables.cluster import CLIENT_QUOTAS
 from pipelines.tables.configs import CONFIG_DEFAULTS
 from pipelines.tables.telemetry import CLIENT_PUSHES
 from tests.support.documents import ROOT, find_block
-from tests.support.spark.config_rows import JAVA, append
+from tests.support.spark.config_rows import JAVA
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 
 GOLDEN = Path(ROOT, "tests/golden/telemetry/java-3.9.2/producer_2_none.bin")
 PUSH = GOLDEN.read_bytes()
@@ -39,8 +40,8 @@ def settings(spark, tmp_path_factory):
         }
         for place, (body, codec) in enumerate([(PUSH, "none"), (PUSH, "zstd")])
     ]
-    append(spark, made, CLIENT_PUSHES, *pushes)
-    append(spark, made, CONFIG_DEFAULTS, DEFAULT | {"default_value": "5"})
+    append_rows(made.tables, CLIENT_PUSHES, *pushes)
+    append_rows(made.tables, CONFIG_DEFAULTS, DEFAULT | {"default_value": "5"})
     views.register(spark, made, views.find_names(f"select {' '.join(KERNELS)}"))
     return made
 

@@ -33,18 +33,18 @@ from tests.support.spark.aged_tables import (
     NOW,
     OLD,
     RECENT,
+    SMALL_FILES,
     STAYING,
     TOPIC,
-    append,
     copy_tables,
     fill,
-    make_row,
     read_left,
     record,
     settings_of,
 )
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.instance_tables import at, make_push, make_pushes
+from tests.support.spark.table_rows import append_rows
 from udfs.envelopes.deciding_pushes import select_deciding
 
 LEDGERS = list_ledgers()
@@ -174,13 +174,14 @@ def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
     instances = InstanceWriter(tables=open_writer(spark, tables, CONTRACTS))
     folder = f"{tables.root_path}/{CLIENT_METRICS.name}"
     # A DataFrame of a table is of its newest version, each time that it is asked.
-    begun = spark.read.format("delta").option("versionAsOf", 2).load(folder)
+    whole = spark.read.format("delta").option("versionAsOf", 1 + SMALL_FILES)
+    begun = whole.load(folder)
     before, added = begun.count(), []
 
     def write(point):
         if "client_metrics" in point:
             offset = 1_000 + len(added)
-            append(spark, tables, CLIENT_METRICS, record(RECENT, 0, offset))
+            append_rows(tables, CLIENT_METRICS, record(RECENT, 0, offset))
             added.append((0, offset))
             assert begun.count() == before
         if "client_instances" in point:
@@ -279,7 +280,10 @@ def test_files_go_when_no_version_that_is_kept_needs_them(spark, settings, tmp_p
     os.utime(orphan, (long_ago, long_ago))
     note = Note(topic=settings.topics.cluster, topic_id=None, offset=7, query_id="q")
     with noting(spark, note):
-        append(spark, tables, CLIENT_QUOTAS, {"entity_path": "noted"})
+        row = spark.table(table).where("entity_path = 'open'")
+        row.selectExpr("* EXCEPT (entity_path)", "'noted' AS entity_path").writeTo(
+            table
+        ).append()
     make_tables(spark, tables, [CLUSTER_CHANGES])
     outcome, said = maintain(spark, settings, tables=["client_quotas"])
     assert [(a.action, a.outcome) for a in outcome.actions][-1] == (
@@ -288,8 +292,8 @@ def test_files_go_when_no_version_that_is_kept_needs_them(spark, settings, tmp_p
     )
     assert "ahead of cluster_changes: cluster_metadata_to_delta" in said[-1]
     assert orphan.exists()
-    append(
-        spark, tables, CLUSTER_CHANGES, {"topic": settings.topics.cluster, "offset": 7}
+    append_rows(
+        tables, CLUSTER_CHANGES, {"topic": settings.topics.cluster, "offset": 7}
     )
     outcome, said = maintain(spark, settings, tables=["client_quotas"])
     assert said == [one for one in said if one.startswith("client_quotas: vacuumed 1 ")]
@@ -359,23 +363,20 @@ def test_a_table_that_cannot_be_maintained_is_told_and_the_others_go_on(
     assert len(spark.table(newer).collect()) == rows
 
 
-def test_rows_of_a_history_that_went_do_not_come_back(spark):
+def test_rows_of_a_history_that_went_do_not_come_back(spark, tmp_path):
     """The job works a client's whole history out of its pushes, each time."""
-    kinds = {c.name: c.sql_type for c in CLIENT_CONFIG_HISTORY.columns}
-    schema = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
-    rows = [
-        make_row(
-            CLIENT_CONFIG_HISTORY,
-            config_key=key,
-            valid_from=OLD,
-            valid_to=valid_to,
-            is_current=valid_to is None,
-        )
-        for key, valid_to in (("old", OLD), ("closed", RECENT), ("open", None))
-    ]
-    made = spark.createDataFrame(
-        [[row[name] for name in kinds] for row in rows], schema
+    tables = settings_of(tmp_path).tables
+    make_tables(spark, tables, [CLIENT_CONFIG_HISTORY])
+    append_rows(
+        tables,
+        CLIENT_CONFIG_HISTORY,
+        *(
+            {"config_key": key, "valid_from": OLD, "valid_to": valid_to}
+            | {"is_current": valid_to is None}
+            for key, valid_to in (("old", OLD), ("closed", RECENT), ("open", None))
+        ),
     )
+    made = spark.table(identify_table(spark, tables, CLIENT_CONFIG_HISTORY))
     table = made.where("config_key = 'nothing'").selectExpr("*", "true AS position")
     families = made.select("principal", "client_id").distinct()
     kept_from = int((NOW - timedelta(days=100)).timestamp() * 1_000_000)

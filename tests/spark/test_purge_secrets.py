@@ -30,7 +30,6 @@ from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.spark.config_rows import (
     JAVA,
-    append,
     entry,
     held,
     hours,
@@ -48,6 +47,7 @@ from tests.support.spark.purge_rows import (
     plant_traffic,
     rule,
 )
+from tests.support.spark.table_rows import append_rows
 
 pytestmark = pytest.mark.long
 
@@ -85,8 +85,8 @@ def plant(spark, settings):
     """Write what a job with laxer rules would have written, in two versions each."""
     contracts = (*CLIENT_CONFIG_CONTRACTS, *DYNAMIC_CONFIG_CONTRACTS, CLIENT_TRAFFIC)
     make_tables(spark, settings.tables, contracts)
-    plant_traffic(spark, settings)
-    plant_dynamic_configs(spark, settings, (BY_VALUE, BY_KEY))
+    plant_traffic(settings)
+    plant_dynamic_configs(settings, (BY_VALUE, BY_KEY))
     push = JAVA | {"logical_client": "app", "decode_status": "ok"}
     entries = [entry(key, one[0], one[1]) for key, one in CONFIGS.items()]
     pushes = [
@@ -94,16 +94,15 @@ def plant(spark, settings):
         push | {"offset": 2, "configs": [entry("linger.ms", "5", "LONG")]},
         push | {"offset": 3, "configs": None, "decode_status": "truncated"},
     ]
-    append(spark, settings, CLIENT_CONFIG_PUSHES, *pushes)
+    append_rows(settings.tables, CLIENT_CONFIG_PUSHES, *pushes)
     said = {"offset": 1, "entry_index": 0, "config_key": "ssl.key.password"}
-    append(spark, settings, CONFIG_VIOLATIONS, said | {"rule": "password-type"})
+    append_rows(settings.tables, CONFIG_VIOLATIONS, said | {"rule": "password-type"})
     counted = {"offset": 2, "entry_index": 0, "config_key": "(and 50 more)"}
-    append(spark, settings, CONFIG_VIOLATIONS, counted)
-    append(spark, settings, CLIENT_CONFIGS, instance("one", CONFIGS))
-    append(spark, settings, CLIENT_CONFIGS, instance("two", {"acks": held("1")}))
-    append(
-        spark,
-        settings,
+    append_rows(settings.tables, CONFIG_VIOLATIONS, counted)
+    append_rows(settings.tables, CLIENT_CONFIGS, instance("one", CONFIGS))
+    append_rows(settings.tables, CLIENT_CONFIGS, instance("two", {"acks": held("1")}))
+    append_rows(
+        settings.tables,
         CLIENT_CONFIG_HISTORY,
         span("acks", "1", 0, 1),
         span("acks", None, 1, 2, client_instance_ids=["zero"]),
@@ -116,9 +115,8 @@ def plant(spark, settings):
         span("client.rack", BY_KEY, 0, logical_client="forgotten"),
     )
     known = JAVA | {"client_type": "producer"}
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CONFIG_DEFAULTS,
         known | {"config_key": "acks", "default_value": BY_VALUE},
         known | {"config_key": "client.rack", "default_value": BY_KEY},
@@ -130,16 +128,15 @@ def plant(spark, settings):
     ensure_tables(spark, settings.tables, [make_older(CLIENT_WIRE_CONFIGS)])
     # Of a software whose keys nobody knows.
     seen = {"client_software_name": "strange", "config_type": "STRING"}
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_WIRE_CONFIGS,
         *(
             seen | {"wire_client": "app", "config_key": key, "config_value": one[0]}
             for key, one in CONFIGS.items()
         ),
     )
-    plant_client_ids(spark, settings, push)
+    plant_client_ids(settings, push)
     # A version of the rows that is only marked as deleted.
     table = identify_table(spark, settings.tables, CLIENT_CONFIGS)
     spark.sql(f"UPDATE {table} SET push_id = 'y'")  # noqa: S608 - a table of ours
@@ -358,7 +355,7 @@ def test_what_a_job_with_older_rules_writes_meanwhile_is_told(purged, spark, set
 
     def write_once(line):
         if line.startswith(CLIENT_CONFIG_PUSHES.name):
-            append(spark, settings, CLIENT_CONFIG_PUSHES, late)
+            append_rows(settings.tables, CLIENT_CONFIG_PUSHES, late)
 
     with pytest.raises(SecretsRemain, match="client_config_pushes: a job that was"):
         purge_secrets.run(spark, settings, is_dry_run=False, say=write_once)

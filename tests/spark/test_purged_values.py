@@ -10,9 +10,10 @@ from pipelines.tables.configs import (
     CLIENT_CONFIG_PUSHES,
     CLIENT_CONFIGS,
 )
-from tests.support.spark.config_rows import JAVA, append, entry, held, instance
+from tests.support.spark.config_rows import JAVA, entry, held, instance
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.purge_rows import find_text, rule
+from tests.support.spark.table_rows import append_rows
 
 CANARY = "canary9d41"
 
@@ -30,9 +31,9 @@ def test_what_a_new_rule_hides_is_in_no_file_after_a_purge(spark, tmp_path):
     # Uncompressed, so that a search finds what a file holds.
     codec = "spark.sql.parquet.compression.codec"
     spark.conf.set(codec, "uncompressed")
-    append(spark, settings, CLIENT_CONFIG_PUSHES, JAVA | push | {"offset": 1})
+    append_rows(settings.tables, CLIENT_CONFIG_PUSHES, JAVA | push | {"offset": 1})
     configs = {"client.rack": held(CANARY), "linger.ms": held("5", "LONG")}
-    append(spark, settings, CLIENT_CONFIGS, instance("one", configs))
+    append_rows(settings.tables, CLIENT_CONFIGS, instance("one", configs))
     spark.conf.unset(codec)
     assert len(find_text(settings, CANARY)) >= 2
     said = []

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.reading import views
 from pipelines.reading.overview import select_newest_values
@@ -19,6 +18,7 @@ from pipelines.tables.telemetry import (
 )
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.older_tables import make_older
+from tests.support.spark.table_rows import append_rows
 
 LABELS = (
     "client_instance_id", "client_id", "client_software_name",
@@ -33,20 +33,6 @@ INTERVAL_MS = 3_600_000
 @pytest.fixture
 def settings(tmp_path):
     return load_settings("base", [f"tables.root_path={tmp_path}"])
-
-
-def append(spark, settings, contract, *rows):
-    """Append rows that say only what matters."""
-    fields = spark.table(identify_table(spark, settings.tables, contract)).schema
-    fillers = {"string": "x", "int": 1, "bigint": 1, "boolean": False, "binary": b""}
-    fillers |= {"date": NOW.date(), "timestamp": NOW}
-    blank = {
-        f.name: None if f.nullable else fillers[f.dataType.simpleString()]
-        for f in fields
-    }
-    made = [tuple((blank | row).values()) for row in rows]
-    table = identify_table(spark, settings.tables, contract)
-    spark.createDataFrame(made, fields).writeTo(table).append()
 
 
 def instance(name, **fields):
@@ -82,16 +68,14 @@ def test_each_point_has_the_labels_of_its_own_push(spark, settings):
     names = find_names_in(views.LABELLED)
     assert views.LABELLED in views.register(spark, settings, names)
     where = {"cluster_id": "c1", "client_source_port": 9}
-    append(
-        spark, settings, CLIENT_PUSHES,
+    append_rows(settings.tables, CLIENT_PUSHES,
         where | {"offset": 1, "push_id": "p1", "broker_id": 3},
         where | {"offset": 2, "push_id": "p2"},
         # A topic that was made anew has all coordinates once more.
         where | {"offset": 1, "push_id": "p3", "broker_id": 7},
     )  # fmt: skip
     points = [(1, "p1", 0), (1, "p1", 1), (2, "p2", 0), (1, "p3", 0), (4, "gone", 0)]
-    append(
-        spark, settings, CLIENT_METRICS,
+    append_rows(settings.tables, CLIENT_METRICS,
         *(
             {"offset": offset, "push_id": push_id, "point_index": place}
             for offset, push_id, place in points
@@ -115,16 +99,16 @@ def test_a_reader_of_an_older_table_sees_null_where_it_has_no_column(spark, sett
     older = [make_older(one) for one in (CLIENT_INSTANCES, CLIENT_PUSHES)]
     ensure_tables(spark, settings.tables, [*older, CLIENT_METRICS])
     views.register(spark, settings)
-    append(spark, settings, CLIENT_INSTANCES, instance("a"))
-    append(spark, settings, CLIENT_PUSHES, push("a", 1, offset=1))
-    append(spark, settings, CLIENT_METRICS, {"offset": 1})
+    append_rows(settings.tables, CLIENT_INSTANCES, instance("a"))
+    append_rows(settings.tables, CLIENT_PUSHES, push("a", 1, offset=1))
+    append_rows(settings.tables, CLIENT_METRICS, {"offset": 1})
     assert read_clients(spark, "cluster_id", "broker_id") == {"a": (None, None)}
     assert spark.table(views.LABELLED).select("broker_id").collect() == [(None,)]
     # A job widens the tables meanwhile.
     ensure_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     assert read_clients(spark, "cluster_id", "broker_id") == {"a": (None, None)}
     views.register(spark, settings)
-    append(spark, settings, CLIENT_PUSHES, push("a", 0, offset=2, broker_id=3))
+    append_rows(settings.tables, CLIENT_PUSHES, push("a", 0, offset=2, broker_id=3))
     assert read_clients(spark, "broker_id") == {"a": (3,)}
 
 
@@ -132,9 +116,8 @@ def test_newest_values_are_those_that_the_library_gives(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings, find_names_in(views.NEWEST_VALUES))
     known = {"client_instance_id": "a", "metric": "m"}
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_METRICS,
         known | {"value_double": 1.5, "offset": 1},
         known | {"value_long": 7, "offset": 2},
@@ -154,9 +137,8 @@ def test_newest_values_are_those_that_the_library_gives(spark, settings):
 def test_a_client_is_live_silent_or_terminated(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings, find_names_in(views.CLIENTS))
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_INSTANCES,
         instance("live"),
         instance("silent"),
@@ -164,9 +146,8 @@ def test_a_client_is_live_silent_or_terminated(spark, settings):
         instance("gone", terminated_at=NOW),
         instance("never", first_seen=NOW - timedelta(hours=9)),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_PUSHES,
         push("live", 2),
         push("silent", 4),
@@ -187,11 +168,11 @@ def test_a_client_is_live_silent_or_terminated(spark, settings):
 def test_a_view_shows_what_was_written_after_it_was_registered(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings)
-    append(spark, settings, CLIENT_INSTANCES, instance("a"))
+    append_rows(settings.tables, CLIENT_INSTANCES, instance("a"))
     newest = {"client_source_port": 9, "bridge_id": "b9", "point_count": 5}
-    append(spark, settings, CLIENT_PUSHES, push("a", 9, point_count=2))
+    append_rows(settings.tables, CLIENT_PUSHES, push("a", 9, point_count=2))
     assert read_clients(spark, "pushes", "points") == {"a": (1, 2)}
-    append(spark, settings, CLIENT_PUSHES, push("a", 3, **newest), push("a", 8))
+    append_rows(settings.tables, CLIENT_PUSHES, push("a", 3, **newest), push("a", 8))
     columns = ("pushes", "points", "client_source_port", "bridge_id")
     assert read_clients(spark, *columns) == {"a": (3, 8, 9, "b9")}
     assert spark.table("client_pushes").count() == 3

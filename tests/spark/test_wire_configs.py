@@ -24,7 +24,8 @@ from pipelines.tables.configs import (
 from pipelines.tables.telemetry import CLIENT_INSTANCES, QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.spark.config_records import HEADERS, RECORD_DDL
-from tests.support.spark.config_rows import append, held, hours, instance
+from tests.support.spark.config_rows import held, hours, instance
+from tests.support.spark.table_rows import append_rows
 from tests.support.spark.writer_option import writer_override
 from udfs.spark_configs import WireTables
 
@@ -184,9 +185,8 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
     settings = load_settings("base", [f"tables.root_path={tmp_path}"])
     contracts = [*CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS, CLIENT_INSTANCES]
     ensure_tables(spark, settings.tables, contracts)
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_CONFIGS,
         instance("old", {"acks": held("9")}, received_at=hours(1)),
         instance(
@@ -199,9 +199,8 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
             received_at=hours(2),
         ),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CONFIG_DEFAULTS,
         {
             "client_software_name": "apache-kafka-java",
@@ -212,18 +211,16 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
             "config_type": "INT",
         },
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_INSTANCES,
         {"client_instance_id": "stock", "client_id": "stock", "principal": "User:a"}
         | {"client_source_address": "x", "client_type": "consumer"}
         | {"first_seen": hours(3)},
     )
     stock = {"client_id": "stock", "client_type": "consumer"}
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_WIRE_CONFIGS,
         wire("acks", "all"),
         wire("compression.type", "zstd", other_names=["compression.codec"]),

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-from pipelines.delta_tables.locations import identify_table
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
     BROKER_STATIC_CONFIGS,
@@ -22,14 +21,13 @@ from pipelines.tables.telemetry import (
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 
 NOW = datetime.now(tz=UTC).replace(microsecond=0)
 SINCE = NOW - timedelta(hours=24)
 HOSTILE = "</script><script>window.ran=1</script>\u202egnp.\x00'\""
 INTERVAL_MS = 600_000
 _CLUSTER = "4L6g3nShT-eMCtK--X86sw"
-_FILLERS = {"STRING": "x", "INT": 1, "BIGINT": 1, "BOOLEAN": False, "BINARY": b""}
-_FILLERS |= {"DATE": NOW.date(), "TIMESTAMP": NOW, "DOUBLE": 0.0}
 _CLIENTS = {
     "a": ("User:orders", "orders-1", "producer", "apache-kafka-java", "3.9.2"),
     "b": ("User:orders", HOSTILE, "producer", HOSTILE, "4.3.1"),
@@ -41,19 +39,6 @@ def ago(minutes):
     return NOW - timedelta(minutes=minutes)
 
 
-def append(spark, settings, contract, *rows):
-    """Append rows that say only what matters."""
-    fields = spark.table(identify_table(spark, settings.tables, contract)).schema
-    types = {one.name: one.sql_type for one in contract.columns}
-    blank = {
-        one.name: None if one.nullable else _FILLERS.get(types[one.name], [])
-        for one in fields
-    }
-    made = [tuple((blank | row)[name] for name in blank) for row in rows]
-    table = identify_table(spark, settings.tables, contract)
-    spark.createDataFrame(made, fields).writeTo(table).append()
-
-
 def fill_tables(spark, settings):
     """Make the tables of all jobs that such a site has run, client_findings apart."""
     contracts = [
@@ -62,11 +47,10 @@ def fill_tables(spark, settings):
         *(BROKER_STATIC_CONFIGS, CLUSTER_CHANGES, QUALITY_RESULTS),
     ]
     make_tables(spark, settings.tables, contracts)
-    _fill_telemetry(spark, settings)
-    _fill_configs(spark, settings)
-    _fill_cluster(spark, settings)
-    append(
-        spark, settings, QUALITY_RESULTS,
+    _fill_telemetry(settings)
+    _fill_configs(settings)
+    _fill_cluster(settings)
+    append_rows(settings.tables, QUALITY_RESULTS,
         {"run_id": "r", "checked_at": NOW, "table": "client_pushes", "meaning": "m"},
         {"run_id": "old", "checked_at": ago(9), "table": "quarantine"},
     )  # fmt: skip
@@ -86,9 +70,8 @@ def _who(instance):
     }
 
 
-def _fill_telemetry(spark, settings):
-    append(
-        spark, settings, CLIENT_INSTANCES,
+def _fill_telemetry(settings):
+    append_rows(settings.tables, CLIENT_INSTANCES,
         *(
             _who(one)
             | {"push_interval_ms": INTERVAL_MS, "first_seen": ago(3000)}
@@ -100,8 +83,7 @@ def _fill_telemetry(spark, settings):
         | {"client_instance_id": "a0", "client_software_version": "3.7.1"}
         | {"first_seen": ago(9000), "terminated_at": ago(3001)},
     )  # fmt: skip
-    append(
-        spark, settings, CLIENT_PUSHES,
+    append_rows(settings.tables, CLIENT_PUSHES,
         *(
             _who(one)
             | {"received_at": ago(minutes), "event_date": ago(minutes).date()}
@@ -128,8 +110,7 @@ def _fill_telemetry(spark, settings):
         },
     }
     times = (45, 1)
-    append(
-        spark, settings, CLIENT_METRICS,
+    append_rows(settings.tables, CLIENT_METRICS,
         *(
             _who(one)
             | {"received_at": ago(minutes), "event_date": ago(minutes).date()}
@@ -143,15 +124,14 @@ def _fill_telemetry(spark, settings):
     )  # fmt: skip
 
 
-def _fill_configs(spark, settings):
+def _fill_configs(settings):
     def entry(value, status="overridden", **more):
         known = {"config_value": value, "config_type": None, "is_default": False}
         known |= {"status": status, "value_boolean": None, "value_long": None}
         known |= {"value_double": None, "value_list": None, "value_string": None}
         return known | more
 
-    append(
-        spark, settings, CLIENT_CONFIGS,
+    append_rows(settings.tables, CLIENT_CONFIGS,
         _who("a")
         | {"logical_client": "la", "received_at": ago(1)}
         | {
@@ -177,8 +157,7 @@ def _fill_configs(spark, settings):
         "config_key": "linger.ms",
     }
     held |= {"logical_client": "la", "client_type": "producer"}
-    append(
-        spark, settings, HISTORY,
+    append_rows(settings.tables, HISTORY,
         held
         | {"config_value": "0", "value_id": "1", "valid_from": ago(3000)}
         | {"valid_to": ago(60), "client_instance_ids": ["a"]},
@@ -186,8 +165,7 @@ def _fill_configs(spark, settings):
         | {"config_value": "5", "value_id": "2", "valid_from": ago(60)}
         | {"is_current": True, "client_instance_ids": ["a"]},
     )  # fmt: skip
-    append(
-        spark, settings, CLIENT_WIRE_CONFIGS,
+    append_rows(settings.tables, CLIENT_WIRE_CONFIGS,
         {"principal": "User:legacy", "client_id": None, "client_type": "consumer"}
         | {"logical_client": "lw", "config_key": "group.protocol", "other_names": []}
         | {"config_value": "classic", "received_at": ago(5), "cluster_id": _CLUSTER}
@@ -195,23 +173,20 @@ def _fill_configs(spark, settings):
     )  # fmt: skip
 
 
-def _fill_cluster(spark, settings):
-    append(
-        spark, settings, EFFECTIVE_QUOTAS,
+def _fill_cluster(settings):
+    append_rows(settings.tables, EFFECTIVE_QUOTAS,
         {"principal": "User:orders", "client_id": "orders-1", "limit": 1000.0}
         | {"cluster_id": _CLUSTER, "quota_key": "producer_byte_rate", "shared_by": 1}
         | {"quota_id": "orders:", "used_rate": 950.0, "use": 0.95, "throttled_ms": 80.0},
     )  # fmt: skip
-    append(
-        spark, settings, BROKER_REGISTRATIONS,
+    append_rows(settings.tables, BROKER_REGISTRATIONS,
         *(
             {"cluster_id": _CLUSTER, "broker_id": broker, "is_current": True}
             | {"registered_at": ago(9000), "valid_from": ago(9000), "endpoints": []}
             for broker in (1, 2)
         ),
     )  # fmt: skip
-    append(
-        spark, settings, BROKER_STATIC_CONFIGS,
+    append_rows(settings.tables, BROKER_STATIC_CONFIGS,
         *(
             {"cluster_id": _CLUSTER, "broker_id": broker, "is_current": True}
             | {"config_name": "num.io.threads", "config_value": str(8 * broker)}
@@ -240,4 +215,4 @@ def fill_findings(spark, settings):
         shared | {"rule": "old", "silenced_until": NOW.date() - timedelta(days=9)},
     ]
     make_tables(spark, settings.tables, [CLIENT_FINDINGS])
-    append(spark, settings, CLIENT_FINDINGS, *rows)
+    append_rows(settings.tables, CLIENT_FINDINGS, *rows)

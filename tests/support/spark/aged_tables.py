@@ -20,6 +20,7 @@ from pipelines.tables.telemetry import (
 )
 from pipelines.tables.traffic import CLIENT_TRAFFIC
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 
 TOPIC = "clientele.telemetry"
 NOW = datetime.now(tz=UTC)
@@ -29,16 +30,6 @@ CONTRACTS = (
     *(CLIENT_METRICS, CLIENT_PUSHES, QUARANTINE, CLIENT_INSTANCES),
     *(CLIENT_CONFIGS, CLIENT_QUOTAS, CLIENT_TRAFFIC),
 )
-_FILLERS = {
-    "STRING": "x",
-    "INT": 0,
-    "BIGINT": 0,
-    "DOUBLE": 0.0,
-    "BOOLEAN": False,
-    "TIMESTAMP": NOW,
-    "DATE": NOW.date(),
-    "BINARY": b"x",
-}
 
 
 def settings_of(root, *more):
@@ -52,27 +43,6 @@ def settings_of(root, *more):
             *more,
         ],
     )
-
-
-def make_row(contract, **fields):
-    """Return a row with these fields, and what has to be there beside them."""
-    row = {
-        c.name: None if c.is_nullable else _FILLERS.get(c.sql_type, [])
-        for c in contract.columns
-    }
-    return row | fields
-
-
-def append(spark, tables, contract, *rows, files=1):
-    """Append rows in one commit, as one file or as one for each offset."""
-    table = identify_table(spark, tables, contract)
-    schema = spark.table(table).schema
-    made = [[make_row(contract, **row)[name] for name in schema.names] for row in rows]
-    frame = spark.createDataFrame(made, schema)
-    split = (
-        frame.coalesce(1) if files == 1 else frame.repartitionByRange(files, "offset")
-    )
-    split.writeTo(table).append()
 
 
 def record(moment, partition, offset, **fields):
@@ -91,49 +61,42 @@ def record(moment, partition, offset, **fields):
 def fill(spark, tables):
     """Make the tables, with rows that stay and others that may go."""
     make_tables(spark, tables, CONTRACTS)
-    _fill_telemetry(spark, tables)
-    _fill_instances(spark, tables)
+    _fill_telemetry(tables)
+    _fill_instances(tables)
     closed = {"valid_from": OLD - timedelta(days=900), "is_current": False}
     quotas = [
         closed | {"entity_path": "old", "valid_to": OLD - timedelta(days=400)},
         closed | {"entity_path": "closed", "valid_to": RECENT},
         {"entity_path": "open", "valid_from": OLD, "is_current": True},
     ]
-    append(spark, tables, CLIENT_QUOTAS, *quotas)
+    append_rows(tables, CLIENT_QUOTAS, *quotas)
     windows = [
         record(moment, 0, offset) | {"window_start": moment, "client_id": str(offset)}
         for offset, moment in enumerate((OLD, OLD, RECENT))
     ]
     known = {c.name for c in CLIENT_TRAFFIC.columns}
-    append(
-        spark,
+    append_rows(
         tables,
         CLIENT_TRAFFIC,
         *({n: v for n, v in one.items() if n in known} for one in windows),
     )
 
 
-def _fill_telemetry(spark, tables):
+def _fill_telemetry(tables):
     for contract in (CLIENT_METRICS, CLIENT_PUSHES):
-        append(
-            spark,
+        append_rows(
             tables,
             contract,
             *(record(OLD, 0, offset) for offset in range(3)),
             *(record(OLD, 1, offset) for offset in range(2)),
         )
-        small = (
-            record(
-                *(RECENT, 0, 10 + offset),
-                client_instance_id="live" if offset % 2 else "again",
-            )
-            for offset in range(SMALL_FILES)
-        )
-        append(spark, tables, contract, *small, files=SMALL_FILES)
-    append(spark, tables, CLIENT_PUSHES, record(TODAY, 0, 30))
+        for offset in range(SMALL_FILES):
+            name = "live" if offset % 2 else "again"
+            row = record(RECENT, 0, 10 + offset, client_instance_id=name)
+            append_rows(tables, contract, row)
+    append_rows(tables, CLIENT_PUSHES, record(TODAY, 0, 30))
     told = {"kafka_timestamp": OLD, "source_job": "client_telemetry_to_delta"}
-    append(
-        spark,
+    append_rows(
         tables,
         QUARANTINE,
         record(OLD, 0, 5, reason="truncated_otlp", **told),
@@ -142,10 +105,9 @@ def _fill_telemetry(spark, tables):
     )
 
 
-def _fill_instances(spark, tables):
+def _fill_instances(tables):
     seen = {"first_seen": OLD}
-    append(
-        spark,
+    append_rows(
         tables,
         CLIENT_INSTANCES,
         {"client_instance_id": "ended", "terminated_at": OLD, **seen},
@@ -154,9 +116,7 @@ def _fill_instances(spark, tables):
         {"client_instance_id": "just ended", "terminated_at": RECENT, **seen},
     )
     names = ("ended", "silent", "live", "unknown")
-    append(
-        spark, tables, CLIENT_CONFIGS, *({"client_instance_id": one} for one in names)
-    )
+    append_rows(tables, CLIENT_CONFIGS, *({"client_instance_id": one} for one in names))
 
 
 STAYING = {

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from pipelines.delta_tables.locations import identify_table
 from udfs.configs.value_columns import type_values
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -19,26 +18,6 @@ TYPED = ("value_boolean", "value_long", "value_double", "value_list", "value_str
 def hours(number):
     """Return a moment some hours after NOON."""
     return NOON + timedelta(hours=number)
-
-
-def append(spark, settings, contract, *rows):
-    """Append rows; what they do not name is null or a filler."""
-    table = identify_table(spark, settings.tables, contract)
-    fields = spark.table(table).schema
-    fillers = {"string": "x", "int": 1, "bigint": 1, "boolean": False, "binary": b""}
-    fillers |= {
-        "double": 0.0,
-        "date": NOON.date(),
-        "timestamp": NOON,
-        "array<string>": [],
-        "map<string,string>": {},
-    }
-    blank = {
-        f.name: None if f.nullable else fillers[f.dataType.simpleString()]
-        for f in fields
-    }
-    made = [tuple((blank | row).values()) for row in rows]
-    spark.createDataFrame(made, fields).writeTo(table).append()
 
 
 def entry(key, value, config_type="STRING", *, is_default=False):

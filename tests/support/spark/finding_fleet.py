@@ -19,8 +19,9 @@ from pipelines.tables.configs import (
 )
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from tests.support.spark.config_rows import append, held
+from tests.support.spark.config_rows import held
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 from tests.support.spark.writer_option import writer_override
 from udfs.configs.logical_clients import hash_logical_clients
 
@@ -107,7 +108,6 @@ class Fleet:
 
     def __init__(self, spark, folder, cases=(), more=()):
         overrides = [f"tables.root_path={folder}/tables", writer_override()]
-        self.spark = spark
         self.settings = load_settings("local", overrides)
         self.subjects = {}
         self._rows = {one.name: (one, []) for one in CONTRACTS}
@@ -123,7 +123,7 @@ class Fleet:
     def write(self):
         for contract, rows in self._rows.values():
             if rows:
-                append(self.spark, self.settings, contract, *rows)
+                append_rows(self.settings.tables, contract, *rows)
                 rows.clear()
 
     def put(self, contract, row):

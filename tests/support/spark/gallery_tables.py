@@ -11,9 +11,6 @@ import math
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-import pyarrow as pa
-
-from pipelines.delta_tables.locations import identify_table
 from pipelines.settings import CONF_PATH, load_settings
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
@@ -35,8 +32,8 @@ from pipelines.tables.telemetry import (
 from pipelines.tables.traffic import CLIENT_TRAFFIC
 from tests.support.spark.config_rows import held
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 from tests.support.spark.writer_option import writer_override
-from udfs.spark_types import arrow_schema
 
 PUSH = (
     CONF_PATH.parent / "tests/golden/telemetry/java-3.9.2/producer_2_none.bin"
@@ -52,14 +49,6 @@ OTHER_CONTRACTS = (
     *(BROKER_REGISTRATIONS, BROKER_STATIC_CONFIGS, CLUSTER_CHANGES),
     CLIENT_METRICS_SUBSCRIPTIONS,
 )
-FILLERS = {
-    pa.string(): "x",
-    pa.int32(): 1,
-    pa.int64(): 1,
-    pa.bool_(): False,
-    pa.float64(): 0.0,
-    pa.binary(): b"",
-}
 
 
 class Client:
@@ -119,7 +108,6 @@ class GalleryTables:
 
     def __init__(self, spark, folder, *, is_whole=True):
         """Make the tables; all of them, or those of telemetry alone."""
-        self.spark = spark
         self.root = f"tables.root_path={folder}/tables"
         self.settings = load_settings("local", [self.root, writer_override()])
         self.now = datetime.now(tz=UTC).replace(second=0, microsecond=0)
@@ -138,25 +126,12 @@ class GalleryTables:
         return self.now - timedelta(**span)
 
     def append(self, contract, rows):
-        """Append rows; what they do not name is null or a filler."""
-        table = identify_table(self.spark, self.settings.tables, contract)
-        fields = self.spark.table(table).schema
-        columns = []
-        for field in arrow_schema(fields):
-            filler = None if field.nullable else self._filler(field.type)
-            values = [row.get(field.name, filler) for row in rows]
-            columns.append(pa.array(values, field.type))
-        made = pa.Table.from_arrays(columns, schema=arrow_schema(fields))
-        self.spark.createDataFrame(made, fields).writeTo(table).append()
-
-    def _filler(self, kind):
-        if pa.types.is_timestamp(kind):
-            return self.now
-        if pa.types.is_date(kind):
-            return self.now.date()
-        if pa.types.is_list(kind) or pa.types.is_map(kind):
-            return []
-        return FILLERS[kind]
+        """Append rows, some of which hold what other tables have as well."""
+        known = [
+            {name: row[name] for name in contract.column_names if name in row}
+            for row in rows
+        ]
+        append_rows(self.settings.tables, contract, *known, moment=self.now)
 
     def _write_telemetry(self):
         pushes, points, instances = [], [], []

@@ -19,9 +19,10 @@ from pipelines.tables.dynamic_configs import (
 )
 from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+from tests.support.spark.table_rows import append_rows
 from udfs.configs.logical_clients import hash_texts
 
-from .config_rows import append, entry, held, hours, instance, span
+from .config_rows import entry, held, hours, instance, span
 
 PIN, OTHER_PIN = "svc pin-51a8", "svc pin-62b9"
 """Client ids."""
@@ -50,30 +51,28 @@ def hash_of(*texts):
 HIDDEN_CLIENT = hash_of("User:a", "(redacted)", "producer")
 
 
-def plant_client_ids(spark, settings, push):
+def plant_client_ids(settings, push):
     """Write rows of clients whose ids an older set of rules let through."""
     named = {"client_id": PIN, "logical_client": "pin", "principal": "User:a"}
     linger = [entry("linger.ms", "5", "LONG")]
     pushed = push | named | {"offset": 4, "configs": linger, "client_type": "producer"}
-    append(spark, settings, CLIENT_CONFIG_PUSHES, pushed)
+    append_rows(settings.tables, CLIENT_CONFIG_PUSHES, pushed)
     said = {"offset": 5, "entry_index": 0, "client_id": PIN, "rule": "r"}
-    append(spark, settings, CONFIG_VIOLATIONS, said | {"config_key": "linger.ms"})
+    append_rows(settings.tables, CONFIG_VIOLATIONS, said | {"config_key": "linger.ms"})
     five = {"linger.ms": held("5", "LONG")}
-    append(spark, settings, CLIENT_CONFIGS, instance("three", five, **named))
+    append_rows(settings.tables, CLIENT_CONFIGS, instance("three", five, **named))
     other = named | {"client_id": OTHER_PIN, "logical_client": "other"}
     known = named | {"client_id": "(redacted)", "logical_client": HIDDEN_CLIENT}
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_CONFIG_HISTORY,
         span("linger.ms", "5", 0, 2, client_instance_ids=["three"], **named),
         span("linger.ms", "5", 1, 3, client_instance_ids=["four"], **other),
         span("linger.ms", "5", 3, client_instance_ids=["five"], **known),
         span("linger.ms", "7", 0, 1, client_instance_ids=["five"], **known),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_WIRE_CONFIGS,
         *(
             one
@@ -84,12 +83,11 @@ def plant_client_ids(spark, settings, push):
     )
 
 
-def plant_traffic(spark, settings):
+def plant_traffic(settings):
     """Write one time of two clients, of one that is hidden already, and of another."""
     counts = {"produced_bytes": 100, "throttle_ms_max": 30, "push_ids": ["b"]}
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_TRAFFIC,
         counts | {"client_id": PIN},
         {"client_id": OTHER_PIN, "produced_bytes": 20, "push_ids": ["a"]},
@@ -98,15 +96,14 @@ def plant_traffic(spark, settings):
     )
 
 
-def plant_dynamic_configs(spark, settings, values):
+def plant_dynamic_configs(settings, values):
     """Write configs of a user and of two clients, registrations, and their lines.
 
     Args:
         values: One that is hidden now, and one of client.rack.
     """
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         DYNAMIC_CLIENT_CONFIGS,
         _span("acks", "1", 0, 1),
         _span("acks", values[0], 1),
@@ -115,9 +112,8 @@ def plant_dynamic_configs(spark, settings, values):
         _span("linger.ms", "7", 1, client_id=OTHER_PIN, offset=3),
         _span("linger.ms", "9", 1, client_id="(redacted)", offset=4),
     )
-    append(
-        spark,
-        settings,
+    append_rows(
+        settings.tables,
         CLIENT_SUPPORTED_CONFIGS,
         _registration(PIN, 1, "acks"),
         _registration(OTHER_PIN, 2, "linger.ms"),
@@ -135,7 +131,7 @@ def plant_dynamic_configs(spark, settings, values):
         | {"record_type": "registration" if offset == 4 else "alteration"}
         for offset, (entity, change) in enumerate(lines, 1)
     ]
-    append(spark, settings, DYNAMIC_CONFIG_CHANGES, *rows)
+    append_rows(settings.tables, DYNAMIC_CONFIG_CHANGES, *rows)
 
 
 def _span(key, value, start, end=None, *, client_id="", offset=1):

@@ -13,8 +13,8 @@ from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.quotas.quota_rows import entity_rows
-from tests.support.spark.config_rows import append
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 from tests.support.spark.writer_option import writer_override
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -71,7 +71,7 @@ class QuotaTables:
         """Append what was added, at once: a commit takes longer than its rows."""
         added, self._added = self._added, {}
         for contract, rows in added.values():
-            append(self.spark, self._settings, contract, *rows)
+            append_rows(self._settings.tables, contract, *rows)
 
     def set_quotas(self, *quotas, cluster_id=CLUSTER, **fields):
         """Add current rows of client_quotas, from pairs as entity_rows has them."""
