@@ -210,6 +210,8 @@ def test_a_client_instance_is_looked_up_again_where_maintenance_came_between(
     spark, settings, writer
 ):
     """Between each look and its commit files are put together, or rows deleted."""
+    # It goes by what the JVM has seen of a table, and would come before OPTIMIZE.
+    spark.conf.set("spark.databricks.delta.autoCompact.enabled", "false")
     tables = dataclasses.replace(settings.tables, writer=writer)
     table = identify_table(spark, tables, CLIENT_INSTANCES)
     waiting, looks = [], []
