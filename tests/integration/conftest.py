@@ -14,7 +14,7 @@ from pipelines.embedded import EmbeddedKafka, ports, starting
 from tests.support.kafka.java_home import find_java
 from tests.support.kafka.topics import find_partitions, make_topic
 
-PATIENCE_S = 180
+PATIENCE_S = 600
 # Three processes of tests start brokers side by side, on few cores.
 starting.START_TIMEOUT_S = 180.0
 # Each draws from ports of its own: a killed broker comes back to those that it had.
