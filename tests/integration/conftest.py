@@ -14,7 +14,7 @@ from pipelines.embedded import EmbeddedKafka, ports, starting
 from tests.support.kafka.java_home import find_java
 from tests.support.kafka.topics import find_partitions, make_topic
 
-PATIENCE_S = 600
+PATIENCE_S = 180
 # Three processes of tests start brokers side by side, on few cores.
 starting.START_TIMEOUT_S = 180.0
 # Each draws from ports of its own: a killed broker comes back to those that it had.
@@ -96,8 +96,8 @@ def consume_one():
 def wait_until():
     """Poll for what no event tells of, such as the end of somebody else's process."""
 
-    def wait(condition):
-        deadline = time.monotonic() + PATIENCE_S
+    def wait(condition, patience_s=PATIENCE_S):
+        deadline = time.monotonic() + patience_s
         never = threading.Event()
         while not condition():
             assert time.monotonic() < deadline

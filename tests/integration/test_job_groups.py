@@ -232,7 +232,10 @@ def test_the_command_fills_all_tables_and_ends_by_sigterm(
     process = start(tmp_path, java, words)
     try:
         tables = [tmp_path / "tables" / table for table in LEDGERS]
-        wait_until(lambda: process.poll() is not None or all(map(has_rows, tables)))
+        wait_until(
+            lambda: process.poll() is not None or all(map(has_rows, tables)),
+            PATIENCE_S,
+        )
         assert process.poll() is None, process.communicate()
         os.killpg(process.pid, signal.SIGTERM)
         process.communicate(timeout=PATIENCE_S)
