@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import pipelines.quality  # noqa: F401 - before great-expectations, see there
+from tests.support.shards import parse_shard, split_items
 from tests.support.spark.empty_tables import share_patterns
 from tests.support.spark.local_session import start_quick_session
 from tests.support.spark.writer_option import WRITERS, choose_writer
@@ -30,6 +31,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--writer", choices=WRITERS, default="auto", help="tables.writer of jobs"
     )
+    parser.addoption("--shard", help="INDEX/NUMBER: run one shard of the test files")
     parser.addoption(
         "--report-pictures", help="folder for screenshots of the report, for its page"
     )
@@ -37,6 +39,15 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     choose_writer(config.getoption("--writer"))
+
+
+# Markers deselect first, so that shards contain the tests that would run.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    text = config.getoption("--shard")
+    if text is not None:
+        items[:], others = split_items(items, *parse_shard(text))
+        config.hook.pytest_deselected(items=others)
 
 
 @pytest.fixture(scope="session")

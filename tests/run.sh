@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Sets up like spark-submit.sh, then every check and every test.
-# `tests/run.sh unit` (or spark, integration, checks) runs one part alone;
-# `tests/run.sh long` the proofs that take hours, and prints what they showed.
+# `tests/run.sh unit` (or spark, integration, checks) runs one part alone,
+# `tests/run.sh wide` the tests that are marked `long` (`--shard 0/8`: an eighth of them),
+# `tests/run.sh long` the proofs that take hours, and prints a table of their results.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -45,12 +46,16 @@ run_tier() {
 part=${1:-all}
 case "$part" in
   all | checks | unit | spark | integration) ;;
+  wide)
+    "$BIN/python" tests/record_classes.py
+    exec "$BIN/python" -P -m tests.long.wide_tests "${@:2}"
+    ;;
   long)
     "$BIN/python" tests/record_classes.py
     exec "$BIN/python" -P -m tests.long "${@:2}"
     ;;
   *)
-    printf 'usage: tests/run.sh [checks|unit|spark|integration|long [PROOF ...]]\n' >&2
+    printf 'usage: tests/run.sh [checks|unit|spark|integration|wide [OPTION ...]|long [PROOF ...]]\n' >&2
     exit 2
     ;;
 esac

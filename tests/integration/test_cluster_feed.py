@@ -1,6 +1,5 @@
 """What Kafka's own commands alter in a cluster stands in the feed's topic."""
 
-import statistics
 import time
 import uuid
 
@@ -77,9 +76,9 @@ class Feeds:
         return found
 
     def judge_times(self):
-        """Expect that most came in time: a machine may stand for a second."""
+        """Expect that each alteration arrived in time."""
         for source, late_s in self._late_s.items():
-            assert statistics.median(late_s) <= LIMIT_S[source], (source, late_s)
+            assert max(late_s) <= LIMIT_S[source], (source, late_s)
 
     def mark(self):
         """Expect what comes from now on."""

@@ -41,8 +41,6 @@ from tests.support.feed.topic_reader import TopicReader
 from tests.support.jobs.given_calls import run_line
 from udfs.cluster.record_bytes import read_record
 
-pytestmark = pytest.mark.long
-
 (JOB,) = find_block("docs/guide/brokers.md", "cluster-metadata-to-delta").commands
 SOURCES = ADMIN, LOG = "admin_api", "metadata_log"
 SEGMENT = "log.segment.bytes"

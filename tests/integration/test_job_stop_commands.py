@@ -20,7 +20,6 @@ def scene(kafka, tmp_path):
     scene.close()
 
 
-@pytest.mark.long
 def test_stops_of_a_command_and_the_ways_on(scene, spark, tmp_path):
     scene.make_topic()
     scene.producer.send(20)

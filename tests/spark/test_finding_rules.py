@@ -33,24 +33,11 @@ MORE = (
 )
 
 
-# One of settings, one of gauges, one of sums, one of quotas.
-SOME = (
-    *("producer-acks-not-all", "consumer-fetch-storm"),
-    *("producer-tiny-batches", "client-throttled-by-quota"),
-)
-ALL = tuple(dict.fromkeys(case.rule for case in CASES))
-
-
-@pytest.fixture(
-    scope="module",
-    params=[SOME, pytest.param(ALL, marks=pytest.mark.long)],
-    ids=["some", "all"],
-)
-def answers(spark, tmp_path_factory, request):
-    """Rules, asked of all their cases once."""
-    cases = [case for case in CASES if case.rule in request.param]
-    fleet = Fleet(spark, tmp_path_factory.mktemp("fleet"), cases, MORE)
-    rules = [one for one in fleet.read_rules().rules if one.name in request.param]
+@pytest.fixture(scope="module")
+def answers(spark, tmp_path_factory):
+    """Evaluate every rule for all cases at once."""
+    fleet = Fleet(spark, tmp_path_factory.mktemp("fleet"), CASES, MORE)
+    rules = fleet.read_rules().rules
     span = client_rows.span_of(fleet.settings.findings, NOW)
     session = spark.newSession()
     with session_settings(session, FORGIVING):

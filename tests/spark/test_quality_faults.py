@@ -41,7 +41,6 @@ def list_expectations():
     }
 
 
-@pytest.mark.long
 def test_each_expectation_finds_its_fault_and_names_the_key(checked):
     _, planted, done, _ = checked
     failed = {(one.suite, one.expectation): one for one in done.failures}
@@ -57,7 +56,6 @@ def test_each_expectation_finds_its_fault_and_names_the_key(checked):
     assert {30, 34} <= {json.loads(text)["offset"] for text in unknown}
 
 
-@pytest.mark.long
 def test_good_rows_and_what_is_on_its_way_are_not_named(checked):
     _, _, done, _ = checked
     named = {}
@@ -75,7 +73,6 @@ def test_good_rows_and_what_is_on_its_way_are_not_named(checked):
     assert not (explained | gone) & {one["topic"] for one in of_frames}
 
 
-@pytest.mark.long
 def test_what_was_found_is_kept_and_no_hidden_value_with_it(checked, spark, capsys):
     _, _, done, folder = checked
     path = f"{folder}/tables/quality_results"
@@ -132,7 +129,6 @@ def test_the_newest_date_is_looked_at_alone_unless_more_is_asked_for(spark, tmp_
         )
 
 
-@pytest.mark.long
 def test_what_fails_after_maintenance_is_said_and_maintenance_stays_done(
     spark, tmp_path, capsys
 ):
