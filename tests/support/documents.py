@@ -11,6 +11,7 @@ NOT_RUN = {
     ("README.md", "tests"): "it is what runs all tests",
     ("docs/dev/tests.md", "all-tests"): "it is what runs all tests",
     ("docs/dev/tests.md", "long-proofs"): "it takes hours",
+    ("docs/dev/tests.md", "wide-tests"): ".ci/run runs one shard",
     ("docs/guide/cluster.md", "submit"): "it names a host of a cluster; "
     "tests/integration/test_cluster_submit.py submits to one of this machine",
     ("docs/operations/spark-cluster.md", "yarn"): "it names files of a cluster; "
