@@ -31,6 +31,10 @@ class MissingTopic(MissingService):
     """Raised when Kafka answers, and has no such topic."""
 
 
+class UncreatedTopic(MissingTopic):
+    """Raised when a topic is missing and its job has never read one of that name."""
+
+
 class IncompatibleTable(PipelineError):
     """Raised when a table was written under a contract that this program lacks."""
 

@@ -63,7 +63,10 @@ def _check(call: Call) -> None:
 
 
 def run(call: Call) -> int:
-    """Run the jobs until they are stopped, or, with --once, until all is read."""
+    """Run the jobs until they are stopped, or, with --once, until all is read.
+
+    Findings are evaluated even if a job was skipped or failed.
+    """
     from pipelines.settings.rules import read_finding_rules
     from pipelines.streaming.job_groups import GroupedJob, JobGroup
     from pipelines.streaming.run_stream import JobRun, RunContext
@@ -90,7 +93,12 @@ def run(call: Call) -> int:
                 )
                 return job.start(session, settings, context)
 
-            return GroupedJob(spark=session, ledger=job.ledger, start=start)
+            return GroupedJob(
+                spark=session,
+                ledger=job.ledger,
+                start=start,
+                is_required=job.ledger.job_name in call.arguments.only,
+            )
 
         jobs = JobGroup(
             spark,
@@ -101,9 +109,17 @@ def run(call: Call) -> int:
             describe=describe,
             on_end=metrics.note_end,
         )
-        jobs.run([*map(group, prepared, sessions)])
-        if call.arguments.findings:
-            rules = read_finding_rules(settings)
+        rules = read_finding_rules(settings) if call.arguments.findings else None
+        try:
+            skipped = jobs.run([*map(group, prepared, sessions)])
+        except Exception:
+            # Rules need the tables, and one job that failed has not emptied them.
+            if rules is not None and not jobs.has_driver_ended():
+                print(client_findings.evaluate(spark, settings, rules))
+            raise
+        for name in skipped:
+            print(f"{name}: skipped, because its topic was never created")
+        if rules is not None:
             print(client_findings.evaluate(spark, settings, rules))
     return 0
 
@@ -138,7 +154,7 @@ COMMAND = Command(
         *OPTIONS,
         _choice("--only", "run this job; may be repeated (default: all)"),
         _choice("--without", "leave this job out; may be repeated"),
-        flag("--findings", "with --once: client_findings when all is read"),
+        flag("--findings", "With --once: evaluate findings after all jobs ended"),
     ),
     takes_spark_options=True,
     is_job=True,

@@ -24,6 +24,7 @@ from pipelines.errors import (
     MissingTable,
     PipelineError,
     TooManyConflicts,
+    UncreatedTopic,
 )
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
@@ -60,6 +61,8 @@ class GroupedJob:
     ledger: Ledger
     start: StartJob
     """Starts its query, for one run."""
+    is_required: bool = False
+    """Whether a topic that was never created is an error when all jobs run once."""
 
     @property
     def name(self) -> str:
@@ -111,6 +114,8 @@ class _End:
     """Null where it has done all that was asked."""
     is_of_driver: bool = False
     """Whether no other job can go on either."""
+    skipped: str | None = None
+    """Name of a job whose topic was never created; null if its query was started."""
 
 
 class JobGroup:
@@ -147,9 +152,10 @@ class JobGroup:
         as all of them."""
         self._ends: SimpleQueue[_End] = SimpleQueue()
 
-    def run(self, jobs: Sequence[GroupedJob]) -> None:
+    def run(self, jobs: Sequence[GroupedJob]) -> list[str]:
         """Run jobs until none is left, or until the caller is interrupted.
 
+        Returns: Names of the jobs that were skipped, sorted.
         Raises: What has ended the first one that was not started again, where none is
             left; where the JVM is gone, what told so.
         """
@@ -160,13 +166,15 @@ class JobGroup:
         for thread in threads:
             thread.daemon = True
             thread.start()
-        failures = []
+        failures, skipped = [], []
         try:
             # The main thread makes no call to the JVM that a signal could cut off.
             for _ in jobs:
                 end = self._ends.get()
                 if end.error is not None:
                     failures.append(end.error)
+                if end.skipped is not None:
+                    skipped.append(end.skipped)
                 if end.is_of_driver:
                     break
         except BaseException:
@@ -177,6 +185,7 @@ class JobGroup:
             raise
         if failures:
             raise failures[-1 if end.is_of_driver else 0]
+        return sorted(skipped)
 
     def end(self) -> None:
         """Let each micro-batch that is being written end, then end the queries."""
@@ -212,7 +221,11 @@ class JobGroup:
             has_run = run.query is not None
             if self._is_ending.is_set() or error is None:
                 return _End(None)
-            if self._has_driver_ended():
+            may_skip = self._is_once and not job.is_required
+            if may_skip and isinstance(error, UncreatedTopic):
+                _logger.info("Skipped %s: %s", job.name, error)
+                return _End(None, skipped=job.name)
+            if self.has_driver_ended():
                 return _End(error, is_of_driver=True)
             sentence = self._tell(error)
             self._on_end(job.name, error)
@@ -266,7 +279,8 @@ class JobGroup:
             return None
         return EndedByItself("its query has ended without a word of why")
 
-    def _has_driver_ended(self) -> bool:
+    def has_driver_ended(self) -> bool:
+        """Return whether the JVM of all jobs is gone."""
         try:
             _ = self._spark.sparkContext.defaultParallelism
         except Exception:  # noqa: BLE001 - of each layer another one

@@ -59,8 +59,8 @@ def read_topic_bounds(
         bounds = _ask(spark, options, topic)
     if not bounds.end:
         raise MissingTopic(
-            f"Kafka at {options[_SERVERS]} has no topic {topic}: start the bridge, "
-            f"which creates it, or check {topic_setting}"
+            f"Kafka at {options[_SERVERS]} has no topic {topic}. A bridge creates it "
+            f"if the feature that writes to it is on; otherwise check {topic_setting}"
         )
     return bounds
 

@@ -10,11 +10,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import BatchCounts
-from pipelines.delta_tables.locations import qualify_path
+from pipelines.delta_tables.locations import has_table, identify_table, qualify_path
 from pipelines.delta_tables.loss_rows import write_loss_rows
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.writers import TableWriter, open_writer
-from pipelines.errors import LostRecords
+from pipelines.errors import LostRecords, MissingTopic, UncreatedTopic
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from pipelines.settings.stream_job_settings import StreamJobSettings
@@ -209,9 +209,14 @@ def _open_records(
     job: StreamJobSettings = getattr(settings, ledger.job_name)
     topic = find_topic(settings, ledger)
     options = read_source_options(spark, settings.kafka, context.secrets)
-    bounds = read_topic_bounds(
-        spark, options, topic, topic_setting=ledger.topic_setting
-    )
+    try:
+        bounds = read_topic_bounds(
+            spark, options, topic, topic_setting=ledger.topic_setting
+        )
+    except MissingTopic as error:
+        if has_table(spark, identify_table(spark, settings.tables, ledger.contract)):
+            raise
+        raise UncreatedTopic(str(error)) from None
     checkpoint_location = qualify_path(spark, job.checkpoint_location)
     if job_run is None:
         job_run = JobRun()

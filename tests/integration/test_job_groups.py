@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 from pipelines.commands.failures import describe
-from pipelines.errors import UnsafeStart
+from pipelines.errors import MissingTopic, UncreatedTopic, UnsafeStart
 from pipelines.jobs.cluster import job as cluster
 from pipelines.jobs.telemetry import job as telemetry
 from pipelines.jobs.traffic import job as traffic
@@ -28,6 +28,7 @@ from tests.integration.test_docs import HASTE, start, words_of
 from tests.spark.test_client_traffic import record as traffic_record
 from tests.support.documents import find_block
 from tests.support.dynamic_records import altered, as_pair
+from tests.support.jobs.given_calls import run_line
 from tests.support.jobs.job_support import (
     FLUSH_TIMEOUT_S,
     PushProducer,
@@ -205,6 +206,39 @@ def fill_topics(servers, topics):
     send(servers, topics["traffic"], *traffic_pairs(1))
     publish(servers, topics["cluster"], RECORDS)
     send(servers, topics["client_configs"], (*as_pair(altered("1")), []))
+
+
+def test_jobs_once_with_uncreated_topics_evaluates_findings_and_lists_skipped_jobs(
+    spark, kafka, tmp_path, capsys
+):
+    servers, name = kafka.bootstrap_servers, uuid.uuid4()
+    topics = {one: f"{one}-{name}" for one in LEDGERS.values()}
+    create_topic(servers, topics["traffic"], 1)
+    create_topic(servers, topics["telemetry"], 1)
+    PushProducer(servers, topics["telemetry"]).send(PUSHES)
+    given = [
+        f"kafka.bootstrap_servers={servers}",
+        f"tables.root_path={tmp_path}/tables",
+        *(f"topics.{one}={topic}" for one, topic in topics.items()),
+        *(f"{one}.checkpoint_location={tmp_path}/{one}" for one in STREAMING_JOBS),
+    ]
+    only = "--only client_telemetry_to_delta --only client_traffic_to_delta"
+    line = "./spark-submit.sh jobs --once"
+    run_line(spark, f"{line} --findings", *given)
+    printed = capsys.readouterr().out.splitlines()
+    skipped = sorted(one for one in STREAMING_JOBS if one not in only)
+    assert printed[:-1] == [
+        f"{one}: skipped, because its topic was never created" for one in skipped
+    ]
+    assert printed[-1].startswith("client_findings: ")
+    assert has_rows(tmp_path / "tables" / "client_pushes")
+    with pytest.raises(UncreatedTopic, match=topics["client_configs"]):
+        run_line(spark, f"{line} --only dynamic_configs_to_delta", *given)
+    # A topic that a job has read before is gone, so records may be lost.
+    gone = [*given, f"topics.traffic=gone-{name}"]
+    with pytest.raises(MissingTopic, match=f"gone-{name}"):
+        run_line(spark, f"{line} --findings {only}", *gone)
+    assert capsys.readouterr().out.startswith("client_findings: ")
 
 
 def has_rows(table):
