@@ -13,8 +13,9 @@ from .secret_references import SecretReference
 
 _BASE_HEAD = """\
 # Every key, with its meaning and default. Made by `./spark-submit.sh reference`; not to
-# be edited. What differs stands in an environment's file (local.toml, cluster.toml), in
-# a file of your own (--config), in variables KAFKA_CLIENTELE_SECTION__KEY, or behind
+# be edited. What differs stands in an environment's file (local.toml, cluster.toml,
+# databricks.toml), in a file of your own (--config), in variables
+# KAFKA_CLIENTELE_SECTION__KEY, or behind
 # --set. The same keys as a page: docs/reference/settings.md.
 """
 _PAGE_HEAD = """\

@@ -49,11 +49,11 @@ def test_cron_starts_it_once_a_night():
     check_password(dict(one.split("=", 1) for one in lines if re.match(r"\w+=", one)))
 
 
-def check_password(environ):
-    """The password of conf/cluster.toml is where the example has one."""
+def check_password(environ, env="cluster"):
+    """The password of an environment is where the example has one."""
     environ = {n: v for n, v in environ.items() if n.startswith("KAFKA_CLIENTELE_")}
-    given = load_settings("cluster", environ=environ).kafka.sasl_password
-    assert given not in ("", load_settings("cluster").kafka.sasl_password)
+    given = load_settings(env, environ=environ).kafka.sasl_password
+    assert given not in ("", load_settings(env).kafka.sasl_password)
 
 
 def test_systemd_understands_timer_and_service(tmp_path):
@@ -142,7 +142,7 @@ def test_tasks_of_databricks_start_what_there_is(bundle):
         driver, *words = python["parameters"]
         assert driver == "run"
         arguments = parse(words)
-        assert arguments.env == "cluster"
+        assert arguments.env == "databricks"
         started.setdefault(name, []).append(arguments.command)
     streams = {name for name in COMMANDS_BY_NAME if name.endswith("_to_delta")}
     assert {*started["streaming"]} == streams
@@ -153,14 +153,14 @@ def test_tasks_of_databricks_start_what_there_is(bundle):
 
 def test_names_and_rights_of_databricks_are_those_of_the_settings(bundle):
     variables = {name: one.get("default") for name, one in bundle["variables"].items()}
-    tables = load_settings("cluster").tables
+    tables = load_settings("databricks").tables
     named = f"{variables['catalog']}.{variables['schema']}"
     assert named == tables.catalog_schema
-    check_password(find_environment(bundle))
+    check_password(find_environment(bundle), "databricks")
     (volume,) = bundle["resources"]["volumes"].values()
     (schema,) = bundle["resources"]["schemas"].values()
     place = f"/Volumes/{named.replace('.', '/')}/{volume['name']}/"
-    location = load_settings("cluster").client_telemetry_to_delta.checkpoint_location
+    location = load_settings("databricks").client_telemetry_to_delta.checkpoint_location
     assert location.startswith(place)
     for grant in (*schema["grants"], *volume["grants"]):
         assert {*grant["privileges"]} <= PRIVILEGES

@@ -9,6 +9,7 @@ from pipelines.settings import CONF_PATH, load_settings
 from pipelines.settings.loading import list_overrides
 from pipelines.settings.reference import format_settings
 from pipelines.settings.secret_references import SecretReference
+from pipelines.settings.watching_settings import STREAMING_JOBS
 
 
 def test_the_environment_overrides_base_and_set_overrides_both():
@@ -92,6 +93,16 @@ def test_a_file_of_ones_own_stands_between_environment_and_variables(tmp_path):
     assert settings.bridge.admin_principals == ("User:a",)
     assert settings.subscriptions == ()
     assert settings.bridge.http_port == 0  # of local.toml
+
+
+def test_cluster_environment_keeps_locations_of_own_file(tmp_path):
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[tables]\nroot_path = "tables"\n')
+    found = load_settings("cluster", own_file=str(mine))
+    assert found.tables == load_settings("base", own_file=str(mine)).tables
+    for name in STREAMING_JOBS:
+        base = getattr(load_settings("base"), name).checkpoint_location
+        assert getattr(found, name).checkpoint_location == base
 
 
 def test_variables_are_the_same_as_words_behind_set():
