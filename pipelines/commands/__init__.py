@@ -8,6 +8,7 @@ import textwrap
 from dataclasses import replace
 
 from pipelines import __version__
+from pipelines.settings.loading import BASE_NAME
 from pipelines.settings.places import PROGRAM
 
 from . import (
@@ -51,7 +52,7 @@ from . import (
     sql,
     status,
 )
-from .options import VERBOSE, CommandParser
+from .options import LOCAL, VERBOSE, CommandParser
 
 HELP = "help"
 _LINE_WIDTH = 88
@@ -125,6 +126,10 @@ def parse_words(words: list[str]) -> argparse.Namespace:
     if unknown:
         told = len(unknown) if parser.takes_secrets else " ".join(unknown)
         parser.error(f"unrecognized arguments: {told}")
+    # A file of settings is of a deployment, whose clients must not push as often as
+    # the environment of one machine subscribes to.
+    if getattr(arguments, "env", LOCAL) is None:
+        arguments.env = BASE_NAME if arguments.config else LOCAL
     return arguments
 
 

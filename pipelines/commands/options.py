@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pipelines.settings.loading import CONFIG_OPTION, list_environments
+from pipelines.settings.loading import BASE_NAME, CONFIG_OPTION, list_environments
 from pipelines.time_ranges import parse_date, parse_moment
 
 if TYPE_CHECKING:
@@ -147,20 +147,21 @@ def _as_argument(parse: Callable[[str], datetime], what: str) -> Callable[[str],
 DATE = _as_argument(parse_date, "a date, such as 2026-03-01")
 MOMENT = _as_argument(parse_moment, "a date or a time, such as 2026-03-01T06:00")
 
+LOCAL = "local"
 ENV = option(
     "--env",
-    f"environment, a file of conf/: {', '.join(list_environments())} (default: local)",
-    default="local",
+    f"Environment, a file of conf/: {', '.join(list_environments())} "
+    f"(default: {LOCAL}, or {BASE_NAME} with {CONFIG_OPTION})",
     metavar="NAME",
 )
 CONFIG = option(
     CONFIG_OPTION,
-    "a settings file of your own, anywhere, which stands before the environment's",
+    "Load settings from FILE; overrides --env",
     metavar="FILE",
 )
 SET = option(
     "--set",
-    "override one key, as section.key=value; may be repeated",
+    "Override one key, as section.key=value; may be repeated",
     default=[],
     action="append",
     metavar="KEY=VALUE",

@@ -7,7 +7,8 @@ import pytest
 
 from pipelines import __version__
 from pipelines.__main__ import main
-from pipelines.commands import COMMANDS, GROUPS, parse_words
+from pipelines.commands import COMMANDS, COMMANDS_BY_NAME, GROUPS, parse_words
+from pipelines.commands.call import Call
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,28 @@ def test_a_former_name_is_taken_with_a_word_on_it(capsys):
     said = capsys.readouterr()
     assert said.err == "kafka-clientele: purge-secrets is called purge_secrets now\n"
     assert said.out.startswith("usage: ./spark-submit.sh purge_secrets ")
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "interval_ms"),
+    [
+        ([], "local", 5_000),
+        (["--config", "{mine}"], "base", 300_000),
+        (["--config", "{mine}", "--env", "local"], "local", 5_000),
+        (["--config", "{mine}", "--env", "cluster"], "cluster", 300_000),
+    ],
+    ids=str,
+)
+def test_config_without_env_starts_from_base(words, env, interval_ms, tmp_path):
+    mine = tmp_path / "mine.toml"
+    mine.write_text("[bridge]\nlisten_port = 0\n")
+    arguments = parse_words(["bridge", *(one.format(mine=mine) for one in words)])
+    assert arguments.env == env
+    settings = Call(arguments=arguments, environ={}).read_settings()
+    assert [one.interval_ms for one in settings.subscriptions] == [interval_ms]
+    # A driver gets the environment that its parent chose.
+    again = COMMANDS_BY_NAME["bridge"].words_of(arguments)
+    assert parse_words(["bridge", *again]).env == env
 
 
 def test_the_version_is_told(capsys):
