@@ -44,6 +44,7 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
+picked.check(spark.table("clients"))
 
 clients = spark.table("clients").transform(picked.of_clients)
 client_metrics = spark.table("client_metrics").transform(picked.select)

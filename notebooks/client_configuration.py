@@ -44,6 +44,7 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
+picked.check(spark.table("client_configs"))
 
 key = dbutils.widgets.get("key")
 entries = spark.table("client_config_entries").transform(picked.of_clients).cache()

@@ -40,6 +40,7 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
+picked.check(spark.table("clients"))
 
 metric = dbutils.widgets.get("metric")
 clients = spark.table("clients").transform(picked.of_clients)

@@ -40,6 +40,7 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
+picked.check(spark.table("client_config_entries"))
 
 peers = spark.table("client_config_entries").transform(picked.in_time).cache()
 outliers = (

@@ -30,7 +30,7 @@ settings = load_settings(
     shlex.split(dbutils.widgets.get("set")),
     own_file=dbutils.widgets.get("config") or None,
 )
-views.register(spark, settings, views.find_names_in("client_metrics"))
+views.register(spark, settings, views.find_names_in("clients client_metrics"))
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
     since=dbutils.widgets.get("since"),
@@ -38,6 +38,7 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
+picked.check(spark.table("clients"))
 
 group = dbutils.widgets.get("group")
 is_meant = F.col("group_id") == group if group else F.col("group_id").isNotNull()

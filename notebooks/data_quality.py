@@ -33,7 +33,8 @@ registered = views.register(
     spark,
     settings,
     views.find_names_in(
-        "client_pushes quarantine client_metrics client_metric_coverage quality_results"
+        "clients client_pushes quarantine client_metrics client_metric_coverage "
+        "quality_results"
     ),
 )
 picked = chosen.choose(
@@ -43,6 +44,7 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
+picked.check(spark.table("clients"))
 
 client_pushes = spark.table("client_pushes").transform(picked.select)
 client_metrics = spark.table("client_metrics").transform(picked.select)

@@ -27,7 +27,7 @@ settings = load_settings(
     shlex.split(dbutils.widgets.get("set")),
     own_file=dbutils.widgets.get("config") or None,
 )
-views.register(spark, settings, views.find_names_in("client_metrics"))
+views.register(spark, settings, views.find_names_in("clients client_metrics"))
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
     since=dbutils.widgets.get("since"),
@@ -35,6 +35,7 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
+picked.check(spark.table("clients"))
 
 client_metrics = spark.table("client_metrics").transform(picked.select)
 window_s = picked.window_of(client_metrics)

@@ -53,6 +53,7 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
+picked.check(spark.table("clients"))
 
 everyone = spark.table("clients").transform(picked.of_clients)
 picked = replace(picked, client=picked.client or one_client.find_busiest(everyone))

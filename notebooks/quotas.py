@@ -40,6 +40,7 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
+picked.check(spark.table("effective_quotas"))
 
 effective_quotas = spark.table("effective_quotas").transform(picked.of_clients)
 client_quotas = spark.table("client_quotas")

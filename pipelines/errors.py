@@ -55,6 +55,10 @@ class ReportNotInstalled(PipelineError):
     """Raised when a report is to be made and what draws its pictures is not here."""
 
 
+class UnknownClient(PipelineError):
+    """Raised when no row is about the client or principal that was named."""
+
+
 class NothingToDo(PipelineError):
     """Raised when what a command was asked for does not exist; it may be a mistake."""
 

@@ -1,18 +1,25 @@
 """Which clients and which time a reader has chosen, as widgets of a notebook say it."""
 
+import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.errors import InvalidSetting
+from pipelines.errors import InvalidSetting, UnknownClient
 from pipelines.time_ranges import parse_moment
+
+from .text_tables import make_printable
 
 _SPAN = re.compile(r"(\d+)\s*([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _CLIENT_COLUMNS = ("client_id", "client_instance_id", "logical_client")
+_MOST_KNOWN = 10_000
+"""Names that a wrong one is compared with."""
+_MOST_NAMED = 5
 _MOST_WINDOWS = 60
 """Marks of a line that can be told apart."""
 _WINDOWS_S = (10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 86_400)
@@ -57,6 +64,25 @@ class Chosen:
             is_chosen = is_chosen & (F.col("principal") == self.principal)
         return rows.where(is_chosen)
 
+    def check(self, *tables: DataFrame) -> None:
+        """Refuse a client or principal that appears in none of these tables.
+
+        Args:
+            tables: Tables with principal and client_id, at any time.
+        Raises: UnknownClient, naming similar clients or principals.
+        """
+        if not (self.client or self.principal) or any(
+            not rows.transform(self.of_clients).isEmpty() for rows in tables
+        ):
+            return
+        principals = _read_names(tables, "principal")
+        if self.principal and self.principal not in principals:
+            raise UnknownClient(
+                explain_unknown("principal", self.principal, principals)
+            )
+        told = explain_unknown("client", self.client, _read_names(tables, "client_id"))
+        raise UnknownClient(told)
+
     def in_time(self, rows: DataFrame, column: str = "received_at") -> DataFrame:
         """Keep the rows of the time; use with transform.
 
@@ -78,6 +104,31 @@ class Chosen:
 
     def _covers(self, times: Column) -> Column:
         return (times >= F.lit(self.since)) & (times < F.lit(self.until))
+
+
+def explain_unknown(kind: str, name: str, known: Sequence[str]) -> str:
+    """Return a sentence about an unknown name, with the known ones that are similar.
+
+    Args:
+        kind: Noun for the name: client or principal.
+        known: Names that exist; if none is similar, the first ones are listed.
+    """
+    near = difflib.get_close_matches(name, known, n=_MOST_NAMED)
+    named = [make_printable(one) for one in near or sorted(known)[:_MOST_NAMED]]
+    more = ", …" if len(known) > len(named) else ""
+    return (
+        f"{kind} {make_printable(name)} not found. "
+        f"Known {kind}s: {', '.join(named) or 'none'}{more}"
+    )
+
+
+def _read_names(tables: Sequence[DataFrame], column: str) -> list[str]:
+    names = {
+        row[0]
+        for rows in tables
+        for row in rows.select(column).distinct().limit(_MOST_KNOWN).collect()
+    }
+    return sorted(names - {None})
 
 
 def choose(

@@ -10,13 +10,15 @@ from collections.abc import Collection
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from pipelines.errors import UnknownClient
+from pipelines.reading.chosen import explain_unknown
 from pipelines.reading.views import CLIENTS as CLIENTS_VIEW
 from pipelines.tables.cluster import EFFECTIVE_QUOTAS
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.telemetry import CLIENT_INSTANCES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
-from .asked import Asked
+from .asked import USER, Asked
 from .finding_rows import FINDINGS, OPEN_FINDINGS
 from .fleet import CLIENTS, LIVE, NO_TELEMETRY, SILENT, TERMINATED
 
@@ -120,6 +122,8 @@ def register_instances(asked: Asked) -> None:
     """Register the view of instances, and keep its rows.
 
     It is asked of many times, and a look at the pushes each time would be most of it.
+
+    Raises: UnknownClient for a principal that no client has.
     """
     parts = []
     has_configs = _CONFIGS in asked.names
@@ -145,8 +149,20 @@ def register_instances(asked: Asked) -> None:
         parts.append(_OF_CONFIGS_SQL.format(other=other if is_told else ""))
     if _WIRE in asked.names:
         parts.append(_OF_WIRE_SQL)
-    every = asked.spark.sql(" UNION ALL ".join(parts)).where(asked.of_principals())
-    every.localCheckpoint().createOrReplaceTempView(INSTANCES)
+    every = asked.spark.sql(" UNION ALL ".join(parts)).localCheckpoint()
+    _check_principals(asked, every)
+    every.where(asked.of_principals()).createOrReplaceTempView(INSTANCES)
+
+
+def _check_principals(asked: Asked, instances: DataFrame) -> None:
+    """Refuse a principal that no client has. Raises: UnknownClient."""
+    if not asked.principals:
+        return
+    rows = instances.select("principal").distinct().collect()
+    known = [row[0] for row in rows if row[0] is not None]
+    for one in asked.principals:
+        if not {one, USER + one} & {*known}:
+            raise UnknownClient(explain_unknown("principal", one, known))
 
 
 def register_clients(asked: Asked) -> DataFrame:

@@ -71,7 +71,8 @@ class Request:
 def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
     """Ask the tables for all that a page says.
 
-    Raises: MissingTable where no table tells of any client.
+    Raises: MissingTable if no table lists any client; UnknownClient for a principal
+        that no client has.
     """
     names = {*views.register(spark, settings, views.TABLES_AND_VIEWS)}
     if not has_clients(names):

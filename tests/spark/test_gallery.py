@@ -14,6 +14,7 @@ from pipelines.commands.notebook.cells import load_cells
 from pipelines.commands.notebook.ipynb import format_ipynb
 from pipelines.commands.notebook.jupyter import start
 from pipelines.commands.notebook.page import Page, Utilities, Widgets
+from pipelines.errors import UnknownClient
 from pipelines.reading import charts, comparisons, groups, latency, views
 from pipelines.reading.chosen import choose
 from pipelines.settings import CONF_PATH
@@ -141,6 +142,19 @@ def test_groups_and_brokers_are_told_by_their_worst(client_metrics):
     assert {row["clients"] for row in by_broker} == {24}
 
 
+def test_notebook_command_with_unknown_principal_names_known_ones_with_exit_code_1(
+    spark, telemetry, tmp_path
+):
+    line = f"./spark-submit.sh notebook {ROOT}/notebooks/latency.py"
+    words = f"--output {tmp_path}/page.html --widget principal=nobody"
+    with pytest.raises(UnknownClient) as refused:
+        run_line(spark, f"{line} --set {telemetry.root} {words}")
+    assert refused.value.exit_code == 1
+    assert str(refused.value).startswith("principal nobody not found. Known principals")
+    assert "User:" in str(refused.value)
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_windows_fit_what_there_is(client_metrics):
     picked = choose(now=datetime.now(tz=UTC), since="90d")
     assert picked.window_of(client_metrics) == 300  # two hours
@@ -184,10 +198,9 @@ def test_every_notebook_tells_a_story(spark, site, name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [one for one in NOTEBOOKS if one != "brokers"])
-def test_of_a_client_that_nobody_knows_there_is_nothing_to_show(spark, site, name):
-    page, figures = run_notebook(spark, site, name, client="nobody")
-    assert figures
-    assert "orders" not in page.format()
+def test_notebook_with_unknown_client_is_refused(spark, site, name):
+    with pytest.raises(UnknownClient, match=r"client ordrs not found\. .* orders"):
+        run_notebook(spark, site, name, client="ordrs")
 
 
 @pytest.mark.long

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from pipelines.commands.failures import EXIT_TERMINATED
-from pipelines.errors import InvalidSetting, MissingTable
+from pipelines.errors import InvalidSetting, MissingTable, UnknownClient
 from pipelines.report.collecting import Request, collect
 from pipelines.report.page import make_page
 from pipelines.settings import CONF_PATH, load_settings
 from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
+from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
 from tests.support.report.report_tables import (
@@ -27,6 +28,7 @@ from tests.support.report.report_tables import (
     fill_tables,
 )
 from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.table_rows import append_rows
 
 REQUEST = Request(environment="test", made_at=NOW, since=SINCE)
 
@@ -173,6 +175,20 @@ def test_a_report_says_what_is_not_there(session, settings):
     assert "cluster_metadata_to_delta" in fleet.brokers.missing
     html = make_page(fleet, "", {}).html
     assert "./spark-submit.sh refresh_quotas makes it" in html
+
+
+def test_report_with_unknown_principal_names_known_ones(session, settings):
+    make_tables(session, settings.tables, [CLIENT_WIRE_CONFIGS])
+    append_rows(settings.tables, CLIENT_WIRE_CONFIGS,
+        {"principal": "User:billing", "client_id": "a", "logical_client": "b"},
+    )  # fmt: skip
+    request = dataclasses.replace(REQUEST, principals=("billing", "biling"))
+    with pytest.raises(UnknownClient) as refused:
+        collect(session, settings, request)
+    assert refused.value.exit_code == 1
+    assert str(refused.value) == (
+        "principal biling not found. Known principals: User:billing"
+    )
 
 
 @pytest.mark.long

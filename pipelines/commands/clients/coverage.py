@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.commands.configs.as_json import format_json
 from pipelines.commands.configs.lines import find_near, show_client, show_time
-from pipelines.errors import MissingTable, PipelineError
+from pipelines.errors import MissingTable, UnknownClient
 from pipelines.reading import views
 from pipelines.reading.text_tables import format_table, make_printable
 from pipelines.reading.views.coverage_view import (
@@ -37,10 +37,6 @@ _STATES = {
 _NAMES = ("METRIC", "STATUS", "LAST-DELIVERED", "")
 _COUNTED = (DELIVERED, MISSING, WRONG_KIND, NOT_ASKED)
 _NEAR, _MOST_KNOWN = 5, 10_000
-
-
-class UnknownClient(PipelineError):
-    """Raised when no client is what the words say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

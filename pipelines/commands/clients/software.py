@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.commands.configs.as_json import format_json
 from pipelines.commands.configs.lines import show_time
 from pipelines.counted import counted
-from pipelines.errors import MissingTable, PipelineError
+from pipelines.errors import MissingTable, UnknownClient
 from pipelines.reading import client_software, views
 from pipelines.reading.client_software import BREAKS, NOT_SEEN
 from pipelines.reading.text_tables import MAX_WIDTH, format_table, make_printable
@@ -29,10 +29,6 @@ _STALE_NAMES = (
 )
 _UPGRADE_NAMES = ("CLIENT-ID", "SOFTWARE", "VERSION", "API", "USES", "SERVED", "LAST")
 _IS_TOLD = frozenset({ENDED, ADVISED_AGAINST})
-
-
-class UnknownClient(PipelineError):
-    """Raised when no client is what the words say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.errors import MissingTable, PipelineError
+from pipelines.errors import MissingTable, PipelineError, UnknownClient
 from pipelines.reading import views
 from pipelines.reading.config_diffs import (
     LOGICAL_CLIENT,
@@ -40,10 +40,6 @@ _IDENTITY = (
     *("client_instance_id", "client_id", "principal", "client_software_name"),
     *("client_software_version", "client_type", "logical_client"),
 )
-
-
-class UnknownClient(PipelineError):
-    """Raised when nobody pushed a configuration that the words are about."""
 
 
 class AmbiguousClient(PipelineError):

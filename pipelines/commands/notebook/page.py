@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.commands.failures import describe
 from pipelines.commands.refused_queries import refuse_query
 from pipelines.counted import counted
-from pipelines.errors import InvalidSetting
+from pipelines.errors import InvalidSetting, PipelineError
 from pipelines.reading import views
 from pipelines.settings.records import Settings
 
@@ -203,7 +203,8 @@ def run_cells(
         path: The notebook, for progress and errors.
         cells: From load_cells.
         widgets: Values of its widgets.
-    Raises: InvalidNotebook, naming file and line of a cell that failed.
+    Raises: InvalidNotebook, naming file and line of a cell that failed; the
+        PipelineError of a cell.
     """
     page = Page(title=path.stem)
     names: dict[str, Any] = {
@@ -241,7 +242,7 @@ def _run_cell(
         # Blank lines in front, so that a traceback names the line of the file.
         source = "\n" * (cell.first_line - 1) + cell.text
         exec(compile(source, str(path), "exec"), names)  # noqa: S102 - that is its job
-    except PySparkException:
+    except (PipelineError, PySparkException):
         raise
     except Exception as error:
         place = f"{path}, cell at line {cell.first_line}"
