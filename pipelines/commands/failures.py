@@ -26,6 +26,10 @@ _WRAPPERS = {
     "java.util.concurrent.ExecutionException",
     "java.lang.reflect.UndeclaredThrowableException",
 }
+_CLASS_NAME = re.compile(r"\b(?:[A-Za-z_]\w*\.)+([A-Z]\w*(?:\$\w+)*)(?=:|$)")
+"""A class with its package, as programs put it before what they say."""
+_OWN_CLASS = re.compile(r"(?:pipelines|udfs)(?:\.\w+)+: ")
+_OWN_PACKAGES = frozenset({"pipelines", "udfs"})
 _MAX_CAUSES = 20
 _MAX_LENGTH = 400
 _JVM_IS_GONE = "the Java process of Spark has ended; what it said stands above"
@@ -83,9 +87,10 @@ def tell_failure(error: PipelineError, details: str, *, is_verbose: bool) -> Non
 
 
 def describe(error: BaseException) -> str:
-    """Return the class of an error and its first sentence, in one line.
+    """Return the simple class name of an error and its first sentence, in one line.
 
-    Of what Java has raised it is the Java class, and of wrappers what they wrap.
+    For a Java error this is the Java class, and for a wrapper the class that it wraps.
+    An error of this product is its sentence alone.
     """
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     if java is not None:
@@ -95,7 +100,8 @@ def describe(error: BaseException) -> str:
             return _shorten(type(error).__name__, _JVM_IS_GONE)
     if type(error).__module__.startswith("py4j.") or isinstance(error, EOFError):
         return _shorten(type(error).__name__, _JVM_IS_GONE)
-    return _shorten(_name_class(type(error)), str(error))
+    is_own = type(error).__module__.partition(".")[0] in _OWN_PACKAGES and str(error)
+    return _shorten("" if is_own else type(error).__name__, str(error))
 
 
 def first_sentence(text: str) -> str:
@@ -130,19 +136,15 @@ def _describe_java(told: "JavaObject") -> str:
         if cause is None or not (is_bare or told.getClass().getName() in _WRAPPERS):
             break
         told = cause
-    return _shorten(str(told.getClass().getName()), str(told.getMessage() or ""))
-
-
-def _name_class(kind: type[BaseException]) -> str:
-    return (
-        kind.__name__
-        if kind.__module__ in {"builtins", "__main__"}
-        else f"{kind.__module__}.{kind.__name__}"
-    )
+    name = str(told.getClass().getName()).rpartition(".")[2]
+    return _shorten(name, str(told.getMessage() or ""))
 
 
 def _shorten(name: str, message: str) -> str:
     sentence = first_sentence(message)
+    if own := _OWN_CLASS.match(sentence):
+        name, sentence = "", sentence[own.end() :]
+    sentence = _CLASS_NAME.sub(r"\1", sentence)
     if len(sentence) > _MAX_LENGTH:
         sentence = f"{sentence[:_MAX_LENGTH]}…"
-    return f"{name}: {sentence}" if sentence else name
+    return ": ".join(part for part in (name, sentence) if part)

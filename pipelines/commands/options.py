@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pipelines.errors import PipelineError
 from pipelines.settings.loading import BASE_NAME, CONFIG_OPTION, list_environments
 from pipelines.time_ranges import parse_date, parse_moment
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from .call import Call
 
 
-class CommandFault(Exception):
+class CommandFault(PipelineError):
     """Raised when a command cannot do what it is told; the text says why."""
 
 

@@ -62,7 +62,7 @@ def _read(location: str) -> dict[str, str]:
         return parse_properties(Path(location).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is no text"
-        raise CommandFault(f"{location}: {reason}") from None
+        raise CommandFault(f"--properties: cannot read {location}: {reason}") from None
 
 
 def _without_tables(settings: "Settings", nowhere: str) -> "Settings":

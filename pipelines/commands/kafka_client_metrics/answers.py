@@ -52,7 +52,7 @@ def run(given: Given, *, say: Say, complain: Callable[[str, bool], None]) -> int
     try:
         connection = read_connection(call.bootstrap_server, properties)
         asyncio.run(_run(call, connection, say))
-    except (CommandFault, PipelineError) as error:
+    except PipelineError as error:
         return _fail(say, error)
     for warning in list_warnings(call.values.get("match", "")):
         complain(f"Warning: {call.name or 'the resource'}: {warning}", False)

@@ -64,7 +64,7 @@ def run(arguments: Namespace, *, say: Say, complain: Say) -> int:
     except MissingApi as error:
         complain(str(error))
         return FAILED
-    except (CommandFault, PipelineError) as error:
+    except PipelineError as error:
         complain(f"Error while executing config command: {make_printable(str(error))}")
         return FAILED
     if call.entity_types[0] == CLIENT_METRICS:

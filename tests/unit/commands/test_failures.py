@@ -1,9 +1,14 @@
 """What is no error of ours is one line; with --verbose all of it is there."""
 
+import json
 import logging
+import re
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
+from pyspark.errors import AnalysisException
 
+from pipelines.__main__ import main
 from pipelines.commands import COMMANDS_BY_NAME, parse_words
 from pipelines.commands.failures import (
     UnforeseenFailure,
@@ -12,7 +17,8 @@ from pipelines.commands.failures import (
     tell_failure,
     told_in_a_sentence,
 )
-from pipelines.errors import MissingTable
+from pipelines.commands.options import CommandFault
+from pipelines.errors import MissingTable, PipelineError
 
 
 class JavaError:
@@ -59,7 +65,7 @@ pipelines.errors.IncompatibleTable: table x is newer"""
             RaisedByJava(
                 JavaError("org.x.E", "[COND] It broke. SQLSTATE: 1\n\tat a.b")
             ),
-            "org.x.E: [COND] It broke.",
+            "E: [COND] It broke.",
         ),
         (
             RaisedByJava(
@@ -69,7 +75,7 @@ pipelines.errors.IncompatibleTable: table x is newer"""
                     JavaError("org.x.E", "It broke\nJVM stacktrace:\n\tat c"),
                 )
             ),
-            "org.x.E: It broke",
+            "E: It broke",
         ),
         (
             RaisedByJava(
@@ -79,18 +85,62 @@ pipelines.errors.IncompatibleTable: table x is newer"""
                     JavaError("org.x.F", "s.t should be int, but was abc"),
                 )
             ),
-            "org.x.F: s.t should be int, but was abc",
+            "F: s.t should be int, but was abc",
         ),
-        (RaisedByJava(JavaError("org.x.E", "It broke:")), "org.x.E: It broke:"),
-        (RaisedByJava(JavaError("org.x.E", None)), "org.x.E"),
+        (RaisedByJava(JavaError("org.x.E", "It broke:")), "E: It broke:"),
+        (RaisedByJava(JavaError("org.x.E", None)), "E"),
         (
             RaisedByJava(JavaError("py4j.Py4JException", PYTHON_STACK)),
-            "py4j.Py4JException: pipelines.errors.IncompatibleTable: table x is newer",
+            "table x is newer",
         ),
     ],
 )
-def test_an_error_is_its_class_and_first_sentence(error, line):
+def test_an_error_is_its_simple_class_and_first_sentence(error, line):
     assert describe(error) == line
+
+
+class SomeFault(Exception):
+    """As an error of ours that is no PipelineError."""
+
+    __module__ = "pipelines.somewhere"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        json.JSONDecodeError("no", "x", 0),
+        KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN)),
+        AnalysisException("no table"),
+        CommandFault("no file"),
+        SomeFault("no file"),
+        OSError("java.io.IOException: org.apache.hadoop.fs.PathIOException: no disk"),
+        RaisedByJava(JavaError("org.x.Outer$E", "a.b.C: no disk")),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_sentence_of_an_exception_has_no_dotted_class_name(error, capsys):
+    end(error, is_verbose=False)
+    said = capsys.readouterr().err
+    assert said.startswith("kafka-clientele: ")
+    assert re.findall(r"(?:\w+\.)+[A-Z]\w+", said) == []
+    assert "no" in said or "brokers" in said.lower()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "findings check --client-type producer --properties {missing}",
+        "push-config --client-type producer --properties {missing}",
+        "push-config --client-type admin --properties {empty} --client-instance-id x",
+    ],
+)
+def test_command_with_unusable_file_ends_with_a_sentence(line, tmp_path, capsys):
+    (tmp_path / "empty").write_text("bootstrap.servers=127.0.0.1:1\n")
+    names = {"missing": tmp_path / "missing", "empty": tmp_path / "empty"}
+    assert main(line.format(**names).split()) in {1, 2}
+    said = capsys.readouterr().err
+    assert re.findall(r"(?:\w+\.)+[A-Z]\w+", said) == []
+    assert "--verbose" not in said
 
 
 def test_a_jvm_that_is_gone_is_said():
@@ -107,7 +157,7 @@ def end(error, *, is_verbose):
             raise error
     except UnforeseenFailure as told:
         tell_failure(told, "", is_verbose=is_verbose)
-    except MissingTable as told:
+    except PipelineError as told:
         tell_failure(told, "", is_verbose=is_verbose)
 
 
