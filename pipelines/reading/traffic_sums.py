@@ -11,6 +11,7 @@ _SUMS = (
     *("throttle_ms_sum", "throttled_answers", "connections"),
     "produce_throttle_ms_sum",
 )
+_MAX_VALUES = {"INT": 2**31 - 1, "BIGINT": 2**63 - 1}
 _NEWEST = (
     *("client_software_name", "client_software_version", "received_at"),
     *("topic", "partition", "offset"),
@@ -25,11 +26,17 @@ def add_up() -> list[Column]:
     newest = F.max_by(F.struct(*_NEWEST), order)
     return [
         *(F.max(name).alias(name) for name in _GREATEST),
-        *(F.sum(name).cast(kinds[name]).alias(name) for name in _SUMS),
+        *(_sum_up_to_max(name, kinds[name]).alias(name) for name in _SUMS),
         *(newest.getField(name).alias(name) for name in _NEWEST),
         F.array_sort(F.flatten(F.collect_list("push_ids"))).alias("push_ids"),
         _gather("api_versions").alias("api_versions"),
     ]
+
+
+def _sum_up_to_max(name: str, kind: str) -> Column:
+    """Return a sum that is at most the maximum of its type, instead of an error."""
+    total = F.sum(F.col(name).cast("decimal(19,0)"))
+    return F.least(total, F.lit(_MAX_VALUES[kind])).cast(kind)
 
 
 def _gather(name: str) -> Column:

@@ -10,6 +10,7 @@ from pipelines.delta_tables.writers import open_writer
 from pipelines.jobs.quotas import job as quotas_job
 from pipelines.jobs.traffic.batch import TrafficBatchWriter
 from pipelines.jobs.traffic.job import CONTRACTS, JOB_NAME, NOT_HERE
+from pipelines.reading.traffic_sums import add_up
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 from pipelines.tables.cluster import CLIENT_QUOTAS, EFFECTIVE_QUOTAS
@@ -117,6 +118,37 @@ def test_records_of_bridges_are_summed_up_once(spark, tmp_path, writer):
     job.write(2, ("traffic", 0, 8, TIME, b"secret", record(8, 1)[5]))
     (rejected,) = job.read(QUARANTINE).collect()
     assert (rejected["reason"], rejected["body"]) == ("malformed_client_traffic", None)
+
+
+@pytest.mark.parametrize("writer", ["direct", "spark"])
+def test_traffic_job_with_numbers_that_overflow_quarantines_only_them(
+    spark, tmp_path, writer
+):
+    job = TrafficJob(spark, tmp_path, writer)
+    job.write(
+        0,
+        *(record(offset, 2**63 - 1) for offset in (0, 1)),
+        *(record(offset, 1, connections=2**31 - 1) for offset in (2, 3)),
+        record(4, 5),
+    )
+    assert job.rows() == [("orders", 1, 5, 60_000, 2, 0, 4)]
+    rejected = job.read(QUARANTINE).select("offset", "reason").collect()
+    assert sorted(rejected) == [(n, "malformed_client_traffic") for n in range(4)]
+
+
+def test_sum_of_stored_counts_above_the_type_is_its_maximum(spark):
+    """An older release may have stored counts that it did not bound."""
+    rows = [
+        {"connections": 2**31 - 1, "produced_bytes": 2**63 - 1, "fetch_requests": 1}
+        for _ in range(2)
+    ]
+    fields = ", ".join(
+        f"`{column.name}` {column.sql_type}" for column in CLIENT_TRAFFIC.columns
+    )
+    frame = spark.createDataFrame(rows, fields)
+    (summed,) = frame.agg(*add_up()).collect()
+    assert (summed["connections"], summed["produced_bytes"]) == (2**31 - 1, 2**63 - 1)
+    assert summed["fetch_requests"] == 2
 
 
 class Traffic(QuotaTables):

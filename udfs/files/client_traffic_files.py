@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from udfs.envelopes.headers import (
     MAX_INT32,
-    MAX_INT64,
     MAX_TIME_MS,
     MICROS_PER_MS,
     TIME,
@@ -25,19 +24,26 @@ from .daily_files import Columns, WrittenPart
 from .json_records import RecordTables, read_json_values, write_json_records
 
 MAX_INT16 = 2**15 - 1
+MAX_COUNT = 2**48
+"""Upper bound of a BIGINT count in one record: 256 TiB in one time window.
+
+Sums of more than 30,000 such counts still fit into BIGINT.
+"""
+MAX_CONNECTIONS = 2**20
+"""Upper bound of connections in one record; sums of 2,000 such counts fit into INT."""
 MALFORMED_CLIENT_TRAFFIC = "malformed_client_traffic"
 COUNTS: Mapping[str, int] = {
-    "produced_bytes": MAX_INT64,
-    "fetched_bytes": MAX_INT64,
-    "produce_requests": MAX_INT64,
-    "fetch_requests": MAX_INT64,
-    "throttle_ms_sum": MAX_INT64,
+    "produced_bytes": MAX_COUNT,
+    "fetched_bytes": MAX_COUNT,
+    "produce_requests": MAX_COUNT,
+    "fetch_requests": MAX_COUNT,
+    "throttle_ms_sum": MAX_COUNT,
     "throttle_ms_max": MAX_INT32,
-    "throttled_answers": MAX_INT64,
-    "connections": MAX_INT32,
-    "produce_throttle_ms_sum": MAX_INT64,
+    "throttled_answers": MAX_COUNT,
+    "connections": MAX_CONNECTIONS,
+    "produce_throttle_ms_sum": MAX_COUNT,
 }
-"""What is counted of a client at a broker, to the greatest number that there is."""
+"""Counts of a client at a broker, and the maximum of each in one record."""
 _WINDOW: Mapping[str, int] = {"window_start_ms": MAX_TIME_MS, "window_ms": MAX_INT32}
 _BROKER: Mapping[str, int] = {"broker_id": MAX_INT32, **COUNTS}
 _MOST_OF_API: Mapping[str, int] = {"api_key": MAX_INT16, "api_version": MAX_INT16}
@@ -48,7 +54,7 @@ TRAFFIC_ROW_SCHEMA = pa.schema(
         ("window_start", TIME),
         ("window_ms", pa.int32()),
         *(
-            (name, pa.int32() if greatest == MAX_INT32 else pa.int64())
+            (name, pa.int32() if greatest <= MAX_INT32 else pa.int64())
             for name, greatest in COUNTS.items()
         ),
         ("api_versions", pa.list_(_API_VERSION)),

@@ -136,6 +136,10 @@ def changed(**changes):
         changed(produced_bytes=1.5),
         changed(produced_bytes=True),
         changed(connections=2**31),
+        # Two of each would not fit into the table's type.
+        changed(produced_bytes=2**63 - 1),
+        changed(throttle_ms_sum=2**63 - 1),
+        changed(connections=2**31 - 1),
         *(changed(api_versions=one) for one in (7, [7], [[0]], [[0, -1]], [[0, "9"]])),
         changed(api_versions=[[2**15, 0]]),
         changed(brokers=json.loads(make_value(1))["brokers"] * 2),
