@@ -51,7 +51,7 @@ def ensure_tables(
         )
 
 
-def alter_table(table: str, alter: Callable[[], None]) -> None:
+def alter_table(table: str, alter: Callable[[], object]) -> None:
     """Alter a table, and look at it again where another program was quicker.
 
     Args:

@@ -36,6 +36,7 @@ from .start_records import (
     find_topic,
 )
 from .starts import decide_start, find_location, has_planned_batches
+from .stored_offsets import keep_topic_id
 from .table_claims import Claim, claim_tables
 
 _CONFIGS_OF_BRIDGE = ("retention.ms", "max.message.bytes")
@@ -234,6 +235,7 @@ def _open_records(
         accepts_data_loss=job_run.accepts_data_loss,
     )
     _tell_losses(spark, settings, ledger, start)
+    keep_topic_id(spark, settings.tables, ledger, topic, start.topic_id)
     records = read_kafka(
         spark,
         options,

@@ -196,8 +196,15 @@ def _decide_first(
     """Return the start of a checkpoint location that is new."""
     hidden = find_hidden(ledger, topic, stored, bounds, accepts=accepts)
     position = stored.next_offsets
-    if accepts and is_made_anew(position, {}, bounds, None):
+    is_other = bool(stored.newest) and is_made_anew({}, {}, bounds, stored.topic_id)
+    if accepts and (is_other or is_made_anew(position, {}, bounds, None)):
         return begin_anew(topic, bounds, position, stored)
+    if is_other:
+        raise UnsafeStart(
+            f"topic {topic} was deleted and recreated: its topic ID is "
+            f"{bounds.topic_id}, and {ledger.contract.name} holds records of topic ID "
+            f"{stored.topic_id}. {ledger.how_to_choose()}"
+        )
     expired = find_expired(position, bounds)
     if accepts and (expired or hidden):
         return skip_records(topic, bounds, position, stored, [*expired, *hidden])

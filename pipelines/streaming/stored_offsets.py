@@ -11,13 +11,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables.locations import identify_table
+from pipelines.delta_tables.setup import alter_table
 from pipelines.settings.records import TableSettings
-from pipelines.tables.contract import TableContract
+from pipelines.tables.contract import TableContract, set_statement
 from pipelines.tables.telemetry import QUARANTINE
 
 from .offsets import Offsets, select_newest_offsets
 from .start_records import Ledger
 from .topic_losses import REASONS, TOPIC_MADE_ANEW, merge_newest
+
+_TOPIC_ID_PROPERTY = "kafka_clientele.topic_id."
+"""Beginning of the table property with the ID of a topic; the topic's name follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,8 @@ class StoredOffsets:
     """Of the tables that are written before it, by name."""
     marks: Offsets
     """Partition to the newest offset that former topics of the name have left."""
+    topic_id: str | None = None
+    """ID of the topic that the ledger's newest records came from; null: not known."""
 
     @property
     def newest(self) -> dict[int, int]:
@@ -62,7 +68,40 @@ def read_stored_offsets(
         ledger=newest.pop(ledger.contract.name),
         before=newest,
         marks=_collect_newest(marks, topic),
+        topic_id=_read_topic_id(spark, tables, ledger, topic),
     )
+
+
+def keep_topic_id(
+    spark: SparkSession,
+    tables: TableSettings,
+    ledger: Ledger,
+    topic: str,
+    topic_id: str | None,
+) -> None:
+    """Store the ID of a topic as a property of the ledger table.
+
+    A new checkpoint location then detects a recreated topic, even if its offsets have
+    passed the offsets in the tables. Offsets alone cannot show that.
+
+    Args:
+        topic_id: ID to store; null: the broker does not report it, the property stays.
+    """
+    known = _read_topic_id(spark, tables, ledger, topic)
+    if topic_id is None or topic_id == known:
+        return
+    table = identify_table(spark, tables, ledger.contract)
+    statement = set_statement({f"{_TOPIC_ID_PROPERTY}{topic}": topic_id}, table)
+    alter_table(table, lambda: spark.sql(statement))
+
+
+def _read_topic_id(
+    spark: SparkSession, tables: TableSettings, ledger: Ledger, topic: str
+) -> str | None:
+    table = identify_table(spark, tables, ledger.contract)
+    rows = spark.sql(f"SHOW TBLPROPERTIES {table}").collect()
+    properties = {row["key"]: row["value"] for row in rows}
+    return properties.get(f"{_TOPIC_ID_PROPERTY}{topic}")
 
 
 def _read_newest_offsets(

@@ -166,6 +166,7 @@ def _find_position(
     start = read_known_start(spark, location)
     if start is not None and start.topic != topic:
         start = None
+    topic_id = None if start is None else start.topic_id
     known = progress.position
     if not known and start is not None:
         # What a person has decided, behind records that are gone or not wanted.
@@ -174,10 +175,11 @@ def _find_position(
     elif not known:
         stored = read_stored_offsets(spark, settings.tables, ledger, topic)
         known = stored.next_offsets
+        topic_id = stored.topic_id if known else None
     return _Read(
         position=known,
         planned_end=progress.planned_end,
-        topic_id=None if start is None else start.topic_id,
+        topic_id=topic_id,
     )
 
 

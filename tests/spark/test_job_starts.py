@@ -17,6 +17,7 @@ from pipelines.streaming.starts import (
     resume_offsets,
     write_checkpoint_file,
 )
+from pipelines.streaming.stored_offsets import keep_topic_id, read_stored_offsets
 from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
 from tests.support.spark.empty_tables import make_tables
 
@@ -47,6 +48,17 @@ def test_a_start_is_decided_once(spark, tmp_path):
         floors={"client_metrics": {}, "quarantine": {}},
     )
     assert first.starting_offsets_json == '{"t": {"0": 5, "1": 20}}'
+
+
+def test_topic_id_is_stored_with_the_ledger(spark, tmp_path):
+    tables = load_settings("base", [f"tables.root_path={tmp_path}/tables"]).tables
+    make_tables(spark, tables, TELEMETRY_CONTRACTS)
+    known = []
+    for topic_id in ("first", None, "second"):
+        keep_topic_id(spark, tables, LEDGER, "t.with-dots", topic_id)
+        known.append(read_stored_offsets(spark, tables, LEDGER, "t.with-dots").topic_id)
+    assert known == ["first", "first", "second"]
+    assert read_stored_offsets(spark, tables, LEDGER, "t").topic_id is None
 
 
 def test_latest_is_for_tables_without_a_record_of_the_topic():

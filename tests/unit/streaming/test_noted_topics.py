@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import LostRecords
+from pipelines.errors import LostRecords, UnsafeStart
 from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.settings import load_settings
 from pipelines.streaming import starts
 from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.query_progress import QueryProgress
-from pipelines.streaming.start_records import JobStart
+from pipelines.streaming.start_records import EARLIEST_OFFSET, JobStart
 from pipelines.streaming.stored_offsets import StoredOffsets
 from tests.unit.streaming.hadoop_stub import HadoopStub
 
@@ -31,7 +31,7 @@ def hadoop(monkeypatch):
     return stub
 
 
-def decide(bounds):
+def decide(bounds, **options):
     return starts.decide_start(
         None,
         load_settings("base", []).tables,
@@ -40,6 +40,7 @@ def decide(bounds):
         bounds,
         checkpoint_location="hdfs://site/checkpoint",
         starting_offsets="latest",
+        **options,
     )
 
 
@@ -67,3 +68,38 @@ def test_the_kept_id_tells_a_topic_that_was_made_anew(hadoop):
     decide(BOUNDS)
     with pytest.raises(LostRecords, match="its id was first, is second"):
         decide(replace(BOUNDS, topic_id="second"))
+
+
+@pytest.mark.parametrize("end", [10, 500])
+def test_decide_start_with_new_checkpoint_and_recreated_topic_is_refused(
+    hadoop, monkeypatch, end
+):
+    """The recreated topic has passed the offsets of the ledger."""
+    stored = StoredOffsets(
+        ledger={0: 4}, before={"client_metrics": {0: 6}}, marks={}, topic_id="first"
+    )
+    monkeypatch.setattr(starts, "read_stored_offsets", lambda *_: stored)
+    recreated = TopicBounds(beginning={0: 0}, end={0: end}, topic_id="second")
+    with pytest.raises(UnsafeStart, match=r"t was deleted and recreated: .* second"):
+        decide(recreated)
+    assert hadoop.files == {}
+    accepted = decide(recreated, accepts_data_loss=True)
+    assert accepted.starting_offsets == {0: EARLIEST_OFFSET}
+    assert accepted.floors == {"client_metrics": {}}
+    [loss] = accepted.losses
+    assert (loss.reason, loss.first_offset, loss.marked_offset) == (
+        *("topic_made_anew", 5, 6),
+    )
+
+
+@pytest.mark.parametrize("topic_id", ["first", None])
+def test_decide_start_with_new_checkpoint_and_same_topic_resumes_after_ledger(
+    hadoop, monkeypatch, topic_id
+):
+    stored = StoredOffsets(
+        ledger={0: 4}, before={"client_metrics": {0: 6}}, marks={}, topic_id="first"
+    )
+    monkeypatch.setattr(starts, "read_stored_offsets", lambda *_: stored)
+    resumed = decide(replace(BOUNDS, topic_id=topic_id))
+    assert (resumed.starting_offsets, resumed.losses) == ({0: 5}, ())
+    assert len(hadoop.files) == 1
