@@ -168,3 +168,32 @@ def test_log_that_begins_with_a_snapshot_is_fed_by_it(java, wait_until, caplog):
     assert later.number("offset") > reader.records[end - 1].number("offset")
     assert later.text("set_id") is None
     reader.close()
+
+
+def test_deleted_topic_removes_its_configs_live_and_while_no_bridge_ran(kafka):
+    """A bridge that starts later has not read the name of the deleted topic."""
+    feed_topic = f"deleted-{uuid.uuid4()}"
+    names = [f"{word}-{uuid.uuid4()}" for word in ("live", "later", "kept")]
+    keys = [f"Config/topics/{name}/retention.ms" for name in names]
+    settings = settings_of(
+        kafka, feed_topic, "cluster.source=metadata_log",
+        f"cluster.controller_servers={kafka.controller_bootstrap_servers}",
+    )  # fmt: skip
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    for name in names:
+        make_topic(admin, NewTopic(name, 1, config={"retention.ms": "123456"}))
+    reader = TopicReader(kafka, feed_topic)
+    with running_bridge(settings):
+        end = reader.wait_for_full_set()
+        assert {*keys} <= {one.key for one in reader.records[:end]}
+        admin.delete_topics(names[:1])[names[0]].result(timeout=PATIENCE_S)
+        removal = reader.wait_for_key(keys[0], start=end)
+    assert read_record(removal.value).fields["value"] is None
+    assert removal.text("set_id") is None
+    admin.delete_topics(names[1:2])[names[1]].result(timeout=PATIENCE_S)
+    start = len(reader.records)
+    with running_bridge(settings):
+        end = reader.wait_for_full_set(start=start)
+    members = {one.key for one in reader.records[start:end]}
+    assert members & {*keys} == {keys[2]}
+    reader.close()

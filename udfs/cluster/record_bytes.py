@@ -36,6 +36,7 @@ _UUID_BYTES = 16
 _UUID_CHARACTERS = 22
 _UUID_PADDING = "=="
 _FRAME_PARTS = 3
+_KNOWN: Mapping[str, f.RecordFields] = {**f.RECORD_FIELDS, **f.TOPIC_FIELDS}
 
 _NUMBERS = {
     f.BOOL: struct.Struct(">?"),
@@ -203,7 +204,7 @@ class _Layout(NamedTuple):
 
 @cache
 def _layout(record_type: str, version: int) -> _Layout:
-    fields = f.RECORD_FIELDS[record_type].fields
+    fields = _KNOWN[record_type].fields
     there = [one for one in fields if one.since <= version]
     return _Layout(
         plain=tuple(one for one in there if one.tag is None),
@@ -237,8 +238,17 @@ def read_record(value: bytes | None) -> MetadataRecord:
         not be, a string beyond 32,767 bytes, a variable-length integer beyond 31 bits,
         a tag out of order, of another version or of another size), trailing_bytes.
     """
+    return _read(value, f.RECORD_FIELDS)
+
+
+def read_topic_record(value: bytes | None) -> MetadataRecord:
+    """Read a Topic or RemoveTopic record; same result as read_record otherwise."""
+    return _read(value, f.TOPIC_FIELDS)
+
+
+def _read(value: bytes | None, known: Mapping[str, f.RecordFields]) -> MetadataRecord:
     reader = _Reader(value or b"")
-    record = _read_head(reader)
+    record = _read_head(reader, known)
     if record.frame_error or record.record_type is None or record.version is None:
         return record
     try:
@@ -250,7 +260,7 @@ def read_record(value: bytes | None) -> MetadataRecord:
     return record._replace(fields=fields, has_unknown_tags=reader.has_unknown_tags)
 
 
-def _read_head(reader: _Reader) -> MetadataRecord:
+def _read_head(reader: _Reader, known: Mapping[str, f.RecordFields]) -> MetadataRecord:
     """Read frame version, API key and version, as far as they are there."""
     parts: list[int] = []
     fault = None
@@ -264,12 +274,12 @@ def _read_head(reader: _Reader) -> MetadataRecord:
     if frame_version not in (None, f.FRAME_VERSION):
         return MetadataRecord(frame_error=UNKNOWN_FRAME_VERSION)
     name = None if api_key is None else f.name_record(api_key)
-    return MetadataRecord(name, version, fault or _find_unknown(name, version))
+    fault = fault or _find_unknown(known.get(name or ""), version)
+    return MetadataRecord(name, version, fault)
 
 
-def _find_unknown(name: str | None, version: int | None) -> str | None:
+def _find_unknown(known: f.RecordFields | None, version: int | None) -> str | None:
     """Return why a record whose head is whole is not read; None where it is."""
-    known = f.RECORD_FIELDS.get(name or "")
     if known is None:
         return UNKNOWN_RECORD
     return UNKNOWN_VERSION if (version or 0) > known.latest else None
@@ -284,14 +294,14 @@ def write_record(record_type: str, version: int, fields: Mapping[str, Any]) -> b
     """Write one framed record.
 
     Args:
-        record_type: A key of RECORD_FIELDS.
+        record_type: A key of RECORD_FIELDS or TOPIC_FIELDS.
         version: One that it has.
         fields: As read_record returns them; what the version lacks is not looked at.
     Returns: Its bytes, as Kafka writes them but for empty tagged arrays, which stay.
     Nulls: A tagged field that is None is not written.
     """
     layout = _layout(record_type, version)
-    api_key = f.RECORD_FIELDS[record_type].api_key
+    api_key = _KNOWN[record_type].api_key
     head = [_uvarint(one) for one in (f.FRAME_VERSION, api_key, version)]
     body = [_write(one, fields[one.name]) for one in layout.plain]
     tagged = {

@@ -135,16 +135,20 @@ RECORD_FIELDS: Mapping[str, RecordFields] = {
         ),
     ),
 }
-"""By record type; the only types that are read, and that are ever published."""
+"""By record type; the only types that are ever published."""
+TOPIC_FIELDS: Mapping[str, RecordFields] = {
+    "Topic": RecordFields(2, 0, (Field("name", STRING), Field("topic_id", UUID))),
+    "RemoveTopic": RecordFields(9, 0, (Field("topic_id", UUID),)),
+}
+"""By record type; read to find the configs of removed topics, never published."""
 
 BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION = 23, 24, 25
 """API keys of the records around a metadata transaction."""
 RECORD_NAMES: Mapping[int, str] = {
     **{one.api_key: name for name, one in RECORD_FIELDS.items()},
-    2: "Topic",
+    **{one.api_key: name for name, one in TOPIC_FIELDS.items()},
     3: "Partition",
     5: "PartitionChange",
-    9: "RemoveTopic",
     10: "DelegationToken",
     11: "UserScramCredential",
     15: "ProducerIds",

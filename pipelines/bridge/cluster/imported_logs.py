@@ -33,6 +33,7 @@ from udfs.cluster.record_fields import RECORD_FIELDS, name_record
 
 from .feed import state as f
 from .log_files import BatchFault, Snapshot
+from .topic_configs import TOPIC_KEYS, TopicConfigs
 
 SOURCE = "file"
 GAP = "gap"
@@ -42,7 +43,7 @@ INCOMPLETE_SET = "incomplete_set"
 OPEN_TRANSACTION = "open_transaction"
 """Among the faults: a transaction whose end is in no file; none of it is told."""
 _FIRST_OFFSET = 0
-_WANTED = frozenset(one.api_key for one in RECORD_FIELDS.values())
+_WANTED = frozenset(one.api_key for one in RECORD_FIELDS.values()) | TOPIC_KEYS
 _WANTED_OF_LOG = _WANTED | TRANSACTION_KEYS
 
 ReadBatches = Callable[[Snapshot], Iterator[RecordBatch | BatchFault]]
@@ -85,6 +86,7 @@ class LogImport:
         self._cluster_id = cluster_id
         self._observed_at_ms = observed_at_ms
         self._transactions = MetadataTransactions()
+        self._topics = TopicConfigs()
         self._next_offset = _FIRST_OFFSET
         self._is_whole = True
         """Whether all that was so at that offset has been published."""
@@ -146,9 +148,7 @@ class LogImport:
         for held in read.records:
             for one in self._transactions.take(held) if held.offset >= start else ():
                 place = _Place(one.offset, one.epoch, one.timestamp_ms)
-                record = self._publish(one.value, place)
-                if record is not None:
-                    yield record
+                yield from self._publish_log_record(one, place)
 
     def _read_set(
         self, snapshot: Snapshot, batches: Iterable[RecordBatch | BatchFault]
@@ -157,6 +157,7 @@ class LogImport:
         offset, epoch = snapshot.end_offset, snapshot.epoch
         set_id = f"{SOURCE}-{self._observed_at_ms}-{offset}-{epoch}"
         place = _Place(offset - 1, epoch, 0, set_id)
+        self._topics = TopicConfigs()
         count, is_ended = 0, False
         for batch in batches:
             try:
@@ -167,8 +168,7 @@ class LogImport:
             is_ended |= any(one.control_type == SNAPSHOT_FOOTER for one in controls)
             place = _take_time(place, controls, records)
             for one in records:
-                record = self._publish(one.value, place)
-                if record is not None:
+                for record in self._publish_log_record(one, place):
                     count += 1
                     yield record
         if is_ended:
@@ -186,6 +186,15 @@ class LogImport:
         read = read_records(batch, _WANTED)
         self._count_passed_over(read.passed_over)
         return read_control_records(batch), read.records
+
+    def _publish_log_record(
+        self, record: LogRecord, place: _Place
+    ) -> Iterator[FeedRecord]:
+        for one in self._topics.expand(record, self.counts.passed_over):
+            told = self._publish(one.value, place)
+            if told is not None:
+                self._topics.note(told)
+                yield told
 
     def _publish(self, value: bytes, place: _Place | None) -> FeedRecord | None:
         told = publish_record(value, self._rules)

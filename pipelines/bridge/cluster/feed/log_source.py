@@ -8,6 +8,7 @@ that is committed has been read, at the start and after each full_set_ms.
 import logging
 
 from pipelines.bridge.cluster.faults import ClusterFault, ClusterRefusal, MissingRight
+from pipelines.bridge.cluster.topic_configs import TopicConfigs, UnknownTopic
 from pipelines.bridge.protocol.metadata_fetch import (
     Fetched,
     SnapshotId,
@@ -161,6 +162,9 @@ class _LogFeed:
     def __init__(self, source: LogSource, written: Written) -> None:
         self._source, self._written = source, written
         self._place = LogPlace(written.state.position)
+        self._topics = TopicConfigs(
+            written.state.list_keys(), is_whole=written.state.position is None
+        )
         self._anew: FeedState | None = None
         """Folded in place of being written, while the log is read from its start."""
         self._due_ms = 0
@@ -193,9 +197,18 @@ class _LogFeed:
             raise ClusterFault(f"the metadata log is no log at offset {before}")
         self._source.faults.clear(_PART)
         stamp = Stamp(self._written.cluster_id, self._written.now_ms())
-        records = make_feed_records(
-            read, stamp, self._source.rules, self._place.passed_over
-        )
+        try:
+            records = make_feed_records(
+                read, stamp, self._source.rules, self._place.passed_over, self._topics
+            )
+        except UnknownTopic:
+            logger.info(
+                "Reading the metadata log from its start to resolve the ID of a "
+                "removed topic: offset=%d",
+                before,
+            )
+            self._read_from_start()
+            return 0
         if self._anew is not None:
             for one in records:
                 self._anew.take(one)
@@ -240,7 +253,10 @@ class _LogFeed:
         )
         written = self._written
         stamp = Stamp(written.cluster_id, written.now_ms())
-        said = state_of_snapshot(reader, written.state, stamp, self._source.rules)
+        self._topics = TopicConfigs()
+        said = state_of_snapshot(
+            reader, written.state, stamp, self._source.rules, self._topics
+        )
         written.counters.passed_over.update(reader.passed_over)
         await written.write_full_set(METADATA_LOG, COVERS, said)
         self._anew = None
@@ -255,9 +271,13 @@ class _LogFeed:
             self._place.offset,
             fetched.diverging_end_offset,
         )
-        self._place.move_to(None)
-        self._anew = self._written.state.begin_anew()
+        self._read_from_start()
         return 0
+
+    def _read_from_start(self) -> None:
+        self._place.move_to(None)
+        self._topics = TopicConfigs()
+        self._anew = self._written.state.begin_anew()
 
     async def name_broker(self, node: Address, fetched: Fetched) -> float:
         """Say which node is no controller."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
+from pipelines.bridge.cluster.topic_configs import TOPIC_KEYS, TopicConfigs
 from pipelines.bridge.core.feed_records import FeedRecord, make_record
 from pipelines.bridge.protocol.errors import MalformedBatches, UnreadableBatch
 from pipelines.bridge.protocol.metadata_fetch import Fetched, SnapshotId
@@ -43,7 +44,11 @@ from .state import (
 )
 
 METADATA_LOG = "metadata_log"
-WANTED = frozenset(one.api_key for one in RECORD_FIELDS.values()) | TRANSACTION_KEYS
+WANTED = (
+    frozenset(one.api_key for one in RECORD_FIELDS.values())
+    | TRANSACTION_KEYS
+    | TOPIC_KEYS
+)
 """API keys of records that are read; all others are counted."""
 UNKNOWN_TOPIC, NOT_LEADER, MISSING_RIGHT = 3, 6, 31
 FENCED_EPOCH, UNKNOWN_EPOCH = 74, 75
@@ -231,10 +236,21 @@ def make_feed_records(
     stamp: Stamp,
     rules: PublishedRules,
     passed_over: Counter[str],
+    topics: TopicConfigs,
 ) -> list[FeedRecord]:
-    """Return what is published of some records, in order."""
-    made = (make_feed_record(one, stamp, rules, passed_over) for one in records)
-    return [one for one in made if one is not None]
+    """Return what is published of some records, in order.
+
+    Raises:
+        UnknownTopic: As TopicConfigs.expand raises it.
+    """
+    published: list[FeedRecord] = []
+    for record in records:
+        for one in topics.expand(record, passed_over):
+            made = make_feed_record(one, stamp, rules, passed_over)
+            if made is not None:
+                topics.note(made)
+                published.append(made)
+    return published
 
 
 def state_of_snapshot(
@@ -242,6 +258,7 @@ def state_of_snapshot(
     before: FeedState,
     stamp: Stamp,
     rules: PublishedRules,
+    topics: TopicConfigs,
 ) -> FeedState:
     """Return what a snapshot says.
 
@@ -252,13 +269,12 @@ def state_of_snapshot(
     timestamp_ms = snapshot.timestamp_ms or stamp.observed_ms
     state = before.begin_anew()
     stamp = stamp._replace(not_before_ms=before.timestamp_ms)
-    for one in snapshot.records:
-        placed = one._replace(
-            offset=end.offset, epoch=end.epoch, timestamp_ms=timestamp_ms
-        )
-        made = make_feed_record(placed, stamp, rules, snapshot.passed_over)
-        if made is not None:
-            known = before.find(made.key)
-            state.take(made if known is None or known.value != made.value else known)
+    placed = [
+        one._replace(offset=end.offset, epoch=end.epoch, timestamp_ms=timestamp_ms)
+        for one in snapshot.records
+    ]
+    for made in make_feed_records(placed, stamp, rules, snapshot.passed_over, topics):
+        known = before.find(made.key)
+        state.take(made if known is None or known.value != made.value else known)
     state.position, state.timestamp_ms = end, timestamp_ms
     return state

@@ -1,5 +1,6 @@
 """Copied logs become records of the topic: each once, and full sets where needed."""
 
+import base64
 import json
 from collections import Counter
 
@@ -27,7 +28,7 @@ from tests.support.kafka.metadata_logs import (
     write_snapshot,
 )
 from tests.unit.udfs.cluster.golden_records import golden_records
-from udfs.cluster.record_bytes import read_record
+from udfs.cluster.record_bytes import read_record, write_record
 from udfs.cluster.record_writing import write_config
 
 RULES = make_published_rules(
@@ -100,6 +101,29 @@ def test_a_log_is_told_record_by_record_with_its_exact_times(log):
     assert log.records[0].key == "Config/topics/t/retention.ms"
     assert log.reading.counts.passed_over == {"NoOp": 1}
     assert log.reading.counts.published == {"Config": 2}
+
+
+def topic_record(kind, number=1):
+    topic_id = base64.urlsafe_b64encode(bytes(15) + bytes([number])).decode()[:22]
+    return write_record(kind, 0, {"name": "t", "topic_id": topic_id})
+
+
+def test_log_import_with_removed_topic_removes_its_configs(log):
+    log.add(
+        0,
+        write_batch([topic_record("Topic"), config("1"), topic_record("RemoveTopic")]),
+        write_batch([topic_record("Topic", 2)], base_offset=3),
+    )
+    assert log.read() == ([("", "1", 1), ("", None, 2)], {})
+    assert log.reading.counts.passed_over == {"Topic": 2, "RemoveTopic": 1}
+
+
+def test_snapshot_import_with_topic_removed_later_removes_its_configs(log):
+    log.snap(5, write_snapshot([topic_record("Topic"), config("5")]))
+    log.add(5, write_batch([topic_record("RemoveTopic")], base_offset=5))
+    told, faults = log.read()
+    assert told == [("of set", "5", 4), ("set", 1, 4), ("", None, 5)]
+    assert faults == {}
 
 
 def test_a_snapshot_alone_is_a_full_set(log):

@@ -14,8 +14,10 @@ from pipelines.bridge.cluster.feed.metadata_log import (
     state_of_snapshot,
 )
 from pipelines.bridge.cluster.feed.state import FeedState, Position, restore
+from pipelines.bridge.cluster.topic_configs import TopicConfigs, UnknownTopic
 from pipelines.bridge.protocol.metadata_fetch import Fetched, Leader, SnapshotId
 from tests.support.feed.log_batches import batch, frame
+from udfs.cluster.record_bytes import read_record, write_record
 from udfs.cluster.record_writing import write_config
 
 SNAPSHOT = Path(__file__).parents[4] / (
@@ -156,7 +158,7 @@ def test_secret_is_not_published_and_counted(rules):
     value = write_config(4, "1", "listener.name.x.ssl.keystore.password", "sesame")
     place = LogPlace(None)
     read = place.take(fetched(batch(0, value)))
-    (record,) = make_feed_records(read, STAMP, rules, Counter())
+    (record,) = make_feed_records(read, STAMP, rules, Counter(), TopicConfigs())
     assert b"sesame" not in record.value
     assert record.number("withheld") == 1
     assert record.number("offset") == 0
@@ -166,7 +168,7 @@ def test_secret_is_not_published_and_counted(rules):
 def test_record_that_cannot_be_read_is_counted_by_its_fault(rules):
     place, passed_over = LogPlace(None), Counter()
     read = place.take(fetched(batch(0, config()[:-1], frame(4, 77))))
-    assert make_feed_records(read, STAMP, rules, passed_over) == []
+    assert make_feed_records(read, STAMP, rules, passed_over, TopicConfigs()) == []
     assert passed_over == {"Config: truncated": 1, "Config: unknown_version": 1}
 
 
@@ -178,7 +180,7 @@ def test_snapshot_of_kafka_is_a_state(rules, piece_bytes):
         reader.take(data[start : start + piece_bytes])
     assert reader.position == len(data)
     before = FeedState("a-cluster", "metadata_log")
-    state = state_of_snapshot(reader, before, STAMP, rules)
+    state = state_of_snapshot(reader, before, STAMP, rules, TopicConfigs())
     assert [one.key for one in state.records()] == [
         "FeatureLevel/features/metadata.version", "RegisterBroker/brokers/1",
         "Config/client-metrics/sub1/interval.ms",
@@ -195,8 +197,66 @@ def test_what_a_snapshot_only_repeats_keeps_its_exact_time(rules):
     place = LogPlace(None)
     known = write_config(16, "sub1", "interval.ms", "1000")
     read = place.take(fetched(batch(7, known, timestamp_ms=1_234)))
-    said = make_feed_records(read, STAMP, rules, Counter())
+    said = make_feed_records(read, STAMP, rules, Counter(), TopicConfigs())
     before = restore(said, "a-cluster", "metadata_log")
-    *others, kept = state_of_snapshot(reader, before, STAMP, rules).records()
+    *others, kept = state_of_snapshot(
+        reader, before, STAMP, rules, TopicConfigs()
+    ).records()
     assert (kept.number("offset"), kept.number("timestamp_ms")) == (7, 1_234)
     assert {one.number("not_before_ms") for one in others} == {1_234}
+
+
+TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def topic_created(name="t", topic_id=TOPIC_ID):
+    return write_record("Topic", 0, {"name": name, "topic_id": topic_id})
+
+
+def topic_removed(topic_id=TOPIC_ID):
+    return write_record("RemoveTopic", 0, {"topic_id": topic_id})
+
+
+def retention(value, topic="t"):
+    return write_config(2, topic, "retention.ms", value)
+
+
+def test_removed_topic_removes_its_configs(rules):
+    values = (
+        *(topic_created(), retention("1"), write_config(2, "t", "segment.ms", "2")),
+        *(write_config(2, "t", "segment.ms", None), retention("3", "other")),
+        *(topic_removed(), topic_created(topic_id="AAAAAAAAAAAAAAAAAAAAAg")),
+    )
+    place, passed_over = LogPlace(None), Counter()
+    read = place.take(fetched(batch(0, *values)))
+    said = make_feed_records(read, STAMP, rules, passed_over, TopicConfigs())
+    removal = said[-1]
+    assert (removal.key, removal.number("offset")) == (
+        *("Config/topics/t/retention.ms", 5),
+    )
+    assert read_record(removal.value).fields["value"] is None
+    state = restore(said, "a-cluster", "metadata_log")
+    assert state.list_keys() == ["Config/topics/other/retention.ms"]
+    assert passed_over == {"Topic": 2, "RemoveTopic": 1}
+
+
+def test_removed_topic_with_hidden_config_removes_it(rules):
+    secret = write_config(2, "t", "my.secret.password", "sesame")
+    read = LogPlace(None).take(
+        fetched(batch(0, topic_created(), secret, topic_removed()))
+    )
+    said = make_feed_records(read, STAMP, rules, Counter(), TopicConfigs())
+    assert restore(said, "a-cluster", "metadata_log").list_keys() == []
+
+
+def test_removed_topic_of_unknown_id_raises_only_if_records_were_skipped(rules):
+    read = LogPlace(Position(6, 1)).take(fetched(batch(7, topic_removed())))
+    keys = ["Config/topics/t/retention.ms"]
+    partial = TopicConfigs(keys, is_whole=False)
+    with pytest.raises(UnknownTopic):
+        make_feed_records(read, STAMP, rules, Counter(), partial)
+    for known in (
+        TopicConfigs(keys),
+        TopicConfigs(["Config/brokers/1/x"], is_whole=False),
+    ):
+        assert make_feed_records(read, STAMP, rules, Counter(), known) == []
