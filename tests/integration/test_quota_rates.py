@@ -14,6 +14,9 @@ from tests.support.quotas.limited_pushers import (
     alter_quotas,
 )
 
+THROTTLED = 89
+HALF_HOUR_MS = 1_800_000
+SOON_S, LEFT_S = 20, 5
 SHORT = {"quota": 20_000.0, "seconds": 9.0, "warm": 0.0}
 
 
@@ -72,6 +75,39 @@ def test_an_altered_quota_holds_at_once_and_shows_in_metrics(kafka, quotas):
         assert use.tags == ("", "altered")
         assert use.throttles == 1
         assert use.throttle_ms == pytest.approx(1_500, abs=800)
+
+
+def test_connections_held_for_a_byte_quota_close_when_their_clients_hang_up(
+    kafka, quotas
+):
+    """Each push of 200 kB is worth half an hour of this quota."""
+    quotas({"clients/held": {"producer_byte_rate": 100}})
+    settings = make_settings(kafka, SUBSCRIPTION, "bridge.http_port=-1")
+
+    async def push_and_leave(place, counters, count=60):
+        host, port = place.split(":")
+        pushers = [LimitedPusher("held", 200_000, instances=2) for _ in range(count)]
+        for pusher in pushers:
+            await pusher.connect(host, int(port))
+        first = [await pusher.push() for pusher in pushers]
+        later = await pushers[0].push()
+        assert counters.open_connections == count
+        for pusher in pushers:
+            await pusher.close()
+        return first, later
+
+    with running_bridge(settings) as (server, place):
+        first, later = asyncio.run(push_and_leave(place, server.counters))
+        left_s = time.monotonic()
+        wait_for(lambda: server.counters.open_connections, lambda count: not count)
+        assert time.monotonic() - left_s < LEFT_S
+        assert first[0].error_code == 0
+        assert first[0].throttle_ms > HALF_HOUR_MS
+        assert {one.error_code for one in first[1:]} == {THROTTLED}
+        # It was held for a quota window, and then answered.
+        assert (later.answered_s - later.sent_s) < SOON_S
+        assert later.error_code == THROTTLED
+        assert later.throttle_ms > HALF_HOUR_MS
 
 
 @pytest.mark.parametrize("is_proxied", [False, True])

@@ -44,8 +44,12 @@ ANONYMOUS = "User:ANONYMOUS"
 class Holder(Protocol):
     """What can be left unread for a while."""
 
-    def hold_back(self, wait_ms: int) -> None:
-        """Take no more requests for so many milliseconds."""
+    def hold_back(self, wait_ms: int, is_lifted: Callable[[], bool]) -> None:
+        """Take no more requests for so many milliseconds.
+
+        Args:
+            is_lifted: Returns whether the reason for the wait no longer applies.
+        """
 
 
 @dataclass(slots=True, kw_only=True)

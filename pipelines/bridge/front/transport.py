@@ -29,6 +29,7 @@ from pipelines.bridge.protocol.requests import parse_request
 from .admission import Connections
 from .delays import Delay, Delays
 from .states import READING, SERVING, TRANSITIONS, Event, State
+from .tcp_states import is_ended
 from .turn_queue import TurnQueue
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ MAX_BYTES_A_TURN = 16_384
 """Of those requests; one that is larger has a turn of its own."""
 MAX_UNREAD_BYTES = 4_096
 """Replies kept for a peer beyond what its socket takes; with more it is not served."""
+_HELD_CHECK_S = 0.5
+"""A held connection is not read, so nothing else reports that its peer has left."""
 _MS = 1_000
 _OPEN = State.OPEN
 """Looked at for every push: a member of an Enum is found through its class."""
@@ -71,6 +74,7 @@ class BridgeConnection(asyncio.Protocol):
         "_connection_id",
         "_delay",
         "_endpoint",
+        "_is_lifted",
         "_is_peer_reading",
         "_is_reading",
         "_is_serving",
@@ -100,6 +104,7 @@ class BridgeConnection(asyncio.Protocol):
         # While it is beyond a limit; it may be told so by several answers.
         self._delay: Delay | None = None
         self._waits_until_s = 0.0
+        self._is_lifted: Callable[[], bool]
         self._transport: asyncio.Transport
         # Where replies go; a method that calls another would cost each of them.
         self._send: Callable[[bytes], None]
@@ -187,24 +192,38 @@ class BridgeConnection(asyncio.Protocol):
         """Close without waiting for the peer to read."""
         self._transport.abort()
 
-    def hold_back(self, wait_ms: int) -> None:
-        """Take no more requests for so long; longer is what counts."""
+    def hold_back(
+        self, wait_ms: int, is_lifted: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Take no more requests for so long; the longest wait counts.
+
+        Args:
+            is_lifted: Returns whether the reason for the wait no longer applies.
+        """
         until_s = self._endpoint.delays.now_s() + wait_ms / _MS
         self._waits_until_s = max(self._waits_until_s, until_s)
+        self._is_lifted = is_lifted
         if self._delay is None and not self._transport.is_closing():
-            self._delay = self._endpoint.delays.push(until_s, self._end_delay)
+            self._wait()
             self._balance()
 
-    def _end_delay(self) -> None:
-        """Go on where the time is over."""
-        if self._transport.is_closing():
-            self._delay = None
-            return
-        delays, until_s = self._endpoint.delays, self._waits_until_s
-        if until_s > delays.now_s():
-            self._delay = delays.push(until_s, self._end_delay)
-            return
+    def _wait(self) -> None:
+        """Check again when the time is over, or sooner whether the peer is there."""
+        delays = self._endpoint.delays
+        due_s = min(self._waits_until_s, delays.now_s() + _HELD_CHECK_S)
+        self._delay = delays.push(due_s, self._check_delay)
+
+    def _check_delay(self) -> None:
+        """Go on when the time is over, its reason is gone or the peer has left."""
         self._delay = None
+        transport = self._transport
+        if transport.is_closing():
+            return
+        is_waiting = self._waits_until_s > self._endpoint.delays.now_s()
+        if is_waiting and not (self._is_lifted() or is_ended(transport)):
+            self._wait()
+            return
+        self._waits_until_s = 0.0
         # What it has said meanwhile has not been heard.
         self.heard_s = self._endpoint.connections.now_s
         self._serve()

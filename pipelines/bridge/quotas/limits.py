@@ -7,6 +7,7 @@ Source: Kafka 4.3.1, ClientQuotaManager.DefaultQuotaCallback.
 """
 
 import ipaddress
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -105,11 +106,13 @@ class QuotaLimits:
         self._addresses: dict[str | None, float] = {}
         for quota in quotas:
             names = dict(quota.entity)
+            # A value such as NaN limits nobody, but still overrides the next level.
+            value = quota.value if quota.value > 0 else math.inf
             if IP not in names:
                 limits = self._by_key.setdefault(quota.key, _KeyLimits())
-                limits.put(names, quota.value)
+                limits.put(names, value)
             elif quota.key == CONNECTION_KEY:
-                self._addresses[_spell(names[IP])] = quota.value
+                self._addresses[_spell(names[IP])] = value
 
     @property
     def has_addresses(self) -> bool:

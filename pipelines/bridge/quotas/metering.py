@@ -5,8 +5,10 @@ one that has limits the size of a push is recorded with its answer. Where its ti
 limited, that of its handlers and of their answers is taken, and recorded with an answer
 when it has become half a millisecond. An answer tells at once how
 long the client is to wait. Where the connection can be held, it is not read for so
-long, since Java's clients do not look at what they are told (KIP-219). Behind the proxy
-it carries data, which is never held: there pushes are refused until the time is over.
+long, since Java's clients do not look at what they are told (KIP-219), but for one
+quota window at most: what comes while the wait is longer than that is refused.
+Behind the proxy it carries data, which is never held: there pushes are refused until
+the time is over.
 Source: KIP-55, KIP-124, KIP-219, KIP-714 "Throttling and rate-limiting".
 """
 
@@ -67,7 +69,7 @@ class QuotaMeter:
         """Time that was somebody's already: what one request brings about is not
         another one's as well."""
         self._refusals: Mapping[int | None, Callable[[Request], bytes]] = {
-            PUSH_TELEMETRY: self._refuse_push,
+            PUSH_TELEMETRY: lambda request: self._refuse_push(request.correlation_id),
             push_config_key: _refuse_config,
         }
 
@@ -100,9 +102,10 @@ class QuotaMeter:
             served.handle(request, connection, reply)
             return
         began_ns, noted_ns = self._now_ns(), self._noted_ns
-        if refuse is not None and connection.holder is None:
+        if refuse is not None:
             rest_ms = claim.rest_ms(began_ns // NS_PER_MS)
-            if rest_ms:
+            if rest_ms > self._most_held_ms(connection):
+                self._hold_back(claim, rest_ms, connection)
                 reply(tell_throttle_time(refuse(request), rest_ms))
                 return
         size_bytes = _size_of(request.body)
@@ -127,6 +130,12 @@ class QuotaMeter:
         if claim.is_free:
             take_push(correlation_id, push, connection, reply)
             return
+        if claim.push is not None and claim.push.until_ms:
+            rest_ms = claim.rest_ms(self._now_ns() // NS_PER_MS)
+            if rest_ms > self._most_held_ms(connection):
+                self._hold_back(claim, rest_ms, connection)
+                reply(tell_throttle_time(self._refuse_push(correlation_id), rest_ms))
+                return
         answer = partial(self._answer, claim, len(push.metrics), connection, reply)
         if claim.time is None:
             take_push(correlation_id, push, connection, answer)
@@ -150,8 +159,7 @@ class QuotaMeter:
         if wait_ms:
             self._counters.quota_throttled_answers += 1
             # Before the answer, behind which the next request may stand already.
-            if connection.holder is not None:
-                connection.holder.hold_back(wait_ms)
+            self._hold_back(claim, wait_ms, connection)
             whole = tell_throttle_time(whole, wait_ms)
         if claim.time is None:
             reply(whole)
@@ -162,10 +170,22 @@ class QuotaMeter:
         claim.spent_ns += spent_ns - (self._noted_ns - noted_ns)
         self._noted_ns = noted_ns + spent_ns
 
-    def _refuse_push(self, request: Request) -> bytes:
+    def _most_held_ms(self, connection: Connection) -> int:
+        """Return how long a request of this connection may wait to be read."""
+        return 0 if connection.holder is None else self._quotas.most_held_ms
+
+    def _hold_back(self, claim: Claim, wait_ms: int, connection: Connection) -> None:
+        """Hold a connection that can be held, until its limits change at most."""
+        if connection.holder is not None:
+            held_ms = min(wait_ms, self._quotas.most_held_ms)
+            connection.holder.hold_back(
+                held_ms, lambda: claim.of is not self._quotas.limits
+            )
+
+    def _refuse_push(self, correlation_id: int) -> bytes:
         self._counters.quota_refused_pushes += 1
         error = ErrorCode.throttling_quota_exceeded
-        return encode_push_reply(request.correlation_id, error)
+        return encode_push_reply(correlation_id, error)
 
 
 def _refuse_config(request: Request) -> bytes:

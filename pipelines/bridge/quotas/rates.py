@@ -29,6 +29,11 @@ class QuotaWindows:
     window_ms: int = 1_000
 
     @property
+    def all_ms(self) -> int:
+        """Milliseconds that records count for."""
+        return self.samples * self.window_ms
+
+    @property
     def least_ms(self) -> int:
         """Time that a rate is over at least."""
         return (self.samples - 1) * self.window_ms
@@ -120,7 +125,7 @@ class QuotaRate:
 
     def measure(self, now_ms: int) -> float:
         """Return what was recorded per second; nothing is changed by looking."""
-        oldest_ms = now_ms - self._windows.samples * self._windows.window_ms
+        oldest_ms = now_ms - self._windows.all_ms
         recent = [one for one in self._samples if one.heard_ms > oldest_ms]
         if not recent:
             return 0.0
@@ -140,7 +145,7 @@ class QuotaRate:
         return self._current
 
     def _judge(self, now_ms: int) -> int:
-        oldest_ms = now_ms - self._windows.samples * self._windows.window_ms
+        oldest_ms = now_ms - self._windows.all_ms
         samples = self._samples
         for place, one in enumerate(samples):
             if one.heard_ms <= oldest_ms:
@@ -154,8 +159,9 @@ class QuotaRate:
         rate = total / (over_ms / _MS)
         if rate <= limit:
             return 0
-        wait_ms = math.floor((rate - limit) / limit * over_ms + 0.5)
-        return min(wait_ms, self._most_ms)
+        # The limit may be so small that this is infinite.
+        wait_ms = min((rate - limit) / limit * over_ms + 0.5, self._most_ms)
+        return math.floor(wait_ms)
 
     def _over_ms(self, samples: list[_Sample], now_ms: int) -> int:
         """Return the time that a rate is over."""

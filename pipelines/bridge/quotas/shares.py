@@ -139,6 +139,8 @@ class ClientQuotas:
             push_key: The quota that bytes of pushes count against; empty counts none.
         """
         self.limits = QuotaLimits()
+        self.most_held_ms = windows.all_ms
+        """Longest time that a connection is not read because of a limit."""
         self._windows = windows
         self._push_key = push_key
         self._free = Claim(self.limits)
@@ -209,5 +211,8 @@ class ClientQuotas:
             most_ms = self._windows.window_ms if key == TIME_KEY else None
             rate = QuotaRate(allowed.limit, self._windows, most_ms=most_ms)
             share = self._shares[key, allowed.tags] = Share(key, allowed.tags, rate)
-        share.rate.limit = allowed.limit
+        if share.rate.limit != allowed.limit:
+            share.rate.limit = allowed.limit
+            # The wait was worked out for another limit.
+            share.until_ms = 0
         return share

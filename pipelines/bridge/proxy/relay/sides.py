@@ -1,16 +1,14 @@
 """One side of a pair: a socket's transport, with TLS over it or without."""
 
 import asyncio
-import socket
 from functools import partial
 
+from pipelines.bridge.front.tcp_states import is_reset
 from pipelines.bridge.proxy.frames.line import Write
 from pipelines.bridge.security.tls import BrokenTls, TlsStream
 
 MAX_UNSENT_BYTES = 262_144
 """Bytes kept for a side beyond what its socket takes; with more the other one waits."""
-_TCP_CLOSED = 7
-"""TCP_CLOSE of Linux: the peer has reset the connection."""
 
 
 class Side:
@@ -70,13 +68,7 @@ class Side:
 
     def is_reset(self) -> bool:
         """Say whether the peer has dropped the connection, though it is not read."""
-        one = self._transport.get_extra_info("socket")
-        if self._is_read or one is None or self._transport.is_closing():
-            return False
-        if not hasattr(socket, "TCP_INFO"):
-            return False
-        state: int = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
-        return state == _TCP_CLOSED
+        return not self._is_read and is_reset(self._transport)
 
     def _say_goodbye(self) -> None:
         if self._tls is not None and not self._is_finished:

@@ -3,9 +3,11 @@
 import asyncio
 import time
 
+import pytest
 from kio.schema.api_versions.v0.request import ApiVersionsRequest
 
 WAIT_MS, MINUTE_MS = 300, 60_000
+SOON_S = 5
 
 
 def test_the_next_request_waits_and_others_do_not(frame, run, serving):
@@ -72,5 +74,41 @@ def test_a_drain_does_not_wait_for_it(frame, run, serving):
             connection.hold_back(60_000)
             connection.drain()
             assert await client.is_closed()
+
+    run(test)
+
+
+@pytest.mark.parametrize("has_more_to_say", [False, True])
+def test_held_connection_whose_client_hangs_up_is_closed_soon(
+    frame, run, serving, has_more_to_say
+):
+    async def test():
+        async with serving() as (bridge, client):
+            await client.ask(frame, ApiVersionsRequest())
+            (connection,) = bridge.connections
+            connection.hold_back(MINUTE_MS)
+            if has_more_to_say:
+                client.send(frame, ApiVersionsRequest())
+            client.writer.close()
+            async with asyncio.timeout(SOON_S):
+                assert await bridge.lost.get() is connection
+            assert bridge.counters.open_connections == 0
+            assert len(bridge.endpoint.delays) == 0
+
+    run(test)
+
+
+def test_held_connection_is_served_soon_after_its_hold_is_lifted(frame, run, serving):
+    async def test():
+        async with serving() as (bridge, client):
+            await client.ask(frame, ApiVersionsRequest())
+            (connection,) = bridge.connections
+            lifted = []
+            connection.hold_back(MINUTE_MS, lambda: bool(lifted))
+            client.send(frame, ApiVersionsRequest())
+            lifted.append(True)
+            async with asyncio.timeout(SOON_S):
+                await client.receive()
+            assert not connection.is_owed
 
     run(test)

@@ -13,7 +13,7 @@ from pipelines.bridge.protocol.replies import encode_push_reply
 from pipelines.bridge.protocol.requests import Request
 from pipelines.bridge.quotas.limits import QuotaLimits, SetQuota
 from pipelines.bridge.quotas.metering import QuotaMeter
-from pipelines.bridge.quotas.rates import QuotaWindows
+from pipelines.bridge.quotas.rates import MAX_WAIT_MS, QuotaWindows
 from pipelines.bridge.quotas.shares import MAX_CLAIMS, ClientQuotas
 
 PUSH, CONFIG, MS = 72, 10_071, 1_000_000
@@ -37,7 +37,7 @@ class Site:
         self.meter = QuotaMeter(
             self.quotas, self.counters, lambda: self.now_ns, push_config_key=CONFIG
         )
-        self.handled, self.waits_ms = [], []
+        self.handled, self.waits_ms, self.is_lifted = [], [], None
         api = push_config_api(CONFIG, 100)
         self._served = {
             PUSH: self.meter.meter(
@@ -56,7 +56,7 @@ class Site:
             principal=f"User:{user}", client_id=client_id
         )
         if not is_proxied:
-            connection.holder = SimpleNamespace(hold_back=self.waits_ms.append)
+            connection.holder = SimpleNamespace(hold_back=self._hold_back)
         return connection
 
     def push(self, connection, size=1_000, *, fast=True):
@@ -76,6 +76,10 @@ class Site:
         request = Request(CONFIG, 0, 7, "c", True, body)
         self._served[CONFIG].handle(request, connection, replies.append)
         return struct.unpack_from(">ih", replies[0], 9)
+
+    def _hold_back(self, wait_ms, is_lifted):
+        self.waits_ms.append(wait_ms)
+        self.is_lifted = is_lifted
 
     def later(self, ms):
         self.now_ns += ms * MS
@@ -97,6 +101,49 @@ def test_bytes_beyond_the_limit_are_told_at_once_and_the_connection_is_held(fast
     assert told == [(0, 0)] * 10 + [(1_000, 0), (2_000, 0)]
     assert site.waits_ms == [1_000, 2_000]
     assert site.counters.quota_throttled_answers == 2
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_push_after_capped_hold_is_refused_until_the_told_time_is_over(fast):
+    site = Site(quota(1_000, user="alice"))
+    connection = site.connect()
+    assert site.push(connection, 40_000, fast=fast) == (30_000, 0)
+    # A connection is held for one quota window at most, whatever is told.
+    site.later(11_000)
+    assert site.push(connection, fast=fast) == (19_000, 89)
+    assert site.push(site.connect("c2"), fast=fast) == (19_000, 89)
+    assert site.push_config(connection) == (19_000, 89)
+    assert site.waits_ms == [11_000] * 4
+    assert len(site.handled) == 1
+    assert site.counters.quota_refused_pushes == 2
+    site.later(19_000)
+    assert site.push(connection, 1, fast=fast)[1] == 0
+    assert len(site.handled) == 2
+
+
+def test_hold_and_refusal_end_when_the_limit_changes():
+    site = Site(quota(1, user="alice"))
+    connection = site.connect()
+    site.push(connection, 40_000)
+    assert not site.is_lifted()
+    assert site.push(connection)[1] == 89
+    site.quotas.update(QuotaLimits([quota(1_000_000, user="alice")]))
+    assert site.is_lifted()
+    assert site.push(connection) == (0, 0)
+
+
+@pytest.mark.parametrize("limit", ["nan", "inf", 1e-320, 0])
+@pytest.mark.parametrize("key", [BYTES, TIME])
+@pytest.mark.parametrize("is_proxied", [False, True])
+def test_push_is_answered_whatever_number_the_quota_is(limit, key, is_proxied):
+    site = Site(quota(limit, key, user="alice"), took_ms=100)
+    connection = site.connect(is_proxied=is_proxied)
+    told = [site.push(connection, 100_000, fast=not is_proxied) for _ in range(2)]
+    # Time that a push has taken is recorded with the next answer.
+    throttle_ms, error_code = told[0 if key == BYTES else 1]
+    assert error_code == 0
+    longest_ms = MAX_WAIT_MS if key == BYTES else QuotaWindows().window_ms
+    assert throttle_ms == (longest_ms if limit == 1e-320 else 0)
 
 
 def test_a_client_without_a_limit_is_not_metered():
