@@ -96,11 +96,11 @@ class ClientRequests:
 
     def forget(self) -> None:
         """Forget a client that is gone."""
-        self._held = None
-        self._rules.handlers.forget(self.connection)
         traffic, self.traffic = self.traffic, None
         if traffic is not None:
             traffic.end()
+        self._held = None
+        self._rules.handlers.forget(self.connection)
 
     def read_request(
         self, api_key: int, api_version: int, frame: bytes
@@ -187,11 +187,9 @@ class ClientRequests:
 
     def is_authenticated(self) -> bool:
         """Say whether the broker knows who it is, where it wants to know."""
-        if not self._rules.has_sasl:
-            return True
         end_s = self._lifetime_end_s
         is_over = end_s is not None and self._rules.now_s() >= end_s
-        return self._sasl.stage is Stage.ACCEPTED and not is_over
+        return self._has_logged_in() and not is_over
 
     def is_expected(self, now_s: float, slack_s: float) -> bool:
         """Say whether a request is due that is answered here, as pushes are.
@@ -216,8 +214,12 @@ class ClientRequests:
         return True
 
     def is_named(self) -> bool:
-        """Say whether it is known who that is: a token's owner may be asked for."""
-        return self._held is None and self.is_authenticated()
+        """Return whether the principal is known, also after its session has ended."""
+        return self._held is None and self._has_logged_in()
+
+    def _has_logged_in(self) -> bool:
+        """Return whether the broker has accepted a login, if it requires one."""
+        return not self._rules.has_sasl or self._sasl.stage is Stage.ACCEPTED
 
     def _ask_in_known_version(self, request: Request, body: ClientSoftware) -> Awaited:
         """Ask the broker what it would be asked, without what is the bridge's alone."""

@@ -164,22 +164,32 @@ class ClientTraffic:
         """Take the counts of an open connection, once it is known whose it is."""
         if watch.client.is_named():
             for client_id, counts in watch.by_id.items():
-                self._take(watch, client_id, counts)
+                self._take(watch, client_id, counts, is_open=True)
             watch.begin_anew()
 
     def _retire(self, watch: TrafficWatch, client_id: bytes) -> None:
+        """Take the counts of a client ID, unless its connection has not logged in."""
+        if not watch.client.is_named():
+            return
         if watch.retired > MOST_RETIRED:
             self._counters.lost_traffic_records += 1
         else:
             self._take(watch, client_id, watch.by_id[client_id])
 
     def _end(self, watch: TrafficWatch) -> None:
+        """Take the counts of a connection, unless it has never logged in."""
         self._open.discard(watch)
-        for client_id, counts in watch.by_id.items():
-            self._take(watch, client_id, counts)
+        if watch.client.is_named():
+            for client_id, counts in watch.by_id.items():
+                self._take(watch, client_id, counts)
 
     def _take(
-        self, watch: TrafficWatch, client_id: bytes, counts: TrafficCounts
+        self,
+        watch: TrafficWatch,
+        client_id: bytes,
+        counts: TrafficCounts,
+        *,
+        is_open: bool = False,
     ) -> None:
         connection = watch.client.connection
         identity = connection.identity
@@ -190,7 +200,10 @@ class ClientTraffic:
         if total is None:
             if len(self._totals) >= MOST_CLIENTS:
                 self._counters.lost_traffic_records += 1
-                return
+                if not is_open:
+                    return
+                # Closed connections were added first, and are replaced first.
+                del self._totals[next(iter(self._totals))]
             total = self._totals[who] = _Total(identity)
         text = client_id.decode(errors="replace") if client_id else None
         total.identity = replace(identity, client_id=text)

@@ -213,6 +213,16 @@ def test_telemetry_waits_for_the_authentication_and_ends_with_the_session():
     client.now_s += 5
     with pytest.raises(UnsupportedRequest):
         client.requests.read_request(PUSH, 0, PUSH_FRAME)
+    # Whatever it counted before its session ended is its own.
+    assert client.requests.is_named()
+
+
+def test_client_that_has_not_logged_in_is_not_named():
+    client = Client(answer_at_once, has_sasl=True)
+    assert not client.requests.is_named()
+    client.pass_on(17, 1, b"\0\x05PLAIN", b"\0\0" + bytes(4))
+    assert not client.requests.is_named()
+    assert Client(answer_at_once).requests.is_named()
 
 
 def test_the_handshake_of_old_clients_is_followed_by_tokens_without_headers():
