@@ -112,7 +112,7 @@ class BridgeServer:
             settings.sensitive_keys, load_config_catalogs()
         )
         self.push_config = PushConfigPart(settings, self._rules, time.monotonic)
-        self.watch = BridgeWatch(settings.bridge, self.counters)
+        self.watch = BridgeWatch(settings.bridge, self.counters, self._rules)
         """Metrics and health; parts add their metrics to watch.state.groups."""
         self.watch.state.groups.update(self.push_config.metric_groups)
         section, clients_kafka = clients_cluster = find_clients_cluster(settings)

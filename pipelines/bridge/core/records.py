@@ -141,10 +141,8 @@ def identity_headers(
     Nulls: A client without a client id has no client_id header, and so it is with a
         cluster that has not said its id, and with a broker where there is none.
     """
-    client_id = shown = identity.client_id
-    rule = None if client_id is None else find_client_id_rule(client_id, rules)
-    if client_id is not None:
-        shown = HIDDEN_CLIENT_ID if rule is not None else shorten_unseen(client_id)
+    client_id = identity.client_id
+    shown, rule = (None, None) if client_id is None else hide_secret(client_id, rules)
     # What is hidden is judged as it was said, and no hash of it is written.
     written = bound_identity(identity)
     texts = {
@@ -175,6 +173,17 @@ def identity_headers(
         client_id=shown,
         violations=() if rule is None else (Violation(CLIENT_ID_KEY, rule, REDACTED),),
         cluster_id=cluster_id,
+    )
+
+
+def hide_secret(client_id: str, rules: SensitiveKeyRules) -> tuple[str, str | None]:
+    """Return a client ID as it may be written, and the rule that hides it, if any.
+
+    Returns: The same object if no rule hides it; it may still be too long.
+    """
+    rule = find_client_id_rule(client_id, rules)
+    return (
+        (shorten_unseen(client_id), None) if rule is None else (HIDDEN_CLIENT_ID, rule)
     )
 
 

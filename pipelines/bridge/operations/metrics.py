@@ -34,6 +34,7 @@ from pipelines.bridge.protocol.api_keys import (
 )
 from pipelines.bridge.quotas.shares import ShareUse
 
+from .client_labels import ClientLabels
 from .dynamic_config_metrics import dynamic_config_metrics
 from .quota_metrics import quota_metrics
 
@@ -214,6 +215,7 @@ def _gauge(name: str, help_text: str, value: float) -> Metric:
 TELEMETRY_GROUP = "client-metrics"
 _BROKER_DOMAIN = "kafka.server"
 _INSTANCE_LABEL = "client_instance_id"
+_NOT_SUMMED = ("-avg", "-max")
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_]")
 
 INSTANCE_METRICS = (
@@ -243,6 +245,7 @@ class BridgeCollector(Collector):
         top: TopInstances,
         refresh: Callable[[], BridgeState],
         now_s: Callable[[], float],
+        labels: ClientLabels,
     ) -> None:
         """Take what is read at each scrape.
 
@@ -251,7 +254,9 @@ class BridgeCollector(Collector):
             top: The client instances that are shown one by one.
             refresh: Returns the state as it is now.
             now_s: A clock that never steps back.
+            labels: Label values that clients choose.
         """
+        self._labels = labels
         self._counters = counters
         self._top = top
         self._refresh = refresh
@@ -267,8 +272,8 @@ class BridgeCollector(Collector):
         state = self._refresh()
         yield from self._broker_metrics(state)
         for group, snapshot in state.groups.items():
-            yield from _group_metrics(group, snapshot())
-        yield from quota_metrics(state.quota_uses())
+            yield from _group_metrics(group, snapshot(), self._labels)
+        yield from quota_metrics(state.quota_uses(), self._labels)
         yield from own_metrics(self._counters, state)
 
     def _broker_metrics(self, state: BridgeState) -> Iterable[Metric]:
@@ -287,11 +292,13 @@ class BridgeCollector(Collector):
                 by_instance = values[name]
                 if isinstance(by_instance, dict):
                     by_instance[label] = value
-        return _group_metrics(TELEMETRY_GROUP, values)
+        return _group_metrics(TELEMETRY_GROUP, values, self._labels)
 
 
 def _group_metrics(
-    group: str, values: Mapping[str, float | Mapping[str, float]]
+    group: str,
+    values: Mapping[str, float | Mapping[str, float]],
+    labels: ClientLabels,
 ) -> Iterator[Metric]:
     for name, value in values.items():
         help_text = f"{name} of Kafka's group {group}"
@@ -299,7 +306,9 @@ def _group_metrics(
             family = UnknownMetricFamily(
                 jmx_name(group, name), help_text, labels=[_INSTANCE_LABEL]
             )
-            for instance_id, number in value.items():
+            are_summed = not name.endswith(_NOT_SUMMED)
+            shown = labels.of_instances(value, are_summed=are_summed)
+            for instance_id, number in shown.items():
                 family.add_metric([instance_id], number)
         else:
             family = UnknownMetricFamily(jmx_name(group, name), help_text, value=value)

@@ -4,12 +4,16 @@ A series is a quota-id: both of its tags are always there, and one that does not
 is empty.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from prometheus_client.metrics_core import Metric, UnknownMetricFamily
 
+from pipelines.bridge.quotas.limits import Tags
 from pipelines.bridge.quotas.shares import ShareUse
+
+from .client_labels import ClientLabels, largest
 
 _DOMAIN = "kafka_server"
 _LABELS = ("user", "client_id")
@@ -37,11 +41,18 @@ NAMES = {
 """By the key of a quota."""
 
 
-def quota_metrics(uses: Iterable[ShareUse]) -> Iterator[Metric]:
-    """Return a family for each of Kafka's names that any of the shares has."""
-    by_key: dict[str, list[ShareUse]] = {}
+def quota_metrics(
+    uses: Iterable[ShareUse], client_labels: ClientLabels
+) -> Iterator[Metric]:
+    """Return a family for each of Kafka's names that any of the shares has.
+
+    Shares whose labels are the same are one series: rates add up, and the longest wait
+    counts.
+    """
+    by_key: dict[str, dict[Tags, list[ShareUse]]] = {}
     for use in uses:
-        by_key.setdefault(use.key, []).append(use)
+        labels = client_labels.of_quota(use.tags, is_named=use.is_named)
+        by_key.setdefault(use.key, {}).setdefault(labels, []).append(use)
     for key, names in NAMES.items():
         shown = by_key.get(key)
         if shown is None:
@@ -50,10 +61,10 @@ def quota_metrics(uses: Iterable[ShareUse]) -> Iterator[Metric]:
         waits = _family(
             f"{names.group}_throttle_time", "Mean time in ms that clients had to wait"
         )
-        for use in shown:
-            rates.add_metric([*use.tags], use.rate)
+        for labels, alike in shown.items():
+            rates.add_metric([*labels], math.fsum(one.rate for one in alike))
             # Where nobody had to wait, a broker says NaN.
-            waits.add_metric([*use.tags], use.throttle_ms)
+            waits.add_metric([*labels], largest(one.throttle_ms for one in alike))
         yield rates
         yield waits
 

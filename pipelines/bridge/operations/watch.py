@@ -20,7 +20,9 @@ from pipelines.bridge.core.instance_metrics import WINDOW_S, TopInstances
 from pipelines.bridge.front.listening import bind_listener
 from pipelines.bridge.quotas.shares import ShareUse
 from pipelines.settings.records import BridgeSettings
+from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
+from .client_labels import ClientLabels
 from .health import PROOF_LASTS_S, KafkaSigns, why_not_ready
 from .logs import log_counters, log_unexpected
 from .metrics import BridgeCollector, BridgeState
@@ -59,7 +61,12 @@ class WatchedQuotas(Protocol):
 class BridgeWatch:
     """Reads what the parts of one bridge count, and serves it."""
 
-    def __init__(self, bridge: BridgeSettings, counters: BridgeCounters) -> None:
+    def __init__(
+        self,
+        bridge: BridgeSettings,
+        counters: BridgeCounters,
+        rules: SensitiveKeyRules,
+    ) -> None:
         self._bridge = bridge
         self._counters = counters
         self.is_stopping = False
@@ -87,7 +94,7 @@ class BridgeWatch:
         self._answered_s: float | None = None
         self._lag_s = self._lag_before_s = 0.0
         self._collector = BridgeCollector(
-            counters, self.top, self._refresh, time.monotonic
+            counters, self.top, self._refresh, time.monotonic, ClientLabels(rules)
         )
         self._process = ProcessCollector(registry=None)
 

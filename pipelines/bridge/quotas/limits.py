@@ -104,10 +104,13 @@ class QuotaLimits:
     def __init__(self, quotas: Iterable[SetQuota] = ()) -> None:
         self._by_key: dict[str, _KeyLimits] = {}
         self._addresses: dict[str | None, float] = {}
+        self.client_ids: set[str | None] = set()
+        """Client IDs that quotas name."""
         for quota in quotas:
             names = dict(quota.entity)
             # A value such as NaN limits nobody, but still overrides the next level.
             value = quota.value if quota.value > 0 else math.inf
+            self.client_ids.add(names.get(CLIENT_ID))
             if IP not in names:
                 limits = self._by_key.setdefault(quota.key, _KeyLimits())
                 limits.put(names, value)

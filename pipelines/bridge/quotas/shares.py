@@ -123,6 +123,8 @@ class ShareUse(NamedTuple):
     throttle_ms: float
     """Mean of the last one to two windows of 30 s; NaN where nobody had to wait."""
     throttles: int
+    is_named: bool = False
+    """Whether a quota names its client ID, or applies whatever the client ID is."""
 
 
 def _by_waiting(share: Share) -> tuple[int, float]:
@@ -192,6 +194,7 @@ class ClientQuotas:
                     float("nan") if stat is None else stat.average(now_ms / _MS)
                 ),
                 throttles=share.throttles,
+                is_named=(share.tags.client_id or None) in self.limits.client_ids,
             )
 
     def _make_claim(self, principal: str, client_id: str | None) -> Claim:

@@ -7,6 +7,7 @@ from prometheus_client.metrics_core import Metric
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.instance_metrics import TopInstances
 from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
+from pipelines.bridge.operations.client_labels import MOST_LABELS, ClientLabels
 from pipelines.bridge.operations.metrics import (
     OWN_PREFIX,
     BridgeCollector,
@@ -16,6 +17,7 @@ from pipelines.bridge.operations.quota_metrics import NAMES
 from pipelines.bridge.push_config.config_counters import ClientConfigCounters
 from pipelines.bridge.quotas.limits import Tags
 from pipelines.bridge.quotas.shares import ShareUse
+from udfs.sensitive.sensitive_keys import compile_rules
 
 from .markdown import code, format_page, format_table
 
@@ -32,7 +34,9 @@ _WINDOWS = (
     "Rates are per second, times in milliseconds; rates, averages and maxima cover "
     "Kafka's two windows of 30 s, those of quotas `bridge.quota_window_num` samples. "
     "Of single client instances, and of quota-ids, only "
-    "`bridge.metrics_top_instances` are shown."
+    "`bridge.metrics_top_instances` are shown. A bridge names at most "
+    f"{MOST_LABELS:,} quota-ids and client instances over its life; later ones "
+    "share the label `(other)`, except client IDs that a quota names."
 )
 
 
@@ -68,7 +72,9 @@ def _collect() -> Iterator[Metric]:
         quota_uses=lambda: [ShareUse(key, Tags("", ""), 0, 0, 0) for key in NAMES],
     )
     top = TopInstances(1, now_s)
-    return BridgeCollector(BridgeCounters(), top, lambda: state, now_s).collect()
+    labels = ClientLabels(compile_rules([], {}))
+    collector = BridgeCollector(BridgeCounters(), top, lambda: state, now_s, labels)
+    return collector.collect()
 
 
 def _format_families(families: Iterable[Metric]) -> str:

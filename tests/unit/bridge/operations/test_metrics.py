@@ -12,7 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from pipelines.bridge.core.client_identity import uuid_text
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.instance_metrics import TopInstances
+from pipelines.bridge.operations.client_labels import ClientLabels
 from pipelines.bridge.operations.metrics import BridgeCollector, BridgeState, jmx_name
+from udfs.sensitive.sensitive_keys import compile_rules
 
 OWN = "kafka_clientele_bridge_"
 KAFKA = "kafka_server_client_metrics_"
@@ -28,7 +30,11 @@ class Page:
         self.top = TopInstances(limit, lambda: self.now_s)
         self.state = BridgeState(info={"version": "1"}, max_unacknowledged_bytes=9)
         self.collector = BridgeCollector(
-            self.counters, self.top, lambda: self.state, lambda: self.now_s
+            self.counters,
+            self.top,
+            lambda: self.state,
+            lambda: self.now_s,
+            ClientLabels(compile_rules([], {})),
         )
 
     def read(self):

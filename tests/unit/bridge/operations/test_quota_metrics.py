@@ -3,9 +3,11 @@ import math
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import CollectorRegistry
 
+from pipelines.bridge.operations.client_labels import ClientLabels
 from pipelines.bridge.operations.quota_metrics import quota_metrics
 from pipelines.bridge.quotas.limits import Tags
 from pipelines.bridge.quotas.shares import ShareUse
+from udfs.sensitive.sensitive_keys import compile_rules
 
 
 class Shown:
@@ -13,7 +15,7 @@ class Shown:
         self._uses = uses
 
     def collect(self):
-        return quota_metrics(self._uses)
+        return quota_metrics(self._uses, ClientLabels(compile_rules([], {})))
 
 
 def text_of(*uses):

@@ -232,6 +232,17 @@ def test_what_was_used_is_seen_by_its_tags():
     assert use.tags == ("alice", "")
 
 
+def test_client_id_that_a_quota_names_is_told_apart_from_any_other():
+    site = Site(quota(1_000, client_id="own"), quota(1_000, client_id=None))
+    for client_id in ("own", "any"):
+        site.push(site.connect(client_id), 10)
+    uses = site.quotas.uses(site.now_ns // MS, 9)
+    assert {use.tags.client_id: use.is_named for use in uses} == {
+        "own": True,
+        "any": False,
+    }
+
+
 def test_another_limit_is_in_force_with_the_next_push():
     site = Site(quota(1_000, user="alice"))
     connection = site.connect()
