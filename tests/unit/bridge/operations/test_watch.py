@@ -180,14 +180,28 @@ def test_a_bridge_whose_quotas_nobody_has_told_is_ready_and_says_so():
     asyncio.run(test())
 
 
+def test_metrics_page_of_a_client_id_that_is_a_secret_does_not_show_it():
+    async def test():
+        watch = BridgeServer(load_settings("local"), SECRETS).watch
+        watch.follow_quotas(FollowedQuotas("password=CANARY-hunter2"))
+        text = (await watch.make_metrics_page()).body.decode()
+        assert "CANARY" not in text
+        assert 'Produce_byte_rate{client_id="(redacted)",user="alice"} 5.0' in text
+
+    asyncio.run(test())
+
+
 class FollowedQuotas:
     """Quotas that are enforced, and one client that uses them."""
+
+    def __init__(self, client_id=""):
+        self._tags = Tags("alice", client_id)
 
     def why_not_enforced(self):
         return None
 
     def shown_uses(self):
-        return [ShareUse("producer_byte_rate", Tags("alice", ""), 5.0, 0.0, 0)]
+        return [ShareUse("producer_byte_rate", self._tags, 5.0, 0.0, 0)]
 
 
 def test_unexpected_error_is_counted_and_shows_no_arguments(caplog):
