@@ -49,6 +49,14 @@ class ProxySettings:
         high=60_000,
         default=2000,
     )
+    max_buffered_response_bytes: int = key(
+        "Memory for ShareFetch responses, which the proxy holds until they are "
+        "complete and sent; per worker. Above this limit, the proxy stops reading "
+        "more of them from brokers. A single larger response still passes.",
+        unit="bytes",
+        low=1_024,
+        default=134_217_728,
+    )
     telemetry: str = key(
         "serve: the bridge takes telemetry. relay: brokers do, as they have a receiver "
         "of their own; the bridge passes it on.",

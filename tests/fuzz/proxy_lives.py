@@ -34,6 +34,7 @@ from pipelines.bridge.protocol.replies import (
 from pipelines.bridge.proxy.frames.addresses import rewrite_addresses
 from pipelines.bridge.proxy.relay.endpoint import ProxyEndpoint
 from pipelines.bridge.proxy.relay.pairs import ProxiedConnection
+from pipelines.bridge.proxy.rules.answer_room import AnswerRoom
 from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
 from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
 from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
@@ -248,7 +249,9 @@ def _raise(error):
 class Proxy:
     """The proxy's own connections between real sockets; its handlers answer late."""
 
-    def __init__(self, *, is_watched=True, is_counted=True, keep_alive_s=30):
+    def __init__(
+        self, *, is_watched=True, is_counted=True, keep_alive_s=30, room_bytes=2**20
+    ):
         loop = asyncio.get_running_loop()
         self.counters = BridgeCounters()
         self.connections = Connections(
@@ -303,6 +306,7 @@ class Proxy:
             counters=self.counters,
             max_request_bytes=1_000_000,
             keep_alive=KeepAlive(keep_alive_s, loop.time),
+            room=AnswerRoom(room_bytes, stall_s=2, now_s=loop.time),
             waiting=set(),
             tls_context=None,
             find_principal=bytes.decode,

@@ -97,6 +97,11 @@ class BridgeCounters:
     unsupported_requests: int = 0
     malformed_responses: int = 0
     """Of brokers behind the proxy; the end of that client's connection."""
+    delayed_responses: int = 0
+    """ShareFetch responses that waited for proxy.max_buffered_response_bytes."""
+    stalled_responses: int = 0
+    """Proxied connections closed because a held response made no progress while others
+    waited for limits.write_timeout_ms."""
     failed_upstream_connections: int = 0
     """Clients of the proxy whose broker could not be reached."""
     quota_throttled_answers: int = 0

@@ -12,7 +12,11 @@ from typing import Protocol
 
 from .traffic import TrafficCounts
 
-Write = Callable[[bytes], None]
+Write = Callable[[bytes | bytearray], None]
+SMALL_ANSWER_BYTES = 262_144
+"""Answers with data up to this size are held without room for them."""
+MAX_HELD_ANSWER_BYTES = 67_108_864
+"""The same for all other answers that are read."""
 MAX_OPEN_REQUESTS = 4_096
 """Requests of one client that may wait for their answers."""
 
@@ -37,13 +41,15 @@ class Care(Enum):
 class Awaited:
     """An answer of the broker that is read before it is passed on."""
 
-    __slots__ = ("correlation_id", "instead", "take")
+    __slots__ = ("correlation_id", "has_data", "instead", "take")
 
     def __init__(
         self,
         correlation_id: int | None,
         take: Callable[[bytes], bytes | None],
         instead: bytes | None = None,
+        *,
+        has_data: bool = False,
     ) -> None:
         """Take what is awaited.
 
@@ -52,10 +58,16 @@ class Awaited:
             take: Takes what follows the correlation id; returns what the client gets,
                 None for no answer at all.
             instead: What the broker gets, size included; None for the client's bytes.
+            has_data: Whether the answer contains records.
         """
         self.correlation_id = correlation_id
         self.take = take
         self.instead = instead
+        self.has_data = has_data
+
+    def needs_room(self, size: int) -> bool:
+        """Return whether an answer of this size is held only if there is room."""
+        return size > (SMALL_ANSWER_BYTES if self.has_data else MAX_HELD_ANSWER_BYTES)
 
 
 class OwnReply:

@@ -303,7 +303,8 @@ class RequestFrames:
             if counts is not None:
                 counts.fetch_requests += 1
                 rewrite = partial(counts.take_share_fetch, rewrite)
-        self._line.append(Awaited(correlation_id, rewrite))
+        has_data = api_key == SHARE_FETCH
+        self._line.append(Awaited(correlation_id, rewrite, has_data=has_data))
         return at + _SIZE_BYTES + size
 
     def _pass_fetch(self, data: bytes, at: int, head: Head) -> int:

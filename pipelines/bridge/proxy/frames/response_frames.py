@@ -11,19 +11,26 @@ Source: Kafka protocol guide, "Response Header"; ProduceResponse.json.
 """
 
 import struct
+from collections.abc import Callable
 
 from pipelines.bridge.protocol.errors import MalformedResponse
 
 from .addresses import FindAddress, rewrite_addresses
-from .line import Awaited, DataAnswer, Line, OwnReply, Place, Write
+from .line import (
+    MAX_HELD_ANSWER_BYTES,
+    Awaited,
+    DataAnswer,
+    Line,
+    OwnReply,
+    Place,
+    Write,
+)
 from .traffic import FETCH_HEAD_BYTES, FIRST_FLEXIBLE_PRODUCE
 from .versions import FETCH, FIRST_PRODUCE_WITH_ENDPOINTS, PRODUCE
 
 _SIZE_BYTES = 4
 _SIZE = struct.Struct(">i")
 _HEAD = struct.Struct(">ii")
-MAX_READ_RESPONSE_BYTES = 64 * 1024 * 1024
-"""Largest response that is read as a whole."""
 _NO_THROTTLE, _NO_THROTTLE_NO_TAGS = bytes(4), bytes(5)
 _CUT_OFF = -1
 
@@ -36,14 +43,21 @@ class ResponseFrames:
         "_left",
         "_line",
         "_needed",
+        "_note_large",
         "_part",
         "_passed",
         "_to_client",
         "is_blocked",
+        "large_bytes",
     )
 
     def __init__(
-        self, line: Line, *, find_address: FindAddress, to_client: Write
+        self,
+        line: Line,
+        *,
+        find_address: FindAddress,
+        to_client: Write,
+        note_large: Callable[[], None],
     ) -> None:
         """Start with nothing.
 
@@ -51,6 +65,7 @@ class ResponseFrames:
             line: Who is owed what.
             find_address: Says what clients are told of a broker.
             to_client: Takes bytes for the client, in order.
+            note_large: Called when large_bytes has changed.
         """
         self._line = line
         self._find_address = find_address
@@ -59,13 +74,22 @@ class ResponseFrames:
         self._part: bytearray | None = None
         self._needed = 0
         self._passed = 0
+        self._note_large = note_large
         self.is_blocked = False
         """Whether the broker's bytes wait for a reply of ours."""
+        self.large_bytes = 0
+        """Size of the answer that is being received and held only if there is room; 0
+        for none."""
 
     @property
     def is_amid(self) -> bool:
         """Whether a response has begun and is not whole."""
         return self._left > 0 or self._part is not None
+
+    @property
+    def missing_bytes(self) -> int:
+        """Bytes of a large answer that have not been received."""
+        return self._needed - len(self._part or b"") if self.large_bytes else 0
 
     def receive(self, data: bytes) -> None:
         """Take bytes as the broker has sent them.
@@ -77,8 +101,9 @@ class ResponseFrames:
             part += data
             if self.is_blocked or len(part) < self._needed:
                 return
-            data, self._part = bytes(part), None
-        elif left:
+            self._take_part(part)
+            return
+        if left:
             if left > len(data):
                 self._left = left - len(data)
                 self._to_client(data)
@@ -124,8 +149,7 @@ class ResponseFrames:
         self._write_own()
         if self.is_blocked:
             self.is_blocked = False
-            part, self._part = self._part, None
-            self._take_all(bytes(part or b""), 0)
+            self._take_part(self._part or bytearray())
 
     def _write_own(self) -> None:
         """Write those replies of ours whose turn it is."""
@@ -137,7 +161,15 @@ class ResponseFrames:
             line.popleft()
             self._to_client(first.frame)
 
-    def _take_all(self, data: bytes, at: int) -> None:
+    def _take_part(self, part: bytearray) -> None:
+        """Take what has been kept; a large answer is whole, and written behind this."""
+        large_bytes, self.large_bytes, self._part = self.large_bytes, 0, None
+        self._left = 0
+        self._take_all(part, 0)
+        if large_bytes and not self.large_bytes:
+            self._note_large()
+
+    def _take_all(self, data: bytes | bytearray, at: int) -> None:
         """Take all responses from the place on where one begins."""
         end = len(data)
         self._passed = 0
@@ -152,10 +184,12 @@ class ResponseFrames:
         self._pass(data, at)
         if at < end:
             self._part = bytearray(data[at:])
+            if self.large_bytes:
+                self._note_large()
         elif not self._left:
             self._write_own()
 
-    def _take_one(self, data: bytes, at: int) -> int:
+    def _take_one(self, data: bytes | bytearray, at: int) -> int:
         """Take one response; return where the next one begins, or _CUT_OFF."""
         if not self._line:
             raise MalformedResponse("a response that nothing has asked for")
@@ -182,7 +216,9 @@ class ResponseFrames:
         self._line.popleft()
         return int(at + _SIZE_BYTES + size)
 
-    def _pass_fetch(self, data: bytes, at: int, size: int, first: DataAnswer) -> int:
+    def _pass_fetch(
+        self, data: bytes | bytearray, at: int, size: int, first: DataAnswer
+    ) -> int:
         """Count an answer to Fetch, and pass it on as it comes."""
         needed = min(FETCH_HEAD_BYTES, _SIZE_BYTES + size)
         if len(data) - at < needed:
@@ -193,15 +229,17 @@ class ResponseFrames:
         return at + _SIZE_BYTES + size
 
     def _read(
-        self, data: bytes, at: int, size: int, first: DataAnswer | Awaited
+        self, data: bytes | bytearray, at: int, size: int, first: DataAnswer | Awaited
     ) -> int:
         """Read one response, and pass on what stands for it."""
         if isinstance(first, tuple) and first[1] == FETCH:
             return self._pass_fetch(data, at, size, first)
-        frame_end = self._find_end(data, at, size)
+        needs_room = isinstance(first, Awaited) and first.needs_room(size)
+        frame_end = self._find_end(data, at, size, is_bounded=not needs_room)
         if frame_end == _CUT_OFF:
+            self.large_bytes = size if needs_room else 0
             return _CUT_OFF
-        body = data[at + _HEAD.size : frame_end]
+        body = bytes(memoryview(data)[at + _HEAD.size : frame_end])
         read: bytes | None
         if isinstance(first, tuple):
             self._line.popleft()
@@ -230,7 +268,7 @@ class ResponseFrames:
             counts.take_produce(body, version, is_plain=read is body)
         return read
 
-    def _take_token(self, data: bytes, at: int, first: Awaited) -> int:
+    def _take_token(self, data: bytes | bytearray, at: int, first: Awaited) -> int:
         """Read one frame of SASL that has no header."""
         if len(data) - at < _SIZE_BYTES:
             self._needed = _SIZE_BYTES
@@ -238,13 +276,15 @@ class ResponseFrames:
         size = _SIZE.unpack_from(data, at)[0]
         frame_end = self._find_end(data, at, size)
         if frame_end != _CUT_OFF:
-            first.take(data[at + _SIZE_BYTES : frame_end])
+            first.take(bytes(data[at + _SIZE_BYTES : frame_end]))
             self._line.popleft()
         return frame_end
 
-    def _find_end(self, data: bytes, at: int, size: int) -> int:
+    def _find_end(
+        self, data: bytes | bytearray, at: int, size: int, *, is_bounded: bool = True
+    ) -> int:
         """Return where a frame that is read ends, or _CUT_OFF."""
-        if not 0 <= size <= MAX_READ_RESPONSE_BYTES:
+        if is_bounded and not 0 <= size <= MAX_HELD_ANSWER_BYTES:
             raise MalformedResponse(f"a response of {size} bytes to be read")
         frame_end = at + _SIZE_BYTES + size
         if frame_end <= len(data):
@@ -252,7 +292,7 @@ class ResponseFrames:
         self._needed = size + _SIZE_BYTES
         return _CUT_OFF
 
-    def _pass(self, data: bytes, end: int) -> None:
+    def _pass(self, data: bytes | bytearray, end: int) -> None:
         """Pass on what has been taken up to here."""
         start = self._passed
         if start < end:
@@ -282,7 +322,7 @@ def _is_fetch(first: Place, correlation_id: int) -> bool:
     return isinstance(first, tuple) and first[:2] == (correlation_id, FETCH)
 
 
-def _count_fetch(first: Place, data: bytes, at: int, size: int) -> None:
+def _count_fetch(first: Place, data: bytes | bytearray, at: int, size: int) -> None:
     if isinstance(first, tuple) and first[3] is not None:
         first[3].take_fetch(data, at, size, first[2])
 

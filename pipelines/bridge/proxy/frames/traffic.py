@@ -110,7 +110,9 @@ class TrafficCounts:
         self.throttled_answers += other.throttled_answers
         self.produce_throttle_ms_sum += other.produce_throttle_ms_sum
 
-    def take_fetch(self, data: bytes, at: int, size: int, api_version: int) -> None:
+    def take_fetch(
+        self, data: bytes | bytearray, at: int, size: int, api_version: int
+    ) -> None:
         """Count an answer to Fetch.
 
         Args:

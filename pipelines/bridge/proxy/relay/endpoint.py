@@ -8,6 +8,7 @@ from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.front.admission import Connections
 from pipelines.bridge.proxy.frames.addresses import FindAddress
 from pipelines.bridge.proxy.frames.line import Care
+from pipelines.bridge.proxy.rules.answer_room import AnswerRoom
 from pipelines.bridge.proxy.rules.brokers import Place
 from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
 from pipelines.bridge.proxy.rules.plan import Network
@@ -33,6 +34,8 @@ class ProxyEndpoint:
     counters: BridgeCounters
     max_request_bytes: int
     keep_alive: KeepAlive
+    room: AnswerRoom
+    """For large answers that are held whole."""
     waiting: set[Any]
     """Pairs of which one side is not read now."""
     tls_context: Callable[[], TlsContext] | None

@@ -1,3 +1,5 @@
+# Longer than 400 lines because all methods share the state of one pair: another object
+# between them would cost every piece of data a call.
 """Pairs of connections: a client's to us, and ours to its broker.
 
 A pair is counted, limited and watched as one connection of the bridge. A side that
@@ -73,6 +75,18 @@ class ProxiedConnection(asyncio.Protocol):
         responses = self._responses
         return responses is None or bool(self._line) or responses.is_amid
 
+    @property
+    def open_bytes(self) -> int:
+        """Bytes of large answers that are still to be received, or to be sent."""
+        client, responses = self._client, self._responses
+        if client is None or responses is None:
+            return 0
+        return responses.missing_bytes + client.unsent_bytes
+
+    def take_room(self) -> None:
+        """Read the large answer that there is room for."""
+        self._balance()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note who has connected, and let it greet."""
         self._transport = cast("asyncio.Transport", transport)
@@ -131,6 +145,7 @@ class ProxiedConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Go on with a client that reads again."""
         self._is_client_taking = True
+        self._settle_room()
         self._balance()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -141,6 +156,7 @@ class ProxiedConnection(asyncio.Protocol):
             logger.debug("connection %d: %s", self._connection_id, type(exc).__name__)
         self._client = None
         self._early = None
+        self._endpoint.room.take(self, 0)
         if self._reader is not None:
             self._reader.forget()
         if self._connecting is not None and self._broker is None:
@@ -193,7 +209,10 @@ class ProxiedConnection(asyncio.Protocol):
             traffic=reader.traffic,
         )
         self._responses = ResponseFrames(
-            self._line, find_address=endpoint.find_address, to_client=client.write
+            self._line,
+            find_address=endpoint.find_address,
+            to_client=client.write,
+            note_large=self._settle_room,
         )
         early, self._early = self._early, None
         if early:
@@ -369,6 +388,21 @@ class ProxiedConnection(asyncio.Protocol):
             if side is not None:
                 self._end_other(side)
 
+    def _settle_room(self) -> None:
+        """Ask for room for a large answer, or give it back.
+
+        An answer that is written needs its room until the client has taken it, and
+        meanwhile no other one is received.
+        """
+        responses = self._responses
+        if responses is None or not self._is_client_taking:
+            return
+        room = self._endpoint.room
+        room.take(self, responses.large_bytes)
+        if room.is_waiting(self):
+            self._endpoint.counters.delayed_responses += 1
+            self._balance()
+
     def _settle(self) -> None:
         """Read on where that is possible again, and close what waits for that."""
         requests = self._requests
@@ -388,7 +422,8 @@ class ProxiedConnection(asyncio.Protocol):
             and (requests.is_amid or self._state is not _DRAINING)
         )
         is_blocked = responses is not None and responses.is_blocked
-        reads_broker = self._is_client_taking and not is_blocked
+        is_held_back = is_blocked or self._endpoint.room.is_waiting(self)
+        reads_broker = self._is_client_taking and not is_held_back
         if self._client is not None:
             self._client.read(shall_be_read=reads_client)
         if self._broker is not None:

@@ -16,6 +16,7 @@ from pipelines.bridge.front.acceptor import Clients
 from pipelines.bridge.front.listening import BACKLOG, bind_listener
 from pipelines.bridge.operations.logs import describe_exception
 from pipelines.bridge.proxy.frames.line import Care
+from pipelines.bridge.proxy.rules.answer_room import AnswerRoom
 from pipelines.bridge.proxy.rules.brokers import Brokers
 from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
 from pipelines.bridge.proxy.rules.plan import plan_proxy
@@ -88,6 +89,7 @@ class ProxyPart:
         self._ports: dict[int, int] = {}
         self._opening: set[asyncio.Task[None]] = set()
         self._waiting: set[ProxiedConnection] = set()
+        self._room: AnswerRoom
         self._keep_alive: KeepAlive
         self._rules: ProxyRules
         self._cares: Mapping[int, Care]
@@ -131,6 +133,11 @@ class ProxyPart:
         self._rules = self._make_rules(handlers, publisher)
         interval_s = self._settings.proxy.keep_alive_interval_ms / _MS
         self._keep_alive = KeepAlive(interval_s, self._rules.now_s)
+        self._room = AnswerRoom(
+            self._settings.proxy.max_buffered_response_bytes,
+            stall_s=self._settings.limits.write_timeout_ms / _MS,
+            now_s=self._rules.now_s,
+        )
         self._cares = self._rules.cares()
         if self._settings.proxy.wire_configs:
             self._cares = watched_cares(self._cares)
@@ -211,6 +218,7 @@ class ProxyPart:
             counters=self._counters,
             max_request_bytes=self._settings.bridge.max_request_bytes,
             keep_alive=self._keep_alive,
+            room=self._room,
             waiting=self._waiting,
             tls_context=context if has_tls else None,
             find_principal=self._find_principal,
@@ -375,6 +383,9 @@ class ProxyPart:
         """Find what is gone among those whose reading waits: nothing else tells."""
         while True:
             await asyncio.sleep(_LOOK_FOR_RESETS_S)
+            for one in self._room.find_stalled():
+                self._counters.stalled_responses += 1
+                one.abort()
             for pair in list(self._waiting):
                 if pair.is_reset():
                     pair.abort()

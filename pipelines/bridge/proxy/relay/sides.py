@@ -34,6 +34,11 @@ class Side:
         return self._is_read
 
     @property
+    def unsent_bytes(self) -> int:
+        """Bytes that its socket has not taken yet."""
+        return self._transport.get_write_buffer_size()
+
+    @property
     def is_closing(self) -> bool:
         """Whether nothing can be written any more."""
         return self._transport.is_closing()

@@ -65,6 +65,7 @@ class Pair:
             self.line,
             find_address=lambda *_address: ("proxy", 1),
             to_client=self.client.extend,
+            note_large=lambda: None,
         )
 
     def read_request(self, api_key, _version, data):

@@ -99,6 +99,7 @@ class Pair:
             self.line,
             find_address=lambda *_: ("proxy", 1),
             to_client=self.to_client.extend,
+            note_large=lambda: None,
         )
 
     def ask(self, data, step=None):
