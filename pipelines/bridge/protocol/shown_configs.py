@@ -75,6 +75,8 @@ _FETCH_WITH_RACK = 11
 FETCH_FLEXIBLE = 12
 _FETCH_BY_TOPIC_ID = 13
 _FETCH_WITHOUT_REPLICA = 15
+_NO_SESSION, _FINAL_EPOCH = 0, -1
+"""Of the last Fetch in a session, whose limits are not the configured ones."""
 INIT_FLEXIBLE = 2
 
 
@@ -118,16 +120,24 @@ def read_fetch(cursor: Cursor, version: int, seen: Seen) -> None:
         # A broker that follows has none of the configs of clients.
         return
     max_wait_ms, min_bytes = cursor.unpack(_TWO_INT32)
+    has_max_bytes = version >= _FETCH_WITH_MAX_BYTES
+    max_bytes = str(cursor.read_int32()) if has_max_bytes else None
+    level = cursor.unpack(_BYTE)[0] if version >= _FETCH_WITH_ISOLATION else -1
+    session_id, epoch = _NO_SESSION, 0
+    if version >= _FETCH_WITH_SESSION:
+        session_id, epoch = cursor.unpack(_TWO_INT32)
+        if epoch == _FINAL_EPOCH and session_id != _NO_SESSION:
+            return
     seen["fetch.max.wait.ms"] = str(max_wait_ms)
     seen["fetch.min.bytes"] = str(min_bytes)
-    if version >= _FETCH_WITH_MAX_BYTES:
-        seen["fetch.max.bytes"] = str(cursor.read_int32())
-    if version >= _FETCH_WITH_ISOLATION:
-        level = _ISOLATION_LEVELS.get(cursor.unpack(_BYTE)[0])
-        note(seen, "isolation.level", level)
-    if version >= _FETCH_WITH_SESSION:
-        cursor.skip(_TWO_INT32.size)  # the session
+    note(seen, "fetch.max.bytes", max_bytes)
+    note(seen, "isolation.level", _ISOLATION_LEVELS.get(level))
     _read_fetched(cursor, version, seen)
+    if epoch == _FINAL_EPOCH and "max.partition.fetch.bytes" not in seen:
+        # Clients without sessions send this epoch with each Fetch, and always ask for
+        # partitions unless they close.
+        seen.clear()
+        return
     if version >= _FETCH_WITH_SESSION:
         for _ in range(read_count(cursor, is_compact=is_compact)):
             skip_topic(cursor, has_id=has_id, is_compact=is_compact)
@@ -245,7 +255,8 @@ def read_share_fetch(cursor: Cursor, _version: int, seen: Seen) -> None:
     """Read a ShareFetch request, as far as its sizes."""
     group_id = cursor.read_compact_string()
     cursor.read_compact_string()  # the member
-    cursor.read_int32()  # the epoch of its session
+    if cursor.read_int32() == _FINAL_EPOCH:
+        return
     max_wait_ms, min_bytes = cursor.unpack(_TWO_INT32)
     max_bytes = cursor.read_int32()
     note(seen, "group.id", group_id)

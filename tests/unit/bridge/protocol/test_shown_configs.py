@@ -1,5 +1,6 @@
 """What requests show, in every version that kio can write, cut and mutilated."""
 
+import dataclasses
 import io
 import random
 import struct
@@ -244,6 +245,57 @@ def test_nothing_but_a_malformed_request_comes_of_any_bytes():
         assert seen.keys() <= WIRE_KEYS.keys()
         assert all(isinstance(value, str) for value in seen.values())
     assert 0 < malformed < MUTATIONS
+
+
+def fetch_body(version, session_id, epoch, *, has_topics):
+    """Return a Fetch with the limits of a client that closes its session."""
+    module = import_module(f"kio.schema.fetch.v{version}.request")
+    message = dataclasses.replace(
+        make_fetch(module, version),
+        max_wait=timedelta(milliseconds=1), min_bytes=1, max_bytes=1,
+        session_id=session_id, session_epoch=epoch,
+    )  # fmt: skip
+    if not has_topics:
+        message = dataclasses.replace(message, topics=())
+    buffer = io.BytesIO()
+    entity_writer(type(message))(buffer, message)
+    is_flexible = version >= WIRE_REQUESTS[FETCH].first_flexible
+    return (b"\0" if is_flexible else b"") + buffer.getvalue()
+
+
+@pytest.mark.parametrize("version", range(7, 19))
+@pytest.mark.parametrize(
+    ("session_id", "has_topics"), [(77, False), (77, True), (0, False)]
+)
+def test_read_fetch_that_closes_its_session_shows_nothing(
+    version, session_id, has_topics
+):
+    seen = {}
+    body = fetch_body(version, session_id, -1, has_topics=has_topics)
+    read_wire_configs(FETCH, version, body, 0, seen)
+    assert seen == {}
+
+
+@pytest.mark.parametrize(
+    ("session_id", "epoch", "has_topics"), [(0, -1, True), (0, 0, True), (77, 5, False)]
+)
+def test_read_fetch_within_a_session_or_without_sessions_shows_its_limits(
+    session_id, epoch, has_topics
+):
+    # librdkafka has no sessions: epoch -1 in each Fetch.
+    seen = {}
+    body = fetch_body(11, session_id, epoch, has_topics=has_topics)
+    read_wire_configs(FETCH, 11, body, 0, seen)
+    assert seen["fetch.max.bytes"] == "1"
+
+
+def test_read_share_fetch_that_closes_its_session_shows_nothing():
+    module = import_module("kio.schema.share_fetch.v1.request")
+    message = dataclasses.replace(make_share_fetch(module, 1), share_session_epoch=-1)
+    buffer, seen = io.BytesIO(), {}
+    entity_writer(type(message))(buffer, message)
+    read_wire_configs(SHARE_FETCH, 1, b"\0" + buffer.getvalue(), 0, seen)
+    assert seen == {}
 
 
 def test_a_follower_and_another_kind_of_group_show_nothing():
