@@ -1,9 +1,10 @@
 """A client that holds a handle, and can put another one in its place.
 
-Strategy: the application's calls go through a gate. Where dynamic configs have changed,
-the call that finds it out waits until it is alone, puts a handle with the new values in
-place, and goes on with it: no call meets two of them. What stops a change leaves the
-handle as it is, and is tried again.
+Strategy: the application's calls go through a gate. Only calls that serve callbacks ask
+for dynamic configs. If these have changed, the call waits until it is alone, replaces
+the handle, and continues with the new one: no call uses both. No callback runs while
+other calls are kept out. If a change fails, the handle stays, and the change is tried
+again later.
 In a process that was forked, threads of the parent's handle are not there: its handle
 is left alone and never destroyed, and a call there makes one of its own.
 """
@@ -20,6 +21,7 @@ from typing import Any, ClassVar
 from .dynamic_values import Settled, read_in_force
 from .following import Following
 from .gate import Gate
+from .held_callbacks import HeldCallbacks
 from .pushing import PushesConfig
 from .starting import Prepared, prepare_given, prepare_settled, read_given
 
@@ -62,8 +64,6 @@ class HoldsHandle(PushesConfig):
         self._limit_s = self._given.own.timeout_ms / _MS
         self._is_closed = False
         self._credentials: tuple[str, str] | None = None
-        self._raised: list[Exception] = []
-        """What callbacks raised while a handle was changed; raised where they are."""
         self._handle: Any = None
         self._set_up()
         self._open()
@@ -78,12 +78,12 @@ class HoldsHandle(PushesConfig):
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """Set credentials for this handle, and for all that come after it."""
-        with self._gate:
+        with self._gate.serving():
             self._held().set_sasl_credentials(username, password)
             self._credentials = username, password
 
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as upstream
-        with self._gate:
+        with self._gate.serving():
             return getattr(self._held(), name)(*args, **kwargs)
 
     def _held(self) -> Any:  # noqa: ANN401 - as upstream
@@ -97,14 +97,20 @@ class HoldsHandle(PushesConfig):
 
     def _set_up(self) -> None:
         self._gate, self._opening = Gate(), threading.Lock()
+        self._callbacks = HeldCallbacks()
 
     def _open(self) -> None:
         prepared = prepare_given(self._given)
-        self._handle = self._make(prepared)
+        self._put(self._make(prepared), prepared)
         self._begin(prepared)
 
+    def _put(self, handle: Any, prepared: Prepared) -> None:  # noqa: ANN401 - as upstream
+        """Use a handle from now on."""
+        self._handle = handle
+        self._client_instance_id = prepared.client_instance_id
+
     def _make(self, prepared: Prepared) -> Any:  # noqa: ANN401 - as upstream
-        handle = self._kind(prepared.conf)
+        handle = self._kind(self._callbacks.wrap_conf(prepared.conf))
         if self._credentials is not None:
             handle.set_sasl_credentials(*self._credentials)
         return handle
@@ -134,8 +140,7 @@ class HoldsHandle(PushesConfig):
         if fixed := self._explain_fixed():
             return following.postpone(wanted, fixed)
         began_s = time.monotonic()
-        with self._gate.alone(self._limit_s) as is_alone:
-            fault = self._change(wanted) if is_alone else BUSY
+        fault = self._change(wanted)
         if not fault:
             return following.accept(wanted)
         following.try_soon(time.monotonic() - began_s)
@@ -149,25 +154,17 @@ class HoldsHandle(PushesConfig):
         """Put another handle in place; return what stops it, or nothing."""
         raise NotImplementedError
 
-    def _replace(self, wanted: Settled) -> Any:  # noqa: ANN401 - as upstream
-        """Push, and return a new handle; None where confluent_kafka makes none."""
+    def _prepare(self, wanted: Settled) -> tuple[Any, Prepared] | None:
+        """Push, and return a new handle; None if confluent_kafka rejects it."""
         prepared = prepare_settled(self._given, wanted)
         try:
-            made = self._make(prepared)
-        except Exception:  # noqa: BLE001 - the handle that is there goes on
+            return self._make(prepared), prepared
+        except Exception:  # noqa: BLE001 - the current handle stays
             return None
-        self._client_instance_id = prepared.client_instance_id
-        return made
-
-    def _raise_held_back(self) -> None:
-        """Raise what a callback raised, in a call that callbacks are served by."""
-        if self._raised:
-            raise self._raised.pop(0)
 
     def _leave_to_parent(self) -> None:
         """Begin again in a process that was just forked; no handle is touched."""
         self._set_up()
-        self._raised = []
         if self._handle is not None and not self._is_closed:
             # Its threads are the parent's: to destroy it would wait for them for ever.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._handle))

@@ -76,18 +76,10 @@ class PushesConfig:
 
 
 class FollowingProducer(PushesConfig, _Producer):
-    """A producer that asks for its dynamic configs in the calls of the application."""
+    """A producer that asks for its dynamic configs in poll and flush.
 
-    def produce(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as upstream
-        """Produce a record."""
-        if self._following is not None:
-            self._follow()
-        super().produce(*args, **kwargs)
-
-    def produce_batch(self, *args: Any, **kwargs: Any) -> int:  # noqa: ANN401 - as upstream
-        """Produce records."""
-        self._follow()
-        return super().produce_batch(*args, **kwargs)
+    An application may hold a lock in produce that its callbacks need.
+    """
 
     def poll(self, *args: Any, **kwargs: Any) -> int:  # noqa: ANN401 - as upstream
         """Serve callbacks."""

@@ -1,7 +1,9 @@
 """Dynamic configs in the client library, as the bridge in front of a real Kafka has them."""
 
 import asyncio
+import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -27,6 +29,7 @@ from tests.long.dynamic_clients import (
 )
 from tests.support.bridge.dynamic_site import dynamic_site
 from tests.support.documents import find_block
+from tests.support.jobs.called_main import call_main
 
 SESSION, HEARTBEAT = "session.timeout.ms", "heartbeat.interval.ms"
 GROUP = {"group.id": "team"}
@@ -192,6 +195,88 @@ def test_a_producer_behind_the_proxy_changes_its_acks_under_load(java, site, top
     producer.close()
     stored = read_by_kafka(java, site.kafka.bootstrap_servers, topic)
     assert judge_produced(done, stored) == (0, 0, 0, 0)
+
+
+class Locked:
+    """An application that holds one lock in produce and takes it in its reports."""
+
+    def __init__(self, producer, topic):
+        self._producer, self._topic, self._lock = producer, topic, threading.Lock()
+        self.sent = 0
+        self.reported = []
+        self.in_produce = None
+        self.reports_in_produce = 0
+
+    def produce(self):
+        with self._lock:
+            self.in_produce = threading.get_ident()
+            self._producer.produce(
+                self._topic, str(self.sent), partition=0, on_delivery=self._report
+            )
+            self.in_produce = None
+            self.sent += 1
+
+    def _report(self, error, record):
+        self.reports_in_produce += self.in_produce == threading.get_ident()
+        with self._lock:
+            assert error is None
+            self.reported.append(int(record.value()))
+
+    def has(self, acks):
+        found = self._producer.dynamic_configs().get("acks")
+        return found == (None if acks is None else DynamicConfig(acks, APPLIED))
+
+
+def wait_until(is_so, app):
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline, (app.sent, len(app.reported))
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_kafka_configs_alter_lets_an_application_with_a_lock_go_on(
+    site, topic, capsys, threads
+):
+    """The same lock is held around produce and taken in on_delivery."""
+    producer = DynamicProducer(conf_of(site, **{"metadata.max.age.ms": 20}))
+    app, is_over = Locked(producer, topic), threading.Event()
+    handle = producer._handle
+
+    def run():
+        while not is_over.is_set():
+            app.produce()
+            producer.poll(0)
+
+    def produce():
+        while not is_over.wait(0.001):
+            app.produce()
+
+    def poll():
+        while not is_over.is_set():
+            producer.poll(0.05)
+
+    running = [
+        threading.Thread(target=one, daemon=True)
+        for one in ([run] if threads == 1 else [produce, poll])
+    ]
+    for one in running:
+        one.start()
+    alter = ["kafka-configs", "--bootstrap-server", site.server, "--alter"]
+    alter += ["--entity-type", "users", "--entity-name", "ANONYMOUS"]
+    for acks, change in (("1", "--add-config=acks=1"), (None, "--delete-config=acks")):
+        assert call_main(capsys, *alter, change)[0] == 0
+        wait_until(partial(app.has, acks), app)
+        enough = app.sent + 100
+        wait_until(lambda: app.sent >= enough, app)  # noqa: B023 - called at once
+    is_over.set()
+    for one in running:
+        one.join(PATIENCE_S)
+    assert producer.flush(PATIENCE_S) == 0
+    assert producer._handle is not handle
+    assert app.reports_in_produce == 0
+    assert app.reported == list(range(app.sent))
+    producer.close()
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 
 import confluent_kafka
 import pytest
@@ -145,23 +146,108 @@ def test_a_transactional_producer_keeps_what_it_has(relay, topic):
     producer.close()
 
 
-def test_what_a_report_raises_in_a_change_is_raised_where_reports_are(relay, topic):
+def test_report_that_raises_in_a_change_is_raised_in_that_poll(relay, topic):
     """And the change is made all the same."""
     producer = DynamicProducer(conf_of(relay.server))
 
     def fail(_error, _record):
         raise ValueError("of the application")
 
+    handle = producer._handle
     producer.produce(topic, "0", on_delivery=fail)
     relay.set_values(acks="1")
     producer._following._due_s = 0
     producer.produce(topic, "1")
-    assert producer.dynamic_configs()["acks"].state == APPLIED
+    assert producer._handle is handle
     with pytest.raises(ValueError, match="of the application"):
         producer.poll(0)
+    assert producer.dynamic_configs()["acks"].state == APPLIED
     producer.poll(0)
     assert producer.flush(PATIENCE_S) == 0
     producer.close()
+
+
+@pytest.fixture
+def consumer(kafka, relay, topic):
+    """A consumer that has read all of a topic of 30 records."""
+    writer = confluent_kafka.Producer(
+        {"bootstrap.servers": kafka.bootstrap_servers} | QUIET
+    )
+    for number in range(30):
+        writer.produce(topic, str(number), partition=number % PARTITIONS)
+    assert writer.flush(PATIENCE_S) == 0
+    more = {"group.id": topic, "auto.offset.reset": "earliest"}
+    made = DynamicConsumer(conf_of(relay.server, **more))
+    made.subscribe([topic])
+    assert len(read_values(made, 30)) == 30
+    yield made, writer
+    made.close()
+
+
+def read_values(consumer, count):
+    """Return so many values, as whole numbers."""
+    found, deadline = [], time.monotonic() + PATIENCE_S
+    while len(found) < count and time.monotonic() < deadline:
+        record = consumer.poll(0.1)
+        if record is not None and record.error() is None:
+            found.append(int(record.value()))
+    return found
+
+
+def change_session(consumer, relay, value):
+    """Have the handle replaced; no record is returned meanwhile."""
+    relay.set_values(**{SESSION: value})
+    found = []
+    wait_for(lambda: found.append(consumer.poll(0.02)), consumer, SESSION, value)
+    assert found.count(None) == len(found)
+
+
+def test_change_of_a_consumer_keeps_paused_partitions_paused(relay, topic, consumer):
+    reader, writer = consumer
+    reader.pause([TopicPartition(topic, 0), TopicPartition(topic, 1)])
+    change_session(reader, relay, "9000")
+    for number in range(30, 60):
+        writer.produce(topic, str(number), partition=number % PARTITIONS)
+    assert writer.flush(PATIENCE_S) == 0
+    assert read_values(reader, 10) == list(range(32, 60, 3))
+    assert reader.poll(1) is None
+    reader.resume([TopicPartition(topic, 0)])
+    assert read_values(reader, 10) == list(range(30, 60, 3))
+
+
+def test_change_of_a_consumer_keeps_seeks_that_no_record_was_read_from(
+    relay, topic, consumer
+):
+    reader, _ = consumer
+    reader.pause([TopicPartition(topic, number) for number in range(PARTITIONS)])
+    reader.seek(TopicPartition(topic, 1, 4))
+    change_session(reader, relay, "9000")
+    assert reader.poll(1) is None
+    reader.resume([TopicPartition(topic, number) for number in range(PARTITIONS)])
+    assert read_values(reader, 6) == list(range(13, 30, 3))
+    change_session(reader, relay, "9100")
+    assert reader.poll(1) is None
+
+
+def test_calls_of_other_threads_pass_while_a_change_calls_on_revoke(
+    relay, topic, consumer
+):
+    reader, _ = consumer
+    passed = []
+
+    def call():
+        with reader._gate.serving():
+            passed.append("call")
+
+    def revoke(_consumer, partitions):
+        calling = threading.Thread(target=call, daemon=True)
+        calling.start()
+        calling.join(PATIENCE_S)
+        passed.append(len(partitions))
+
+    reader.subscribe([topic], on_revoke=revoke)
+    change_session(reader, relay, "9000")
+    assert passed[-2:] == ["call", PARTITIONS]
 
 
 def test_a_consumer_that_assigns_partitions_itself_stays_as_it_is(relay, topic):

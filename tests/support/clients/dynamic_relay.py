@@ -79,6 +79,9 @@ class DynamicRelay:
                     else:
                         broker.sendall(_SIZE.pack(len(request)) + request)
                         answer = _read_frame(says)
+                    if not answer:
+                        # The relay ends, or the broker.
+                        return
                     if api_key == API_VERSIONS and version >= FIRST_FLEXIBLE:
                         answer = _list_one_more(answer)
                     client.sendall(_SIZE.pack(len(answer)) + answer)

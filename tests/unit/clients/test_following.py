@@ -188,12 +188,14 @@ def test_a_fork_asks_nothing_for_its_parents_handle():
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-CALLS = {
+PRODUCES = {
     "produce": (clients.Producer, lambda one: one.produce("t", b"v")),
     "produce_batch": (clients.Producer, lambda one: one.produce_batch("t", [])),
+    "serialize": (clients.SerializingProducer, lambda one: one.produce("t", b"v")),
+}
+CALLS = {
     "poll": (clients.Producer, lambda one: one.poll(0)),
     "flush": (clients.Producer, lambda one: one.flush(0)),
-    "serialize": (clients.SerializingProducer, lambda one: one.produce("t", b"v")),
     "poll a record": (clients.Consumer, lambda one: one.poll(0)),
     "consume": (clients.Consumer, lambda one: one.consume(1, 0)),
     "deserialize": (clients.DeserializingConsumer, lambda one: one.poll(0)),
@@ -228,14 +230,23 @@ class Counting:
 
 
 @pytest.mark.parametrize(("kind", "call"), CALLS.values(), ids=CALLS)
-def test_each_call_of_the_application_asks(kind, call):
+def test_each_call_that_serves_callbacks_asks(kind, call):
     client = kind(OFF | ({"group.id": "g"} if "Consumer" in kind.__name__ else {}))
     assert client.dynamic_configs() == {}
     client._following = Counting()
     call(client)
     assert (client._following.asked, client._following.called) == (1, 1)
-    if hasattr(client, "purge"):
-        client.purge()
+    client.close()
+
+
+@pytest.mark.parametrize(("kind", "call"), PRODUCES.values(), ids=PRODUCES)
+def test_produce_neither_asks_nor_calls_back(kind, call):
+    """The application may hold a lock that its callback needs."""
+    client = kind(OFF)
+    client._following = Counting()
+    call(client)
+    assert (client._following.asked, client._following.called) == (0, 0)
+    client.purge()
     client.close()
 
 
