@@ -17,6 +17,10 @@ TAIL = "00 ffffffff 00"
 """No ClusterId, no NodeId, no tags: what Java 4.4 and franz-go send first."""
 KNOWN_TAIL = "06 6f74686572 00000007 00"
 """Another cluster's id and node."""
+PROPOSED_TAIL = "b69cc35a7a544790aa69cc2bd4ee4538 00"
+"""What KIP-1324 wrote where released version 5 has ClusterId and NodeId."""
+RANGE_BEFORE = "00000007 0023 00000001 0012 0000 0004"
+"""The reply to version 5 in another layout: error 35 and the versions before it."""
 OWN_RANGE = "00000007 0023 00000001 0012 0000 0005"
 """The reply to a version that is not served: error 35 and the range of ApiVersions."""
 
@@ -30,7 +34,9 @@ def frame_of(version, tail=TAIL):
 @pytest.fixture(scope="module")
 def bridge(kafka):
     subscription = 'subscriptions=[{name="s",metrics=["*"],interval_ms=100,match=[]}]'
-    settings = make_settings(kafka, subscription)
+    settings = make_settings(
+        kafka, subscription, "proxy.enabled=true", "proxy.base_port=0"
+    )
     with running_bridge(settings) as (server, endpoint):
         yield server, endpoint, settings.topics.telemetry
 
@@ -87,3 +93,15 @@ def test_client_of_a_version_beyond_falls_back_on_its_connection(kafka, bridge):
     software = read_software(kafka, topic, uuid_text(instance_id))
     assert software == ("apache-kafka-java", "4.4.0")
     assert server.counters.unsupported_requests == 0
+
+
+@pytest.mark.parametrize("is_proxied", [False, True])
+def test_client_of_another_version_5_falls_back_on_its_connection(bridge, is_proxied):
+    server, endpoint, _ = bridge
+    place = server.proxy.bootstrap_servers if is_proxied else endpoint
+    replies, _ = asyncio.run(
+        begin_and_push(place, frame_of(5, PROPOSED_TAIL), frame_of(4, "00"))
+    )
+    assert replies[0] == bytes.fromhex(RANGE_BEFORE)
+    assert replies[1][:6] == bytes.fromhex("00000007 0000")
+    assert server.counters.malformed_requests == 0

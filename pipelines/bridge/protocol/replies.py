@@ -3,9 +3,9 @@
 Strategy: kio's types and writers, which are given only what this program made.
 Every reply carries its size and the header that its API has: version 0 for
 ApiVersions in all versions, since a client cannot know more yet (KIP-511).
-A version that is not served is answered in the form of version 0, error 35 and the
-one range that the client needs to ask again. The others list what is served; from
-version 4 on the answers look alike.
+A version that is not served, or cannot be read, is answered in the form of version 0,
+error 35 and the one range that the client needs to ask again. The others list what is
+served; from version 4 on the answers look alike.
 Source: Kafka protocol guide, "Response Header"; KIP-511; Kafka, ApiVersionsRequest.java
 and RequestContext.java.
 """
@@ -25,7 +25,7 @@ from kio.static.primitive import i32Timedelta
 from kio.static.protocol import Entity
 
 from .api_keys import API_VERSIONS, ServedApis
-from .requests import Request
+from .requests import UNREADABLE, Request
 from .software import ClientSoftware
 
 UNKNOWN_SOFTWARE = "unknown"
@@ -48,10 +48,14 @@ def is_valid_software(software: ClientSoftware) -> bool:
 def answer_api_versions(request: Request, apis: ServedApis) -> bytes:
     """Return the body of the answer: the APIs, or why there are none.
 
-    Errors: UNSUPPORTED_VERSION(35) with ApiVersions' own range, INVALID_REQUEST(42)
-        without any, for a software name or version that Kafka does not accept.
+    Errors: UNSUPPORTED_VERSION(35) with ApiVersions' own range, which ends before a
+        version that could not be read: clients ask again in the newest version of the
+        range. INVALID_REQUEST(42) without any, for a software name or version that
+        Kafka does not accept.
     """
     own = apis[API_VERSIONS].versions
+    if request.body is UNREADABLE:
+        own = range(max(min(own.stop, request.api_version), 1))
     if request.api_version not in own:
         return _encode(0, ErrorCode.unsupported_version, ((API_VERSIONS, own),))
     body = request.body

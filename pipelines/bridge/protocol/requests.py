@@ -52,13 +52,20 @@ class Request(NamedTuple):
     is_flexible: bool
     """Whether this version has compact lengths and tagged fields."""
     body: object
-    """None for ApiVersions below version 3 and for a version of it not served."""
+    """None for ApiVersions below version 3 and for a version of it not served,
+    UNREADABLE for one whose body does not fit its version."""
+
+
+UNREADABLE = object()
+"""Body of an ApiVersions that is answered, but cannot be read."""
 
 
 def parse_request(frame: bytes, apis: ServedApis) -> Request:
     """Read one frame of an API that is served.
 
-    Errors: ApiVersions in a version not served has no body; its answer says so.
+    A client that uses another layout of ApiVersions can still fall back to an older
+    version, so that only its header must be readable.
+
     Raises: MalformedRequest, UnsupportedRequest.
     """
     if len(frame) < _HEADER.size:
@@ -71,9 +78,16 @@ def parse_request(frame: bytes, apis: ServedApis) -> Request:
     cursor = Cursor(frame, _HEADER.size)
     client_id = cursor.read_legacy_string()
     is_flexible = api_version >= api.first_flexible_version
-    if is_flexible:
-        cursor.skip_tagged_fields()
-    body = api.read_body(cursor, api_version) if is_readable else None
+    body: object = None
+    try:
+        if is_flexible:
+            cursor.skip_tagged_fields()
+        if is_readable:
+            body = api.read_body(cursor, api_version)
+    except MalformedRequest:
+        if api_key != API_VERSIONS:
+            raise
+        body = UNREADABLE
     return Request(api_key, api_version, correlation_id, client_id, is_flexible, body)
 
 

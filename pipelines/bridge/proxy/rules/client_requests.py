@@ -23,8 +23,13 @@ from pipelines.bridge.protocol.client_configs import AlterRequest
 from pipelines.bridge.protocol.cluster_requests import encode_request
 from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
-from pipelines.bridge.protocol.replies import is_valid_software
+from pipelines.bridge.protocol.replies import (
+    answer_api_versions,
+    encode_reply,
+    is_valid_software,
+)
 from pipelines.bridge.protocol.requests import (
+    UNREADABLE,
     Request,
     parse_request,
 )
@@ -117,6 +122,9 @@ class ClientRequests:
         body = request.body
         if isinstance(body, ClientSoftware) and is_valid_software(body):
             note_software(body, self.connection)
+        if body is UNREADABLE:
+            # The broker may close the connection, so that it is not asked.
+            return OwnReply()
         if api_key == API_VERSIONS:
             if isinstance(body, ClientSoftware) and self._rules.is_own_api_versions(
                 api_version
@@ -151,7 +159,11 @@ class ClientRequests:
         Raises: MalformedRequest, UnsupportedRequest.
         """
         rules = self._rules
-        request = parse_request(frame, rules.own_apis)
+        request = parse_request(frame, rules.answered_apis)
+        if request.api_key == API_VERSIONS:
+            whole = encode_reply(request, answer_api_versions(request, rules.read_apis))
+            self._fill(place, whole)
+            return
         # Whoever asks of dynamic configs does so with data: no push is due for that.
         is_of_configs = isinstance(request.body, AlterRequest | DescribeRequest)
         if not is_of_configs:

@@ -73,6 +73,11 @@ class ProxyRules:
         apis = self.handlers.apis
         return {key: apis[key] for key in self.own_keys}
 
+    @property
+    def answered_apis(self) -> ServedApis:
+        """Return own_apis, and ApiVersions for requests that cannot be read."""
+        return {**self.own_apis, API_VERSIONS: self.handlers.apis[API_VERSIONS]}
+
     def cares(self) -> Mapping[int, Care]:
         """Return what requests need, by API key."""
         rewritten = dict.fromkeys(KNOWN_VERSIONS, Care.REWRITE)

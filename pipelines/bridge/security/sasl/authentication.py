@@ -16,7 +16,7 @@ from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
 from pipelines.bridge.protocol.api_keys import API_VERSIONS, index_apis
 from pipelines.bridge.protocol.errors import WireError
 from pipelines.bridge.protocol.replies import is_valid_software
-from pipelines.bridge.protocol.requests import Request, parse_request
+from pipelines.bridge.protocol.requests import UNREADABLE, Request, parse_request
 from pipelines.bridge.protocol.sasl import (
     SASL_AUTHENTICATE_API,
     SASL_HANDSHAKE_API,
@@ -106,6 +106,7 @@ class SaslAuthentication:
             return self._break("ApiVersions for the second time")
         body = request.body
         is_readable = request.api_version in self._rules.apis[API_VERSIONS].versions
+        is_readable = is_readable and body is not UNREADABLE
         if is_readable and (
             not isinstance(body, ClientSoftware) or is_valid_software(body)
         ):

@@ -49,6 +49,22 @@ def test_no_more_requests_are_open_than_one_connection_may_have(
     run(test)
 
 
+def test_connection_goes_on_after_api_versions_that_cannot_be_read(frame, run, serving):
+    async def test():
+        async with serving() as (bridge, client):
+            unreadable = struct.pack(">hhihx", 18, 5, 0, -1) + b"\0\0"
+            client.writer.write(struct.pack(">i", len(unreadable)) + unreadable)
+            client.sent.append(OldVersions())
+            _, told = await client.receive()
+            assert told.error_code is ErrorCode.unsupported_version
+            ((own,),) = (told.api_keys,)
+            assert (own.api_key, own.min_version, own.max_version) == (18, 0, 4)
+            assert (await client.ask(frame, SOFTWARE)).error_code is NONE
+            assert bridge.counters.malformed_requests == 0
+
+    run(test)
+
+
 def test_many_quick_requests_in_one_piece_are_answered_in_order(frame, run, serving):
     async def test():
         async with serving() as (_, client):

@@ -156,6 +156,14 @@ def test_other_api_versions_are_told_the_range_in_the_form_of_version_0(version)
     assert ask_versions(version).hex() == "002300000001001200000005"
 
 
+@pytest.mark.parametrize(("version", "newest"), [(3, 2), (4, 3), (5, 4)])
+def test_unreadable_api_versions_is_told_the_versions_before_it(version, newest):
+    frame = struct.pack(">hhih", 18, version, 7, -1) + b"\x00\x00"
+    request = parse_request(frame, TELEMETRY_APIS)
+    body = answer_api_versions(request, TELEMETRY_APIS)
+    assert body.hex() == f"00230000000100120000{newest:04x}"
+
+
 @pytest.mark.parametrize(
     ("name", "version"),
     [("-app", "1"), ("app-", "1"), ("", "1"), ("app", ""), ("a b", "1"), ("app", "1_0"),

@@ -14,7 +14,7 @@ from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import PushRequest
 from pipelines.bridge.protocol.requests import TELEMETRY_APIS as APIS
-from pipelines.bridge.protocol.requests import parse_request
+from pipelines.bridge.protocol.requests import UNREADABLE, parse_request
 from pipelines.bridge.protocol.software import ClientSoftware
 from tests.unit.bridge.protocol.request_reader import RequestReader
 
@@ -198,6 +198,13 @@ def test_api_versions_in_another_version_comes_without_a_body(version):
     assert (request.api_version, request.body) == (version, None)
 
 
+@pytest.mark.parametrize("rest", [b"\x00\x00\x00\x00", b"\xff\xff\xff\xff\x07", b""])
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_api_versions_that_cannot_be_read_has_its_header(version, rest):
+    request = parse_request(header(18, version) + rest, APIS)
+    assert (request.api_version, request.body) == (version, UNREADABLE)
+
+
 @pytest.mark.parametrize(
     ("api_key", "version"),
     [(0, 0), (3, 14), (3, -1), (17, 1), (71, 1), (72, 1), (999, 0), (-1, 0)],
@@ -220,7 +227,6 @@ def test_what_is_not_served_is_told_apart_from_what_is_malformed(api_key, versio
         header(72, 0) + b"\x00" + bytes(22) + b"\x80\x80\x80\x80\x80\x00",
         header(72, 0) + b"\x00" + bytes(22) + b"\xff\xff\xff\xff\x0f",
         header(72, 0) + b"\xff\xff\xff\xff\x07",
-        header(18, 3) + b"\x00\x00\x00\x00",
         header(18, 0, client_id=b"\xff\xfe"),
         header(18, 0, client_id=b"\x7f\xffabc"),
         b"",
@@ -229,7 +235,7 @@ def test_what_is_not_served_is_told_apart_from_what_is_malformed(api_key, versio
         "null topics in v0", "huge array", "array of -2", "null name",
         "huge compact array", "null compact name", "metrics longer than the frame",
         "six-byte varint", "varint above int32", "huge tag count",
-        "null software", "client id of -2 bytes", "client id too long", "empty",
+        "client id of -2 bytes", "client id too long", "empty",
     ],
 )  # fmt: skip
 def test_claims_that_do_not_fit_are_malformed_and_nothing_else(frame_bytes):

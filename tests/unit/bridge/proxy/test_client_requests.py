@@ -19,7 +19,7 @@ from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import PUSH_TELEMETRY_API
 from pipelines.bridge.protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API
 from pipelines.bridge.protocol.software import api_versions_api
-from pipelines.bridge.proxy.frames.line import Line, OwnReply
+from pipelines.bridge.proxy.frames.line import Awaited, Line, OwnReply
 from pipelines.bridge.proxy.rules.client_requests import ClientRequests
 from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
 from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
@@ -40,6 +40,10 @@ GET_FRAME = struct.pack(">hhih", GET, 0, 7, -1) + b"\0" + bytes(16) + b"\0"
 PUSH_FRAME = (
     struct.pack(">hhih", PUSH, 0, 7, -1) + b"\0" + bytes(16) + bytes(6) + b"\x01\0"
 )
+PROPOSED = bytes.fromhex(
+    "126170616368652d6b61666b612d6a61766106342e302e30b69cc35a7a544790aa69cc2bd4ee453800"
+)
+"""ApiVersions 5 as KIP-1324 wrote it, which is not the released version 5."""
 THROTTLED = ErrorCode.throttling_quota_exceeded.value
 SILENT = PublisherSigns(
     waits_since_s=None, acknowledged_s=None, refused_s=1.0, holds_records=False
@@ -99,8 +103,8 @@ class Client:
     def fill(place, frame):
         place.frame = place.frame or frame
 
-    def ask(self, api_key, frame):
-        place = self.requests.read_request(api_key, 0, frame)
+    def ask(self, api_key, frame, version=0):
+        place = self.requests.read_request(api_key, version, frame)
         assert isinstance(place, OwnReply)
         self.requests.answer(frame, place)
         return place
@@ -215,6 +219,17 @@ def test_telemetry_waits_for_the_authentication_and_ends_with_the_session():
         client.requests.read_request(PUSH, 0, PUSH_FRAME)
     # Whatever it counted before its session ended is its own.
     assert client.requests.is_named()
+
+
+@pytest.mark.parametrize("has_sasl", [False, True])
+def test_unreadable_api_versions_is_answered_without_the_broker(has_sasl):
+    client = Client(answer_at_once, has_sasl=has_sasl)
+    frame = struct.pack(">hhih", 18, 5, 7, -1) + b"\0" + PROPOSED
+    reply = client.ask(18, frame, version=5).frame
+    assert reply.hex() == "0000001000000007" + "0023" + "00000001" + "001200000004"
+    # The client asks again on the same connection, and that goes to the broker.
+    known = struct.pack(">hhih", 18, 4, 8, -1) + b"\0" + b"\x04app\x021\0"
+    assert isinstance(client.requests.read_request(18, 4, known), Awaited)
 
 
 def test_client_that_has_not_logged_in_is_not_named():

@@ -54,7 +54,8 @@ def test_api_versions_that_was_not_understood_may_come_again(
     invalid = make_frame(
         18, 3, client_software_name="no name!", client_software_version="1"
     )
-    for frame in (unknown, invalid, versions):
+    unreadable = struct.pack(">hhihx", 18, 4, 1, -1) + b"\0\0"
+    for frame in (unknown, invalid, unreadable, versions):
         assert isinstance(client.receive_frame(frame), PassOn)
 
 

@@ -6,6 +6,7 @@ from kio.index import load_request_schema
 from kio.schema.errors import ErrorCode
 from scramp import ScramClient
 
+from pipelines.bridge.protocol.requests import UNREADABLE
 from pipelines.bridge.security.sasl.steps import (
     Accepted,
     Answer,
@@ -39,6 +40,11 @@ def test_a_frame_cut_anywhere_is_refused_and_raises_nothing(
             client = server.connect()
             go(client, before)
             step = client.receive_frame(whole[:cut])
+            if whole is versions and isinstance(step, PassOn):
+                # It is answered with an error, and nothing has been agreed on.
+                assert step.request.body is UNREADABLE
+                assert client.state is State.begun
+                continue
             assert isinstance(step, Refused), cut
 
 
