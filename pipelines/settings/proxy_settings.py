@@ -90,6 +90,11 @@ class ProxySettings:
         choices=("", "shared"),
         default="",
     )
+    allow_plaintext_sasl: bool = key(
+        "Start without TLS for clients, although brokers require SASL over TLS: "
+        "clients then send PLAIN passwords and tokens in clear text.",
+        default=False,
+    )
     ssl_certificate_location: str = key(
         "PEM file of the certificate chain shown to clients; empty: they speak no TLS.",
         default="",

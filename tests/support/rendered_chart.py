@@ -33,6 +33,9 @@ CASES = {
         "settings": (
             "[kafka]\n"
             'ssl_ca_location = "/etc/kafka-clientele/secrets/ca.pem"\n'
+            "[proxy]\n"
+            'ssl_certificate_location = "/etc/kafka-clientele/secrets/proxy.pem"\n'
+            'ssl_key_location = "/etc/kafka-clientele/secrets/proxy-key.pem"\n'
             "[bridge]\n"
             'admin_principals = ["User:admin"]\n'
         ),

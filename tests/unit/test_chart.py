@@ -188,6 +188,7 @@ def test_values_of_a_site_reach_the_containers(tmp_path):
     assert settings.kafka.sasl_username == "clientele"
     assert settings.bridge.admin_principals == ("User:admin",)
     assert settings.proxy.advertised_host == "kafka.example.org"
+    plan_proxy(settings)
     (secrets,) = [one for one in pod["volumes"] if one["name"] == "secrets"]
     assert secrets["secret"]["secretName"] == "clientele-secrets"
     mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}

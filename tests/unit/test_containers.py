@@ -47,6 +47,7 @@ ENVIRON = {
     "CLIENTELE_BOOTSTRAP_SERVERS": "kafka-1:9093,kafka-2:9093",
     "CLIENTELE_USER": "clientele",
     "CLIENTELE_PASSWORD_FILE": "password",
+    "CLIENTELE_PLAINTEXT_SASL": "true",
 }
 OURS = ("bridge", "jobs")
 BRIDGE, JOBS = (CONTAINERS / f"{name}.Dockerfile" for name in OURS)
@@ -141,6 +142,7 @@ def test_a_service_starts_a_command_with_settings_that_are_there(name, files):
     service = read_compose(*files, environ=ENVIRON)[name]
     settings = load_told_settings(service["command"], service["environment"])
     assert settings.proxy.enabled
+    plan_proxy(settings)
     assert (
         service["build"]["dockerfile"]
         == f"docs/operations/containers/{name}.Dockerfile"

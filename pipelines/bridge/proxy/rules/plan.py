@@ -125,7 +125,20 @@ def plan_proxy(settings: Settings) -> ProxyPlan:
         )
     _check_base_port(plan)
     _check_identity(settings, plan)
+    _check_plaintext_sasl(proxy, plan)
     return plan
+
+
+def _check_plaintext_sasl(proxy: ProxySettings, plan: ProxyPlan) -> None:
+    """Refuse to expose passwords that clients send to brokers over TLS only."""
+    is_exposed = plan.has_sasl and plan.has_tls and not proxy.ssl_certificate_location
+    if is_exposed and not proxy.allow_plaintext_sasl:
+        raise InvalidSetting(
+            f"proxy.allow_plaintext_sasl: must be true to start without TLS for "
+            f"clients, because {plan.cluster.key_name('security.protocol')} is "
+            f"SASL_SSL and clients would send passwords in clear text. Set "
+            f"proxy.ssl_certificate_location and proxy.ssl_key_location instead"
+        )
 
 
 def _check_base_port(plan: ProxyPlan) -> None:

@@ -72,6 +72,33 @@ def test_a_setting_that_cannot_be_is_refused_by_its_key(changes, key):
         plan(*changes)
 
 
+SASL_SSL = ("upstream.bootstrap_servers=b:1", "upstream.security_protocol=SASL_SSL")
+TLS = ("proxy.ssl_certificate_location=c", "proxy.ssl_key_location=k")
+
+
+def test_proxy_without_tls_before_a_cluster_with_sasl_ssl_is_refused():
+    with pytest.raises(InvalidSetting, match=r"^proxy\.allow_plaintext_sasl: ") as error:
+        plan(*SASL_SSL)
+    for key in ("upstream.security_protocol", "proxy.ssl_certificate_location"):
+        assert key in str(error.value)
+    with pytest.raises(InvalidSetting, match=r"kafka\.security_protocol is SASL_SSL"):
+        plan("kafka.security_protocol=SASL_SSL")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (*SASL_SSL, *TLS),
+        (*SASL_SSL, "proxy.allow_plaintext_sasl=true"),
+        # Their clients send the same to the brokers, and no password at all.
+        ("upstream.bootstrap_servers=b:1", "upstream.security_protocol=SASL_PLAINTEXT"),
+        ("upstream.bootstrap_servers=b:1", "upstream.security_protocol=SSL"),
+    ],
+)
+def test_proxy_that_exposes_no_password_starts(changes):
+    assert plan(*changes).cluster.section == "upstream"
+
+
 def test_a_shared_identity_must_be_wanted():
     made = plan(
         "upstream.bootstrap_servers=b:1",
