@@ -37,8 +37,9 @@ CLIENT_WIRE_CONFIGS = TableContract(
             "is_exact",
             "BOOLEAN",
             "Whether the value is the configured one; false for batch.size, of which "
-            "the largest batch is seen, down to a power of two, and for "
-            "compression.type none, as which any codec may go.",
+            "the largest batch is seen, down to a power of two, for "
+            "compression.type none, as which any codec may go, and for "
+            "max.poll.interval.ms of software that has no such config.",
         ),
         required(
             "other_names", "ARRAY<STRING>", "What librdkafka calls the key; often none."

@@ -232,6 +232,9 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
         wire("group.id", None, **stock),
         wire("fetch.min.bytes", "3", config_type="INT", **stock),
         wire("fetch.min.bytes", "4", client_id="nobody", client_type="consumer"),
+        # Older versions stored a rebalance timeout as exact.
+        wire("max.poll.interval.ms", "5", client_software_name="aiokafka"),
+        wire("max.poll.interval.ms", "6", client_software_name="librdkafka", **stock),
         # A consumer of the same name is not this producer.
         wire("isolation.level", "x", client_type="consumer"),
     )
@@ -244,6 +247,8 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
     assert found["old", "acks"] == ("9", "pushed", "overridden", True, None)
     assert found["new", "compression.codec"][:2] == ("lz4", "pushed")
     assert found["new", "compression.type"][1] == "catalog"
+    assert found["stock", "max.poll.interval.ms"][:2] == ("6", "wire")
+    assert ("new", "max.poll.interval.ms") not in found
     assert found["new", "transactional.id"][:3] == (None, "pushed", "redacted")
     seen = ("8", "wire", "seen", False, 8)
     assert found["new", "request.timeout.ms"] == seen

@@ -3,7 +3,8 @@
 """The configs of clients that their requests show, in the Java client's names.
 
 Source: Kafka's protocol guide; ProducerConfig, ConsumerConfig; librdkafka,
-CONFIGURATION.md, for the other names.
+CONFIGURATION.md, for the other names; ConsumerCoordinator.java, rdkafka_request.c and
+kafka-python, coordinator/base.py, for the rebalance timeout.
 """
 
 from collections.abc import Mapping
@@ -22,8 +23,24 @@ class WireKey:
     """Whether a request shows the value itself; else only that it is so large."""
     inexact_values: tuple[str, ...] = ()
     """Those that a request may show of a client that is configured with another one."""
+    exact_software: tuple[str, ...] | None = None
+    """Names of client software that sends the config itself; None for all software."""
 
 
+REBALANCE_TIMEOUT = "max.poll.interval.ms"
+"""The key that some software sends as the rebalance timeout of JoinGroup."""
+REBALANCE_TIMEOUT_SOFTWARE = (
+    "apache-kafka-java",
+    "confluent-kafka-dotnet",
+    "confluent-kafka-go",
+    "confluent-kafka-javascript",
+    "confluent-kafka-python",
+    "kafka-python",
+    "librdkafka",
+    "rust-rdkafka",
+)
+"""Software that does so. Others (aiokafka, franz-go, sarama, kafkajs) have a config of
+their own for the rebalance timeout."""
 _STRING, _INT = WireKey(config_type="STRING"), WireKey(config_type="INT")
 WIRE_KEYS: Mapping[str, WireKey] = {
     "acks": WireKey(config_type="STRING", other_names=("request.required.acks",)),
@@ -47,7 +64,9 @@ WIRE_KEYS: Mapping[str, WireKey] = {
     "max.partition.fetch.bytes": WireKey(
         config_type="INT", other_names=("fetch.message.max.bytes",)
     ),
-    "max.poll.interval.ms": _INT,
+    REBALANCE_TIMEOUT: WireKey(
+        config_type="INT", exact_software=REBALANCE_TIMEOUT_SOFTWARE
+    ),
     "partition.assignment.strategy": WireKey(config_type="LIST"),
     "request.timeout.ms": _INT,
     "session.timeout.ms": _INT,
@@ -57,13 +76,16 @@ WIRE_KEYS: Mapping[str, WireKey] = {
 """Key to what is known of it."""
 
 
-def is_exact_value(key: str, value: str | None) -> bool:
-    """Say whether a value that was seen is the configured one.
+def is_exact_value(key: str, value: str | None, software_name: str | None) -> bool:
+    """Return whether a value that was seen is the configured one.
 
     Args:
         key: In the Java client's names; of one that is not known, any value is.
-        value: As the request shows it.
-    Nulls: A value that is redacted is None.
+        value: As the request shows it; None if it is redacted.
+        software_name: Of the client, as it names itself; None for none.
     """
     known = WIRE_KEYS.get(key)
-    return known is None or (known.is_exact and value not in known.inexact_values)
+    if known is None:
+        return True
+    is_theirs = known.exact_software is None or software_name in known.exact_software
+    return known.is_exact and is_theirs and value not in known.inexact_values

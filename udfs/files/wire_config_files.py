@@ -126,6 +126,7 @@ def _make_entries(
     }
     key_array, type_names = pa.array(keys, pa.string()), [_TYPES.get(k) for k in keys]
     client_types = pa.array(types, pa.string())
+    names = entries["client_software_name"].to_pylist()
     who = entries["principal"], entries["client_id"], client_types
     entries |= {
         "client_type": client_types,
@@ -133,7 +134,7 @@ def _make_entries(
         "wire_client": hash_texts(*who, entries["client_source_address"]),
         "config_key": key_array,
         "config_type": pa.array(type_names, pa.string()),
-        "is_exact": pa.array(map(is_exact_value, keys, values), pa.bool_()),
+        "is_exact": pa.array(map(is_exact_value, keys, values, names), pa.bool_()),
         "other_names": pa.array(
             [_OTHER_NAMES.get(key, []) for key in keys], pa.list_(pa.string())
         ),

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.telemetry import CLIENT_INSTANCES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+from udfs.configs.wire_keys import REBALANCE_TIMEOUT, REBALANCE_TIMEOUT_SOFTWARE
 
 WIRE = "wire"
 """Value of the column source."""
@@ -29,8 +30,12 @@ shown AS (
     AND w.client_source_address = h.client_source_address
     AND w.client_type = h.client_type
   WHERE w.is_exact
-    -- Rows of former versions say so of batches that were not compressed.
+    -- Older versions stored uncompressed batches and each rebalance timeout as exact.
     AND NOT (w.config_key = 'compression.type' AND w.config_value <=> 'none')
+    AND (
+      w.config_key <> '{REBALANCE_TIMEOUT}'
+      OR w.client_software_name IN {REBALANCE_TIMEOUT_SOFTWARE}
+    )
 )
 """  # noqa: S608 - names of our own contracts
 _WIRE_SQL = f"""

@@ -174,6 +174,26 @@ def test_a_codec_that_was_seen_is_exact_and_none_is_not():
     assert seen == {"none": False, "zstd": True}
 
 
+@pytest.mark.parametrize(
+    ("software", "is_exact"),
+    [
+        *((name, True) for name in ("apache-kafka-java", "librdkafka", "kafka-python")),
+        ("confluent-kafka-python", True),
+        *(
+            (name, False)
+            for name in ("aiokafka", "kgo", "sarama", "kafkajs", "unknown")
+        ),
+    ],
+)
+def test_max_poll_interval_is_exact_only_for_software_that_sends_it(software, is_exact):
+    # JoinGroup contains a rebalance timeout; other software has a config for that.
+    identity = replace(IDENTITY, client_software_name=software)
+    configs = {"max.poll.interval.ms": "10000", "session.timeout.ms": "9000"}
+    entries, _ = decode(as_row(make_record(configs, identity=identity)))
+    by_key = {one["config_key"]: one["is_exact"] for one in entries}
+    assert by_key == {"max.poll.interval.ms": is_exact, "session.timeout.ms": True}
+
+
 def test_a_client_without_an_id_is_another_one():
     nobody = as_row(make_record(), client_id=None)
     entries, rejected = decode(as_row(make_record()), nobody)
