@@ -34,7 +34,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import (
 )
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
-from udfs.compression.codecs import COMPRESSION_NAMES, decompress
+from udfs.compression.codecs import COMPRESSION_NAMES, TOO_LARGE, decompress
+from udfs.otlp.limits import TOO_MANY_POINTS, holds_too_many_points, read_varint
 
 LABEL_HEADERS = {
     "client_instance_id": "client_instance_id",
@@ -153,6 +154,8 @@ def read_push(body: bytes | None, headers: Mapping[str, bytes], max_bytes: int) 
     if read.reason is not None:
         raise UnreadablePush(f"{read.reason}: {read.detail}")
     text = bytes(read.data)
+    if holds_too_many_points(text):
+        raise UnreadablePush(f"{TOO_LARGE}: {TOO_MANY_POINTS}")
     try:
         data = MetricsData.FromString(text)
     except DecodeError:
@@ -209,11 +212,11 @@ def write_body(data: MetricsData, labels: bytes) -> bytes:
             # Fields that are not known stand last.
             parts.append(body[place:])
             break
-        size, start = _read_size(body, place + 1)
+        size, start = read_varint(body, place + 1)
         place = start + size
         own, after = b"", start
         if size and body[start] == _FIRST_TAG:
-            own_size, own_start = _read_size(body, start + 1)
+            own_size, own_start = read_varint(body, start + 1)
             after = own_start + own_size
             own = body[own_start:after]
         resource = known.get(own)
@@ -241,22 +244,6 @@ def _without_claims(own: bytes) -> bytes:
     resource = Resource.FromString(own)
     _remove(resource.attributes, is_broker_label)
     return resource.SerializeToString()
-
-
-def _read_size(body: bytes, place: int) -> tuple[int, int]:
-    """Read a length; return it with where it ends."""
-    size = body[place]
-    if size < _ONE_BYTE:
-        return size, place + 1
-    size &= 0x7F
-    shift = 7
-    while True:
-        place += 1
-        byte = body[place]
-        size |= (byte & 0x7F) << shift
-        if byte < _ONE_BYTE:
-            return size, place + 1
-        shift += 7
 
 
 @functools.lru_cache(maxsize=16_384)

@@ -35,7 +35,9 @@ class Watch:
             "left_out_points", "Points that have no form at the receiver."
         )
         self.records = count("records", "Records of the topic that are done with.")
-        self.skipped = count("skipped_records", "Records that could not be read.")
+        self.skipped = count(
+            "skipped_records", "Records that cannot be read or have too many points."
+        )
         self.attempts = count(
             "failed_requests", "Requests that the receiver did not take."
         )

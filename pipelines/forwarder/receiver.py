@@ -32,6 +32,9 @@ OUR_FAULT = frozenset({400, 413, 422})
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 LONGEST_ASKED_S = 300.0
 _OK, _AFTER_OK = 200, 300
+_PORTS = {"http": 80, "https": 443}
+_BROKEN = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+"""Raised where the receiver has closed a connection; RemoteDisconnected is one."""
 _MAX_ANSWER = 65_536
 _GZIP, _FAST = 31, 1
 _HEADERS = {
@@ -141,6 +144,9 @@ class Receiver:
         Raises: InvalidSetting, UnresolvedSecret.
         """
         host, port, self._path = _read_endpoint(forward.endpoint)
+        scheme = urlsplit(forward.endpoint).scheme
+        self.address = f"{scheme}://{host}:{port or _PORTS[scheme]}"
+        """Scheme, host and port, for logs; a path or a query may hold a secret."""
         self._protocol = forward.protocol
         self._headers = {
             "Content-Type": "application/x-protobuf",
@@ -161,8 +167,7 @@ class Receiver:
         """Send one request; status 0 where no answer came."""
         packed = self._pack(body)
         try:
-            self._link.request("POST", self._path, packed, self._headers)
-            answer = self._link.getresponse()
+            answer = self._ask(packed)
             told = answer.read(_MAX_ANSWER)
             if answer.read(1):
                 self._link.close()
@@ -172,6 +177,22 @@ class Receiver:
         if self._protocol != OTLP:
             told = b""
         return read_answer(answer.status, dict(answer.headers), told, time.time())
+
+    def _ask(self, packed: bytes) -> http.client.HTTPResponse:
+        """Send one request; connect again where a kept connection has been closed.
+
+        Receivers close idle connections, so this is no failure of the receiver.
+        """
+        is_kept = self._link.sock is not None
+        try:
+            self._link.request("POST", self._path, packed, self._headers)
+            return self._link.getresponse()
+        except _BROKEN:
+            self._link.close()
+            if not is_kept:
+                raise
+        self._link.request("POST", self._path, packed, self._headers)
+        return self._link.getresponse()
 
     def _pack(self, body: bytes) -> bytes:
         if self._protocol != OTLP:

@@ -9,19 +9,11 @@ batch, which is read again from what is committed.
 import logging
 import threading
 import time
-from collections import deque
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    Consumer,
-    KafkaException,
-    Message,
-    TopicPartition,
-)
+from confluent_kafka import Message
 
-from pipelines.errors import InvalidSetting, MissingService
+from pipelines.errors import InvalidSetting
 from pipelines.settings.forward_settings import CUMULATIVE, OTLP
 from pipelines.settings.kafka import publisher_config
 from pipelines.settings.records import Settings
@@ -37,17 +29,13 @@ from .bodies import (
     read_push,
     write_body,
 )
+from .group import PATIENCE_S, Group
 from .pages import Watch, serve_pages
 from .receiver import Receiver, pause_s
 from .remote_write import write_series
 from .sums import Sums
 
 logger = logging.getLogger(__name__)
-PATIENCE_S = 30.0
-_POLL_S = 0.2
-_MOST_RECORDS = 500
-_LAG_EVERY_S = 10.0
-_ASK_S = 2.0
 _INSTANCE = "client_instance_id"
 
 
@@ -93,11 +81,6 @@ class Forwarder:
         self._is_otlp = forward.protocol == OTLP
         self._sums = self._open_sums()
         self._kafka = publisher_config(settings.kafka, secrets)
-        self._changes = 0
-        """In the group, up to now."""
-        self._waiting: deque[Message] = deque()
-        """Read already, for the next batch."""
-        self._lag_at_s = 0.0
         self.watch = Watch(PATIENCE_S + forward.timeout_ms / 1000)
 
     def _open_sums(self) -> Sums | None:
@@ -124,91 +107,48 @@ class Forwarder:
         Raises: MissingService, InvalidSetting.
         """
         forward = self._settings.forward
-        consumer = self._connect()
+        group = Group(self._settings, self._kafka, self._sums, self.watch)
         pages = None
         try:
             if forward.http_port >= 0:
                 pages = serve_pages(self.watch, forward.http_host, forward.http_port)
                 logger.info("pages at port %d", pages.server_address[1])
+            group.join(stop)
             logger.info(
-                "forwarding %s to %s",
-                self._settings.topics.telemetry, urlsplit(forward.endpoint).hostname,
+                "Forwarding metrics: topic=%s group_id=%s receiver=%s protocol=%s",
+                self._settings.topics.telemetry, forward.group_id,
+                self._receiver.address, forward.protocol,
             )  # fmt: skip
             self.watch.is_ready = True
             while not stop.is_set():
-                self._forward_batch(consumer, stop)
+                self._forward_batch(group, stop)
         finally:
             if pages is not None:
                 pages.shutdown()
                 pages.server_close()
-            consumer.close()
+            group.close()
             self._receiver.close()
             if self._sums is not None:
                 self._sums.close()
 
-    def _connect(self) -> Consumer:
-        topic = self._settings.topics.telemetry
-        consumer = Consumer(
-            {
-                **self._kafka,
-                "group.id": self._settings.forward.group_id,
-                "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
-                "queued.max.messages.kbytes": 16_384,
-            },
-            logger=logger,
-        )
-        try:
-            consumer.list_topics(topic, timeout=PATIENCE_S)
-        except KafkaException as error:
-            consumer.close()
-            raise _no_kafka(self._settings, error) from None
-        consumer.subscribe([topic], on_assign=self._take, on_revoke=self._give_back)
-        return consumer
-
-    def _take(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._changes += 1
-        self._waiting.clear()
-        if self._sums is None:
-            return
-        try:
-            committed = consumer.committed(partitions, PATIENCE_S)
-        except KafkaException as error:
-            raise _no_kafka(self._settings, error) from None
-        for one in committed:
-            place = self._sums.open_partition(
-                one.partition, one.offset if one.offset >= 0 else None
-            )
-            one.offset = OFFSET_BEGINNING if place is None else place
-        consumer.assign(committed)
-
-    def _give_back(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._changes += 1
-        self._waiting.clear()
-        if self._sums is not None:
-            for one in partitions:
-                self._sums.close_partition(one.partition)
-
-    def _forward_batch(self, consumer: Consumer, stop: threading.Event) -> None:
+    def _forward_batch(self, group: Group, stop: threading.Event) -> None:
         self.watch.turn()
-        if not self._waiting:
-            # What the group changes while it is asked concerns none of what it gives.
-            self._waiting.extend(consumer.consume(_MOST_RECORDS, _POLL_S))
-        batch = _Batch(self._changes)
-        while self._waiting and batch.size_bytes < self._settings.forward.batch_bytes:
-            message = self._waiting.popleft()
-            error = message.error()
-            if error is not None:
-                logger.warning("Kafka says %s", error.name())
-                continue
+        group.read()
+        batch = _Batch(group.changes)
+        # A batch ends early where its records take long, so that the group is polled.
+        while (
+            batch.size_bytes < self._settings.forward.batch_bytes
+            and not (batch.offsets and group.is_poll_due)
+            and (message := group.take()) is not None
+        ):
             self._add(batch, message)
         if batch.offsets and (
-            not batch.bodies or self._send(consumer, batch.bodies, batch, stop)
+            not batch.bodies or self._send(group, batch.bodies, batch, stop)
         ):
-            self._commit(consumer, batch)
+            self._commit(group, batch)
         elif self._sums is not None:
             self._sums.abandon()
-        self._note_lag(consumer)
+        group.note_lag()
 
     def _add(self, batch: _Batch, message: Message) -> None:
         headers = _read_headers(message)
@@ -226,8 +166,11 @@ class Forwarder:
                 message.topic(), partition, offset, fault,
             )  # fmt: skip
             return
+        # A large push takes seconds in each of these steps.
+        self.watch.turn()
         change, left_out = self._sum_up(partition, headers)
         points = choose_points(push, self._selection, change)
+        self.watch.turn()
         if self._sums is not None and self._sums.left_out > left_out:
             leave_out_empty(push.data)
             self.watch.left_out.inc(self._sums.left_out - left_out)
@@ -237,6 +180,7 @@ class Forwarder:
             body, lost = write_series(push.data, labels)
             points -= lost
             self.watch.left_out.inc(lost)
+        self.watch.turn()
         if body:
             batch.bodies.append(_Body(message, body, points))
             batch.size_bytes += len(body)
@@ -258,7 +202,7 @@ class Forwarder:
 
     def _send(
         self,
-        consumer: Consumer,
+        group: Group,
         part: list[_Body],
         batch: _Batch,
         stop: threading.Event,
@@ -279,17 +223,17 @@ class Forwarder:
                 return True
             self.watch.attempts.inc()
             if answer.is_refused:
-                return self._send_halves(consumer, part, batch, stop, answer.status)
+                return self._send_halves(group, part, batch, stop, answer.status)
             logger.warning(
                 "the receiver does not take metrics (%s)", answer.status or "no answer"
             )
-            if not self._wait(consumer, pause_s(attempt, answer), batch, stop):
+            if not group.stay(pause_s(attempt, answer), batch.changes, stop):
                 return False
             attempt += 1
 
     def _send_halves(
         self,
-        consumer: Consumer,
+        group: Group,
         part: list[_Body],
         batch: _Batch,
         stop: threading.Event,
@@ -299,8 +243,8 @@ class Forwarder:
         if len(part) > 1:
             middle = len(part) // 2
             return all(
-                self._wait(consumer, 0, batch, stop)
-                and self._send(consumer, half, batch, stop)
+                group.stay(0, batch.changes, stop)
+                and self._send(group, half, batch, stop)
                 for half in (part[:middle], part[middle:])
             )
         refused = part[0]
@@ -312,65 +256,15 @@ class Forwarder:
         )  # fmt: skip
         return True
 
-    def _wait(
-        self, consumer: Consumer, pause: float, batch: _Batch, stop: threading.Event
-    ) -> bool:
-        """Stay in the group for a while; False where the batch is ours no longer."""
-        deadline = time.monotonic() + pause
-        assigned = consumer.assignment()
-        consumer.pause(assigned)
-        while not stop.is_set():
-            left = deadline - time.monotonic()
-            message = consumer.poll(min(max(left, 0), _POLL_S))
-            if message is not None:
-                self._waiting.append(message)
-            if self._changes != batch.changes:
-                return False
-            self.watch.turn()
-            self._note_lag(consumer)
-            if left <= 0:
-                break
-        consumer.resume(assigned)
-        return not stop.is_set()
-
-    def _commit(self, consumer: Consumer, batch: _Batch) -> None:
+    def _commit(self, group: Group, batch: _Batch) -> None:
         sums = self._sums
         if sums is not None:
             before = sums.forgotten
             sums.commit(batch.offsets, int(time.time() * 1000))
             self.watch.forgotten.inc(sums.forgotten - before)
             self.watch.series.set(sums.series)
-        topic = self._settings.topics.telemetry
-        places = [TopicPartition(topic, *one) for one in batch.offsets.items()]
-        try:
-            consumer.commit(offsets=places, asynchronous=False)
-        except KafkaException as error:
-            # Whoever has the partitions now sends these records again.
-            logger.warning("offsets were not committed: %s", error.args[0].name())
+        group.commit(batch.offsets)
         self.watch.records.inc(batch.records)
-
-    def _note_lag(self, consumer: Consumer) -> None:
-        """Ask, now and then, how many records there are behind what is committed."""
-        if time.monotonic() < self._lag_at_s + _LAG_EVERY_S:
-            return
-        lag = 0
-        try:
-            for one in consumer.committed(consumer.assignment(), _ASK_S):
-                low, high = consumer.get_watermark_offsets(one, _ASK_S)
-                lag += max(high - max(one.offset, low), 0)
-        except KafkaException as error:
-            logger.warning("the lag is not known: %s", error.args[0].name())
-        else:
-            self.watch.lag.set(lag)
-        self._lag_at_s = time.monotonic()
-
-
-def _no_kafka(settings: Settings, error: KafkaException) -> MissingService:
-    return MissingService(
-        f"no Kafka answers at kafka.bootstrap_servers = "
-        f"{settings.kafka.bootstrap_servers} ({error.args[0].name()}); start it, or "
-        "set the key"
-    )
 
 
 def _read_headers(message: Message) -> dict[str, bytes]:

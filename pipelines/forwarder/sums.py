@@ -9,30 +9,41 @@ is heard for long go as well, and where there are too many series, those first t
 heard of longest ago. What comes after that begins anew, with a new start time.
 """
 
+import logging
 import math
 import sqlite3
 import struct
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality as Kind
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 
-from pipelines.errors import InvalidSetting
+from pipelines.errors import FullDisk, InvalidSetting
 
 from .bodies import MAX_INT64, list_points, name_attributes
 
+logger = logging.getLogger(__name__)
 _DELTA = Kind.AGGREGATION_TEMPORALITY_DELTA
 _CUMULATIVE = Kind.AGGREGATION_TEMPORALITY_CUMULATIVE
-_VERSION = 1
+_VERSION = 2
+"""Of the file; version 1 had no topic_id."""
 _TABLES = f"""
 create table if not exists about (topic text, group_id text);
 create table if not exists sums (
   partition integer, instance blob, used_ms integer, series blob,
   primary key (partition, instance)) without rowid;
-create table if not exists offsets (partition integer primary key, next integer);
+create table if not exists offsets (
+  partition integer primary key, next integer, topic_id text not null default '');
 pragma user_version = {_VERSION};
+"""
+_UPGRADE = f"""
+begin;
+alter table offsets add column topic_id text not null default '';
+pragma user_version = {_VERSION};
+commit;
 """
 _ROW = struct.Struct("<16sQqd")
 """Hash of a series, start in nanoseconds, sum of whole numbers, sum of others."""
@@ -55,6 +66,7 @@ class Sums:
 
         Raises: InvalidSetting where it is somebody else's, or no such file.
         """
+        self._path = path
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             self._file = _open_file(path)
@@ -65,14 +77,16 @@ class Sums:
             ) from None
         found = self._file.execute("select topic, group_id from about").fetchone()
         if found is None:
-            with self._file:
-                self._file.execute("insert into about values (?, ?)", (topic, group_id))
+            with self._transaction() as file:
+                file.execute("insert into about values (?, ?)", (topic, group_id))
         elif found != (topic, group_id):
             self._file.close()
             raise InvalidSetting(
                 f"forward.state_location: {path} has sums of topic {found[0]}, group "
                 f"{found[1]}; name another file"
             )
+        self._topic_ids: dict[int, str] = {}
+        """Of the topic, by partition that is read."""
         self._max_bytes, self._idle_ms = max_series * _ROW.size, idle_ms
         self._kept: dict[_Place, tuple[int, bytes]] = {}
         """When each was heard of last, and its rows; who was heard of longest ago is
@@ -94,25 +108,68 @@ class Sums:
         """Close the file."""
         self._file.close()
 
-    def open_partition(self, partition: int, committed: int | None) -> int | None:
-        """Return where to read on; sums of records that others went past are gone.
+    def open_partition(
+        self, partition: int, committed: int | None, topic_id: str
+    ) -> int | None:
+        """Return the offset to continue at; load the sums up to it.
 
-        Nulls: None where nobody has read the partition.
+        Sums are deleted where other forwarders have read beyond them, and where the
+        topic was recreated.
+
+        Args:
+            partition: Number of the partition.
+            committed: Offset that the group has committed; None for none.
+            topic_id: ID of the topic as Kafka has it now.
+
+        Returns: None for the beginning of the partition.
+
+        Raises: FullDisk.
         """
         self.close_partition(partition)
-        asked = "select next from offsets where partition = ?"
-        found = self._file.execute(asked, (partition,)).fetchone()
-        if found is None or (committed is not None and found[0] < committed):
-            with self._file:
-                self._file.execute("delete from sums where partition = ?", (partition,))
-            return committed
-        asked = "select instance, used_ms, series from sums where partition = ?"
-        with closing(self._file.execute(asked, (partition,))) as rows:
-            for instance, used_ms, series in rows:
-                self._kept[partition, instance] = (used_ms, series)
-                self._bytes += len(series)
+        with self._transaction() as file:
+            asked = "select next, topic_id from offsets where partition = ?"
+            found = file.execute(asked, (partition,)).fetchone()
+            # A file of version 1 has no ID.
+            is_other = found is not None and found[1] not in {"", topic_id}
+            if is_other:
+                logger.warning(
+                    "Topic was recreated, deleted its sums: partition=%d "
+                    "old_topic_id=%s new_topic_id=%s next_offset=%s",
+                    partition, found[1], topic_id,
+                    "beginning" if committed is None else committed,
+                )  # fmt: skip
+            self._topic_ids[partition] = topic_id
+            is_behind = found and committed is not None and found[0] < committed
+            if found is None or is_other or is_behind:
+                for table in ("sums", "offsets"):
+                    file.execute(
+                        f"delete from {table} where partition = ?",  # noqa: S608 - no value
+                        (partition,),
+                    )
+                return committed
+            asked = "select instance, used_ms, series from sums where partition = ?"
+            with closing(file.execute(asked, (partition,))) as rows:
+                for instance, used_ms, series in rows:
+                    self._kept[partition, instance] = (used_ms, series)
+                    self._bytes += len(series)
         self._kept = dict(sorted(self._kept.items(), key=lambda one: one[1][0]))
         return int(found[0])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commit what the block writes, or nothing of it.
+
+        Raises: FullDisk where the file cannot be read or written.
+        """
+        try:
+            with self._file:
+                yield self._file
+        except sqlite3.Error as error:
+            raise FullDisk(
+                f"forward.state_location: cannot write {self._path} ({error}). Free "
+                "disk space or correct its permissions, then restart the forwarder; it "
+                "sends again what it has not committed."
+            ) from None
 
     def close_partition(self, partition: int) -> None:
         """Forget, in memory, a partition that is read by somebody else now."""
@@ -170,7 +227,10 @@ class Sums:
             series[key] = (start, whole, rest)
 
     def commit(self, offsets: dict[int, int], now_ms: int) -> None:
-        """Keep what was added, with the offsets behind the records that it is from."""
+        """Keep what was added, with the offsets behind the records that it is from.
+
+        Raises: FullDisk.
+        """
         written: list[tuple[int, bytes, int, bytes]] = []
         gone: list[_Place] = []
         for place, series in self._changed.items():
@@ -185,16 +245,13 @@ class Sums:
             self._bytes += len(packed)
             written.append((*place, now_ms, packed))
         gone += self._forget(now_ms)
-        with self._file:
-            self._file.executemany(
-                "insert or replace into sums values (?, ?, ?, ?)", written
-            )
-            self._file.executemany(
+        reached = [(*one, self._topic_ids[one[0]]) for one in offsets.items()]
+        with self._transaction() as file:
+            file.executemany("insert or replace into sums values (?, ?, ?, ?)", written)
+            file.executemany(
                 "delete from sums where partition = ? and instance = ?", gone
             )
-            self._file.executemany(
-                "insert or replace into offsets values (?, ?)", offsets.items()
-            )
+            file.executemany("insert or replace into offsets values (?, ?, ?)", reached)
         self._changed = {}
 
     def _forget(self, now_ms: int) -> list[_Place]:
@@ -224,8 +281,10 @@ def _open_file(path: str) -> sqlite3.Connection:
         file.execute("pragma journal_mode = wal")
         file.execute("pragma synchronous = full")
         version = file.execute("pragma user_version").fetchone()[0]
-        if version not in {0, _VERSION}:
+        if version not in {0, 1, _VERSION}:
             raise sqlite3.DatabaseError(f"it is of version {version}")
+        if version == 1:
+            file.executescript(_UPGRADE)
         file.executescript(_TABLES)
     except sqlite3.Error:
         file.close()

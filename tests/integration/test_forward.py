@@ -23,14 +23,17 @@ def sum_push(value):
     return data.SerializeToString()
 
 
-def publish(kafka, topic, bodies):
+def publish(kafka, topic, bodies, *, partitions=1, compression="none"):
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "acks": "all"})
     headers = [
         ("client_instance_id", b"A" * 22), ("client_id", b"app"),
-        ("principal", b"User:me"), ("compression_type", b"none"),
+        ("principal", b"User:me"), ("compression_type", compression.encode()),
     ]  # fmt: skip
-    for body in bodies:
-        producer.produce(topic, body, key="A" * 22, headers=headers)
+    for number, body in enumerate(bodies):
+        partition = number % partitions
+        producer.produce(
+            topic, body, key="A" * 22, headers=headers, partition=partition
+        )
     assert producer.flush(60) == 0
 
 

@@ -11,6 +11,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from udfs.compression import codecs
 
 from . import walk as w
+from .limits import TOO_MANY_POINTS
 from .schema import INVALID_UTF8, MALFORMED_OTLP, TRUNCATED_OTLP
 
 REASONS = {w.TRUNCATED: TRUNCATED_OTLP, w.BAD_TEXT: INVALID_UTF8}
@@ -25,7 +26,6 @@ DETAILS = {
     w.BAD_TEXT: "the string of {size} bytes at byte {at} is not UTF-8",
 }
 REFUSED = "the protobuf decoder refuses it"
-TOO_MANY_POINTS = "its data points would take too much memory"
 
 
 def plain_bytes(body: bytes) -> bytes | None:

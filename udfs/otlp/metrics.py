@@ -18,13 +18,13 @@ from .chunks import CHUNK_BYTES, Chunk, read_chunks
 from .columns import offsets
 from .fields import field_table, reset_table
 from .flatten import arrow_points
+from .limits import MAX_ROWS
 from .pushes import arrow_pushes
 from .schema import IDENTITY_ATTRIBUTES, POINT_SCHEMA, PUSH_SCHEMA, DecodedPushes
 from .tables import (
     KNOWN,
     KNOWN_ENDS,
     MAX_ARROW_BYTES,
-    MAX_ROWS,
     USUAL_ROWS,
     Tables,
     arrow_words,

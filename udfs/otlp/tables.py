@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValueList
 
 from . import walk as w
+from .limits import PAIRS_PER_ROW
 
 # Full tables end a batch, so these bound the memory of a decode. A push that does not
 # fit the usual tables gets the largest ones; one that does not fit those is refused.
 # No powers of two: columns a power of two apart would share a few lines of the cache.
+# The largest ones have MAX_ROWS.
 USUAL_ROWS = (1 << 15) + 72
-MAX_ROWS = (1 << 18) + 72
-PAIRS_PER_ROW = 4
 MAX_TEXT_BYTES = 64 << 20
 MAX_ARROW_BYTES = 64 << 20
 

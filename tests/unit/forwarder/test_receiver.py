@@ -1,3 +1,6 @@
+import socket
+import threading
+
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
@@ -96,3 +99,52 @@ def test_a_wrong_setting_is_named_and_no_secret_is(words, said):
     assert "abc" not in str(fault.value)
     assert "p:w" not in str(fault.value)
     assert fault.value.__cause__ is None
+
+
+class ClosingReceiver:
+    """Receiver that takes one request per connection, then closes it without a word."""
+
+    def __init__(self, *counts):
+        """Start; counts is how many requests each connection answers."""
+        self.requests = 0
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        self.closed = threading.Semaphore(0)
+        threading.Thread(target=self._serve, args=(counts,), daemon=True).start()
+
+    def _serve(self, counts):
+        for count in counts:
+            link, _ = self._server.accept()
+            with link, link.makefile("rb") as lines:
+                for _ in range(count):
+                    while lines.readline() != b"\r\n":
+                        pass
+                    self.requests += 1
+                    link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            self.closed.release()
+
+
+def test_post_kept_connection_closed_by_receiver_connects_again():
+    server = ClosingReceiver(1, 1, 0, 0)
+    words = [f"endpoint=http://127.0.0.1:{server.port}/", "protocol=remote_write"]
+    receiver = Receiver(forward_settings(*words), SECRETS)
+    for _ in range(2):
+        assert receiver.post(b"").status == 200
+        server.closed.acquire()
+    assert receiver.post(b"").status == 0
+    # A new connection that breaks is a failed request.
+    assert receiver.post(b"").status == 0
+    assert server.requests == 2
+    receiver.close()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "address"),
+    [
+        ("http://here:4318/v1/metrics?key=abc", "http://here:4318"),
+        ("https://here/v1/metrics", "https://here:443"),
+    ],
+)
+def test_receiver_address_has_port_and_no_query(endpoint, address):
+    receiver = Receiver(forward_settings(f"endpoint={endpoint}"), SECRETS)
+    assert receiver.address == address

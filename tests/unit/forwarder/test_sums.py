@@ -1,14 +1,17 @@
+import logging
+import resource
 import sqlite3
+from contextlib import contextmanager
 
 import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 
-from pipelines.errors import InvalidSetting
+from pipelines.errors import FullDisk, InvalidSetting
 from pipelines.forwarder import sums as sums_module
 from pipelines.forwarder.sums import Sums
 
 LIMITS = {"topic": "t", "group_id": "g", "max_series": 1000, "idle_ms": 100}
-ANNA, BERT = b"anna", b"bert"
+ANNA, BERT, ID = b"anna", b"bert", "id-1"
 
 
 def opened(path, **limits):
@@ -18,7 +21,7 @@ def opened(path, **limits):
 @pytest.fixture
 def sums(tmp_path):
     one = opened(tmp_path / "sums")
-    one.open_partition(0, None)
+    one.open_partition(0, None, ID)
     yield one
     one.close()
 
@@ -43,13 +46,13 @@ def added(sums, value, instance=ANNA, **attributes):
 
 def test_what_is_read_again_gives_the_same_sums(tmp_path):
     first = opened(tmp_path / "sums")
-    assert first.open_partition(0, None) is None
+    assert first.open_partition(0, None, ID) is None
     assert added(first, 3) == (3, 5)
     first.commit({0: 1}, 0)
     assert added(first, 4) == (7, 5)
     first.close()  # as if killed between the receiver's yes and the commit
     second = opened(tmp_path / "sums")
-    assert second.open_partition(0, None) == 1
+    assert second.open_partition(0, None, ID) == 1
     assert added(second, 4) == (7, 5)
     second.abandon()
     assert added(second, 1) == (4, 5)
@@ -62,8 +65,67 @@ def test_what_is_read_again_gives_the_same_sums(tmp_path):
 def test_sums_that_others_went_past_begin_anew(sums):
     added(sums, 3)
     sums.commit({0: 1}, 0)
-    assert sums.open_partition(0, 5) == 5
+    assert sums.open_partition(0, 5, ID) == 5
     assert added(sums, 2) == (2, 5)
+
+
+def test_open_partition_recreated_topic_starts_at_the_beginning(tmp_path, caplog):
+    first = opened(tmp_path / "sums")
+    first.open_partition(0, None, ID)
+    added(first, 3)
+    first.commit({0: 10}, 0)
+    first.close()
+    second = opened(tmp_path / "sums")
+    with caplog.at_level(logging.WARNING):
+        assert second.open_partition(0, None, "id-2") is None
+    assert "old_topic_id=id-1 new_topic_id=id-2 next_offset=beginning" in caplog.text
+    assert added(second, 2) == (2, 5)
+    second.commit({0: 1}, 0)
+    assert second.open_partition(0, None, "id-2") == 1
+    assert added(second, 2) == (4, 5)
+    second.close()
+
+
+def test_open_partition_file_of_version_1_continues_at_its_offset(tmp_path):
+    path = tmp_path / "sums"
+    with sqlite3.connect(path) as file:
+        file.executescript(
+            "create table about (topic text, group_id text);"
+            "insert into about values ('t', 'g');"
+            "create table offsets (partition integer primary key, next integer);"
+            "insert into offsets values (0, 7); pragma user_version = 1;"
+        )
+    file.close()
+    for expected in (7, 8):
+        sums = opened(path)
+        assert sums.open_partition(0, None, ID) == expected
+        sums.commit({0: 8}, 0)
+        sums.close()
+    sums = opened(path)
+    assert sums.open_partition(0, None, "id-2") is None
+    sums.close()
+
+
+@contextmanager
+def file_size_limit(size_bytes):
+    """Let writes fail beyond a size, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_sums_full_disk_raises_one_sentence_with_file_and_next_step(sums, tmp_path):
+    for number in range(1000):
+        added(sums, number, b"%d" % number)
+    said = rf"forward\.state_location: cannot write {tmp_path}/sums \(.*\)\. Free disk"
+    with file_size_limit(40_000), pytest.raises(FullDisk, match=said) as fault:
+        sums.commit({0: 1}, 1)
+    assert fault.value.__cause__ is None
+    sums.abandon()
+    assert sums.open_partition(0, None, ID) is None
 
 
 def test_a_partition_that_was_given_back_is_forgotten_in_memory_alone(sums):
@@ -71,7 +133,7 @@ def test_a_partition_that_was_given_back_is_forgotten_in_memory_alone(sums):
     sums.commit({0: 1}, 0)
     sums.close_partition(0)
     assert sums.series == 0
-    assert sums.open_partition(0, 1) == 1
+    assert sums.open_partition(0, 1, ID) == 1
     assert added(sums, 3) == (6, 5)
 
 
@@ -82,7 +144,7 @@ def test_sums_of_a_client_that_says_farewell_go_with_it(sums):
     sums.end_instance(0, ANNA)
     sums.commit({0: 2}, 0)
     assert sums.series == 0
-    assert sums.open_partition(0, 2) == 2
+    assert sums.open_partition(0, 2, ID) == 2
     assert added(sums, 1) == (1, 5)
 
 
@@ -98,7 +160,7 @@ def test_sums_of_a_client_that_is_silent_for_long_go(sums):
 
 def test_of_too_many_series_those_heard_of_longest_ago_go(tmp_path):
     sums = opened(tmp_path / "sums", max_series=2)
-    sums.open_partition(0, None)
+    sums.open_partition(0, None, ID)
     added(sums, 1, ANNA)
     added(sums, 2, BERT)
     sums.commit({0: 1}, 1)
@@ -109,7 +171,7 @@ def test_of_too_many_series_those_heard_of_longest_ago_go(tmp_path):
     assert (sums.series, sums.forgotten) == (2, 1)
     sums.close()
     again = opened(tmp_path / "sums", max_series=2)
-    again.open_partition(0, 3)
+    again.open_partition(0, 3, ID)
     assert added(again, 1, ANNA) == (3, 5)
     assert added(again, 1, BERT) == (1, 5)
     again.close()

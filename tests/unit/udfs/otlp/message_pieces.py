@@ -70,3 +70,15 @@ def shuffled(rng, payload, depth=0):
             rng.choice([b"\x9b\x06\x08\x05\x9c\x06", b"\xa0\x06\x01", b"\x9d\x06abcd"]),
         )
     return b"".join(out)
+
+
+def holding(content, *numbers):
+    """Put bytes into messages, the outermost field number first."""
+    for number in reversed(numbers):
+        content = bytes([number << 3 | 2]) + write_varint(len(content)) + content
+    return content
+
+
+def tiny_points(count):
+    """One metric with many points of two bytes."""
+    return holding(b"\x0a\x00" * count, 1, 2, 2, 5)

@@ -9,9 +9,10 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from tests.bench.generated_pushes import java_push, librdkafka_push
 from tests.unit.udfs.otlp.comparison import decode, expected_rows, point_rows, rows_of
-from tests.unit.udfs.otlp.message_pieces import write_varint
+from tests.unit.udfs.otlp.message_pieces import holding, tiny_points, write_varint
 from tests.unit.udfs.otlp.random_pushes import captures, random_push, seeded
 from udfs.compression.codecs import GZIP, NONE, SNAPPY, ZSTD
+from udfs.otlp.limits import holds_too_many_points
 from udfs.otlp.metrics import POINT_SCHEMA, PUSH_SCHEMA, iter_decoded
 
 LIMIT = 16 << 20
@@ -121,18 +122,6 @@ def test_the_whole_of_several_parts_has_the_same_pushes_and_points():
         assert rows_of(decoded, push) == expected_rows(bodies[push])
 
 
-def holding(content, *numbers):
-    """Put bytes into messages, the outermost field number first."""
-    for number in reversed(numbers):
-        content = bytes([number << 3 | 2]) + write_varint(len(content)) + content
-    return content
-
-
-def tiny_points(count):
-    """One metric with many points of two bytes."""
-    return holding(b"\x0a\x00" * count, 1, 2, 2, 5)
-
-
 def test_one_push_of_more_points_than_a_usual_table_holds_is_decoded():
     decoded = decode([GOOD, tiny_points(40_000), GOOD])
     assert decoded.pushes["point_count"].to_pylist() == [3, 40_000, 3]
@@ -161,6 +150,23 @@ def test_more_than_memory_is_granted_for_is_too_large(payload):
     decoded = decode([GOOD, payload, GOOD], max_bytes=LIMIT)
     assert decoded.pushes["decode_status"].to_pylist() == ["ok", "too_large", "ok"]
     assert decoded.pushes["point_count"].to_pylist() == [3, 0, 3]
+    # Packed numbers are no messages: nobody creates an object for each.
+    assert holds_too_many_points(payload) == (payload is not TOO_MANY["buckets"])
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        GOOD,
+        tiny_points(262_000),
+        holding(b"\x3a\x02\x0a\x00" * 500_000, 1, 2, 2, 5, 1),
+        b"\xff" * LIMIT,
+        bytes(600_000),
+    ],
+    ids=["short", "points", "attributes", "garbage", "zeros"],
+)
+def test_holds_too_many_points_is_false_for_fewer_or_no_metrics_data(payload):
+    assert not holds_too_many_points(payload)
 
 
 def push_with_long_resource(text_bytes, points):
