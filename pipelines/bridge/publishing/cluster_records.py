@@ -1,18 +1,16 @@
 """Records of the cluster's topic, written by a command that waits for all of them."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.bridge.core.feed_records import FeedRecord
 from pipelines.errors import MissingService
+from pipelines.kafka_logs import kafka_logger
 from pipelines.settings.topic_settings import TopicSettings
 
 from .topics import ensure_feed_topic, unusable_settings
-
-logger = logging.getLogger(__name__)
 
 CLIENT_ID = "kafka-clientele-import"
 _DELIVERY_TIMEOUT_MS = 60_000
@@ -43,7 +41,7 @@ def write_cluster_records(
             refusals.append(error)
 
     try:
-        producer = Producer(_producer_config(connection), logger=logger)
+        producer = Producer(_producer_config(connection), logger=kafka_logger)
     except KafkaException as error:
         raise unusable_settings(error) from None
     count = 0

@@ -26,6 +26,7 @@ from confluent_kafka import (
 )
 
 from pipelines.bridge.core.feed_records import FeedRecord, LeadRefused, LostLead
+from pipelines.kafka_logs import kafka_logger
 
 from .topics import unusable_settings
 from .waiting import call_in_thread
@@ -151,7 +152,7 @@ class FeedTopic:
             "enable.auto.commit": False,
         }
         try:
-            self._member = Consumer(config, logger=logger)
+            self._member = Consumer(config, logger=kafka_logger)
         except KafkaException as error:
             raise unusable_settings(error) from None
         self._member.subscribe(
@@ -215,7 +216,7 @@ class FeedTopic:
                 "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
                 "linger.ms": 5,
             },
-            logger=logger,
+            logger=kafka_logger,
         )
         self._repeat(producer.init_transactions)
         return producer
@@ -266,7 +267,7 @@ class FeedTopic:
                 "enable.partition.eof": True,
                 "auto.offset.reset": "earliest",
             },
-            logger=logger,
+            logger=kafka_logger,
         )
         try:
             place = TopicPartition(self._topic, _PARTITION)

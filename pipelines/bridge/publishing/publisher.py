@@ -20,6 +20,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.records import Acknowledge, Record
 from pipelines.errors import MissingService
+from pipelines.kafka_logs import kafka_logger
 
 from .topics import unusable_settings
 
@@ -125,7 +126,7 @@ class Publisher:
         self._revival: asyncio.TimerHandle | None = None
         self._config = {**config, "error_cb": self._note_error}
         try:
-            self._producer = Producer(self._config, logger=logger)
+            self._producer = Producer(self._config, logger=kafka_logger)
         except KafkaException as error:
             raise unusable_settings(error) from None
         self._poll_later(IDLE_POLL_S)
@@ -357,7 +358,7 @@ class Publisher:
         old[0].flush(_PURGE_S)
         self.refuse_waiting()
         self.held_bytes = self.aside_bytes = 0
-        self._producer = Producer(self._config, logger=logger)
+        self._producer = Producer(self._config, logger=kafka_logger)
         self._revival = None
         # Its threads are waited for where nobody else waits.
         threading.Thread(target=old.clear, daemon=True).start()

@@ -27,6 +27,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from pipelines.kafka_logs import kafka_logger
+
 from .topics import unusable_settings
 from .waiting import call_in_thread
 
@@ -225,7 +227,7 @@ class StoreTopicLink:
 
 def _make(kind: type[Any], config: dict[str, Any]) -> Any:  # noqa: ANN401 - one of librdkafka's
     try:
-        return kind(config, logger=logger)
+        return kind(config, logger=kafka_logger)
     except KafkaException as error:
         raise unusable_settings(error) from None
 

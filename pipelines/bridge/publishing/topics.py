@@ -1,21 +1,26 @@
 """The topics that the bridge writes: found, or made, before anyone may push."""
 
 import asyncio
+import concurrent.futures
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.errors import InvalidSetting, MissingService
+from pipelines.kafka_logs import kafka_logger
 from pipelines.settings.topic_settings import TopicSettings
 
 logger = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 10.0
+_PROGRESS_S = 3.0
+_POLL_S = 0.5
+Answer = TypeVar("Answer")
 _TOPIC_IS_MISSING = KafkaError.UNKNOWN_TOPIC_OR_PART
 _TOPIC_IS_THERE = KafkaError.TOPIC_ALREADY_EXISTS
 _SILENCE = frozenset(
@@ -163,7 +168,7 @@ def _connect(
         "error_cb": seen_errors.append,
     }
     try:
-        return AdminClient(config, logger=logger)
+        return AdminClient(config, logger=kafka_logger)
     except KafkaException as error:
         raise unusable_settings(error) from None
 
@@ -198,12 +203,28 @@ async def _count_partitions(
         TopicCollection([topic]), request_timeout=timeout_s
     )
     try:
-        found = await asyncio.wrap_future(described[topic])
+        found = await _wait_for(admin, described[topic], topic)
     except KafkaException as error:
         if error.args[0].code() == _TOPIC_IS_MISSING:
             return None
         raise
     return len(found.partitions)
+
+
+async def _wait_for(
+    admin: AdminClient, asked: "concurrent.futures.Future[Answer]", topic: str
+) -> Answer:
+    """Return an answer of Kafka; log at once what librdkafka logs meanwhile."""
+    loop = asyncio.get_running_loop()
+    begin_s = told_s = loop.time()
+    answer = asyncio.wrap_future(asked)
+    while not (await asyncio.wait([answer], timeout=_POLL_S))[0]:
+        admin.poll(0)
+        if loop.time() >= told_s + _PROGRESS_S:
+            told_s = loop.time()
+            waited_s = told_s - begin_s
+            logger.warning("Waiting for Kafka: topic=%s waited_s=%.0f", topic, waited_s)
+    return answer.result()
 
 
 async def _create_topic(
@@ -221,7 +242,7 @@ async def _create_topic(
     )
     created = admin.create_topics([new_topic], request_timeout=timeout_s)
     try:
-        await asyncio.wrap_future(created[name])
+        await _wait_for(admin, created[name], name)
     except KafkaException as error:
         if error.args[0].code() != _TOPIC_IS_THERE:
             raise

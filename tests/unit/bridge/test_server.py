@@ -1,13 +1,16 @@
 import asyncio
 import socket
+import time
 
 import pytest
 
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.front.listening import advertised_node, plan_listeners
+from pipelines.bridge.publishing import topics
 from pipelines.bridge.publishing.topics import ensure_topics
 from pipelines.bridge.server import BridgeServer, run_bridge
 from pipelines.errors import InvalidSetting, MissingService
+from pipelines.kafka_logs import RepeatFilter, kafka_logger
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 
@@ -95,6 +98,28 @@ def test_kafka_that_does_not_answer_is_named_with_what_to_do():
                     timeout_s=0.5,
                 )
             )
+
+
+def test_ensure_topics_without_kafka_reports_progress_and_one_failure(
+    monkeypatch, caplog
+):
+    monkeypatch.setattr(kafka_logger, "filters", [RepeatFilter()])
+    monkeypatch.setattr(topics, "_PROGRESS_S", 1.0)
+    begin_s = time.time()
+    with pytest.raises(MissingService, match="does not answer"):
+        asyncio.run(
+            ensure_topics(
+                {"bootstrap.servers": "127.0.0.1:1"},
+                ["t"],
+                load_settings("local").topics,
+                bridge_id="b",
+                max_record_bytes=2_000_000,
+                timeout_s=4,
+            )
+        )
+    assert caplog.text.count("Waiting for Kafka: topic=t") >= 2
+    (failure,) = [one for one in caplog.records if "FAIL" in one.getMessage()]
+    assert failure.created - begin_s < 3
 
 
 def test_stop_ends_a_bridge_that_still_waits_for_kafka():
