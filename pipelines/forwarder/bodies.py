@@ -37,6 +37,9 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from udfs.compression.codecs import COMPRESSION_NAMES, TOO_LARGE, decompress
 from udfs.otlp.limits import TOO_MANY_POINTS, holds_too_many_points, read_varint
 
+from .nodes import normalize_nodes
+from .varints import write_size
+
 LABEL_HEADERS = {
     "client_instance_id": "client_instance_id",
     "client_id": "client_id",
@@ -64,8 +67,8 @@ def _find(names: Iterable[str]) -> re2._Regexp:
 
 
 _CLAIMS = _find(name for name in LABEL_HEADERS if name != NODE_ID)
-_FIRST_TAG, _FIRST, _ONE_BYTE = 0x0A, b"\x0a", 0x80
-"""The tag of field 1 with a length; the least number that takes two bytes."""
+_FIRST_TAG, _FIRST = 0x0A, b"\x0a"
+"""The tag of field 1 with a length."""
 
 _Attributes = MutableSequence[KeyValue]
 Point = NumberDataPoint | HistogramDataPoint
@@ -160,6 +163,7 @@ def read_push(body: bytes | None, headers: Mapping[str, bytes], max_bytes: int) 
         data = MetricsData.FromString(text)
     except DecodeError:
         raise UnreadablePush("it is no MetricsData") from None
+    normalize_nodes(data, text)
     return Push(data, _CLAIMS.search(text) is not None)
 
 
@@ -244,17 +248,6 @@ def _without_claims(own: bytes) -> bytes:
     resource = Resource.FromString(own)
     _remove(resource.attributes, is_broker_label)
     return resource.SerializeToString()
-
-
-@functools.lru_cache(maxsize=16_384)
-def write_size(number: int) -> bytes:
-    """Write an unsigned varint."""
-    written = bytearray()
-    while number >= _ONE_BYTE:
-        written.append(number & 0x7F | _ONE_BYTE)
-        number >>= 7
-    written.append(number)
-    return bytes(written)
 
 
 def _choose(push: Push, selection: Selection) -> None:

@@ -27,8 +27,8 @@ from .bodies import (
     list_points,
     plain_label,
     value_of,
-    write_size,
 )
+from .varints import write_size
 
 NAME = "__name__"
 _NANOS_PER_MS = 1_000_000

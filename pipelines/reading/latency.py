@@ -21,9 +21,6 @@ WAITS = {
     "throttled fetch": f"{_CONSUMER}fetch.manager.fetch.throttle.time.avg",
 }
 """What a client waits for to the metric that says how long, in milliseconds."""
-_BROKER = r"^(?:node-)?(\d+)$"
-_COORDINATORS_FROM = 2**31 - 1
-"""Java numbers its connection to a broker as coordinator down from here."""
 
 
 def select_latency_bands(client_metrics: DataFrame, *, window_s: int) -> DataFrame:
@@ -69,10 +66,7 @@ def select_latency_by_broker(client_metrics: DataFrame) -> DataFrame:
         latency_ms_max; the slowest first. What clients ask a broker as coordinator of
         their group counts for that broker; a bootstrap address is none.
     """
-    number = F.regexp_extract("node_id", _BROKER, 1).try_cast("bigint")
-    # A coordinator's number is 2^31 - 1 less the broker's.
-    is_coordinator = number > _COORDINATORS_FROM // 2
-    broker = F.when(is_coordinator, _COORDINATORS_FROM - number).otherwise(number)
+    is_broker = F.col("node_role").isin("broker", "coordinator")
     is_max = F.col("metric").isin(*NODE_MAX_METRICS)
     return (
         client_metrics.where(
@@ -80,8 +74,8 @@ def select_latency_by_broker(client_metrics: DataFrame) -> DataFrame:
         )
         .transform(with_value)
         .where(F.col("value") > 0)
-        .withColumn("broker", broker)
-        .where(F.col("broker").isNotNull())
+        .where(is_broker)
+        .withColumn("broker", F.col("node_id").try_cast("bigint"))
         .groupBy("broker", "client_instance_id")
         .agg(
             F.avg(F.when(~is_max, F.col("value"))).alias("mean"),

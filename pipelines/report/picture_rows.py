@@ -48,6 +48,7 @@ FROM {CLIENT_METRICS.name} AS m JOIN {INSTANCES} AS i
 WHERE m.event_date >= date({{start}}) AND m.received_at >= {{start}}
   AND m.metric IN ({", ".join(f"'{_PREFIX}{one}'" for one in _METRICS)})
   AND NOT isnan(coalesce(m.value_double, double(m.value_long)))
+  AND (m.node_role IS NULL OR m.node_role = 'broker')
 GROUP BY ALL
 """  # noqa: S608 - the same
 
@@ -120,7 +121,7 @@ def _pick_latency(by_node: Values) -> Picture:
     rows = [
         (_name(who), node, latency, latency / middle[who])
         for who in worst[:_MOST_CLIENTS]
-        for node, latency in sorted(compared[who].items())
+        for node, latency in sorted(compared[who].items(), key=lambda one: int(one[0]))
     ]
     missing = "" if rows else "No client has told its latency to more than one broker."
     return Picture(rows=rows, covered=len(compared), missing=missing)

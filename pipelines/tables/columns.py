@@ -154,7 +154,13 @@ POINT = (
     Column("attributes", "MAP<STRING, STRING>", "Point attributes, names normalised."),
     Column("topic_name", "STRING", "Point attribute topic."),
     Column("topic_partition", "INT", "Point attribute partition; null: not an int."),
-    Column("node_id", "STRING", "Point attribute node_id (or node.id)."),
+    Column(
+        "node_id",
+        "STRING",
+        "Broker ID in decimal digits, from the point attribute node_id (or node.id), "
+        "which attributes keeps as sent; negative for a bootstrap connection. Rows "
+        "written before contract version 2 have it as sent.",
+    ),
     *MEMBERSHIP,
     Column("resource_attributes", "MAP<STRING, STRING>", "Other resource attributes."),
     Column("scope_name", "STRING", "Instrumentation scope; null when unset."),
@@ -163,6 +169,12 @@ POINT = (
         "point_error",
         "STRING",
         "What could not be stored: time_out_of_range, count_out_of_range, or null.",
+    ),
+    Column(
+        "node_role",
+        "STRING",
+        "Connection that node_id names: broker, coordinator (to the same broker), or "
+        "bootstrap; null without a node, and before contract version 2.",
     ),
 )
 

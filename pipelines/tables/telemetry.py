@@ -58,7 +58,7 @@ CLIENT_METRICS = TableContract(
     "labels of the same name inside a push stay attributes.",
     columns=(*COORDINATES, POINT_INDEX, EVENT_DATE, *RECEIVED, *CLIENT, *POINT),
     merge_key=(*names(COORDINATES), POINT_INDEX.name),
-    contract_version=1,
+    contract_version=2,
     ages_by=EVENT_DATE.name,
     partition_by=(EVENT_DATE.name,),
     cluster_by=("client_instance_id", "metric"),

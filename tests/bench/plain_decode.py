@@ -68,6 +68,16 @@ def int32_or_none(text):
     return int(text) if -(2**31) <= int(text) < 2**31 else None
 
 
+def node_of(text):
+    """Return broker ID and role; Java counts coordinators down from the maximum."""
+    number = int32_or_none((text or "").removeprefix("node-"))
+    if number is None:
+        return None, None
+    if number >= 2**30:
+        return str(2**31 - 1 - number), "coordinator"
+    return str(number), "bootstrap" if number < 0 else "broker"
+
+
 def count_or_none(number):
     return number if number <= MAX_INT64 else None
 
@@ -176,7 +186,7 @@ def point_row(index, resource, scope, metric, kind, data, point):
         "attributes": attributes,
         "topic_name": attributes.get("topic"),
         "topic_partition": int32_or_none(attributes.get("partition")),
-        "node_id": attributes.get("node_id"),
+        "node_id": node_of(attributes.get("node_id"))[0],
         **{name: resource.get(name) for name in IDENTITY},
         "resource_attributes": {
             name: text
@@ -186,6 +196,7 @@ def point_row(index, resource, scope, metric, kind, data, point):
         "scope_name": scope.name or None,
         "scope_version": scope.version or None,
         "point_error": point_error(kind, point, is_number),
+        "node_role": node_of(attributes.get("node_id"))[1],
     }
 
 

@@ -19,6 +19,7 @@ from .columns import (
 )
 from .distributions import arrow_distributions
 from .fields import KINDS, VALUE_IS_DOUBLE, VALUE_IS_LONG
+from .labels import parse_int32, parse_node
 from .schema import (
     COUNT_OUT_OF_RANGE,
     DISTRIBUTION,
@@ -37,9 +38,6 @@ KINDS_WITH_TEMPORALITY = [
 SUM = KINDS.index("sum")
 NANOS_PER_MICRO = 1000
 POINT_ERRORS = [None, TIME_OUT_OF_RANGE, COUNT_OUT_OF_RANGE]
-# -?[0-9]+ of at most ten digits; leading zeros are Java's to write, too.
-INT32 = np.iinfo(np.int32)
-MAX_INT32_TEXT = 11
 
 
 class Source(NamedTuple):
@@ -57,6 +55,13 @@ class Source(NamedTuple):
         numbers: w.Table = self.tables.column(register)[self.of_point(parent)]
         return numbers
 
+    def texts_of(self, parent: int, register: int) -> pa.StringArray:
+        """Return the strings of such a column; most clients leave several out."""
+        sent = self.tables.column(register)
+        if not sent.any():
+            return pa.nulls(len(self.of_point(parent)), pa.string())
+        return texts(self.words, sent[self.of_point(parent)])
+
     def of_metric(self, register: int) -> w.Table:
         """Return a column of the metrics, once for each of their points."""
         return self.of(w.P_METRIC, register)
@@ -69,8 +74,8 @@ def _metric_columns(source: Source) -> Columns:
     is_monotonic = source.of_metric(w.M_IS_MONOTONIC) != 0
     return {
         "metric": texts(source.words, names),
-        "description": texts(source.words, source.of_metric(w.M_DESCRIPTION)),
-        "unit": texts(source.words, source.of_metric(w.M_UNIT)),
+        "description": source.texts_of(w.P_METRIC, w.M_DESCRIPTION),
+        "unit": source.texts_of(w.P_METRIC, w.M_UNIT),
         "kind": choices(list(KINDS), kinds),
         "temporality": _temporality_column(source, kinds),
         "is_monotonic": pa.array(is_monotonic, mask=kinds != SUM),
@@ -135,32 +140,46 @@ def _text_maps(words: pa.StringArray, pool: w.Table, ends: w.Table) -> pa.MapArr
     )
 
 
-def _parse_int32(text: str | None) -> int | None:
-    """Return the number that a text is, if int32 holds it."""
-    if text is None or len(text) > MAX_INT32_TEXT or not text.isascii():
-        return None
-    if not text.removeprefix("-").isdigit():
-        return None
-    number = int(text)
-    return number if INT32.min <= number <= INT32.max else None
+class _Sent(NamedTuple):
+    """The distinct texts of one column of the points."""
+
+    texts: list[str | None]
+    places: pa.Array
+    """For each point, the place of its text."""
+
+
+def _distinct_texts(source: Source, register: int) -> _Sent:
+    """Return the texts of a column once each, so that a loop reads only those."""
+    numbers = source.of_point(register)
+    sent = distinct(numbers)
+    place = np.zeros(len(source.words), np.int32)
+    place[sent] = np.arange(len(sent), dtype=np.int32)
+    return _Sent(texts(source.words, sent).to_pylist(), pa.array(place[numbers]))
 
 
 def _attribute_columns(source: Source) -> Columns:
     """Return the attributes of points, and those with a column of their own."""
     words = source.words
-    # A loop over distinct partitions only.
-    sent = distinct(source.of_point(w.P_PARTITION))
-    partitions = [_parse_int32(text) for text in texts(words, sent).to_pylist()]
-    place = np.zeros(len(words), np.int64)
-    place[sent] = np.arange(len(sent))
     pool = source.tables.pool(w.POINT_ATTRIBUTES)
+    sent = _distinct_texts(source, w.P_PARTITION)
+    partitions = pa.array([parse_int32(text) for text in sent.texts], pa.int32())
     return {
         "attributes": _text_maps(words, pool, source.of_point(w.P_ATTRIBUTES)),
         "topic_name": texts(words, source.of_point(w.P_TOPIC)),
-        "topic_partition": pa.array(partitions, pa.int32()).take(
-            pa.array(place[source.of_point(w.P_PARTITION)])
-        ),
-        "node_id": texts(words, source.of_point(w.P_NODE)),
+        "topic_partition": partitions.take(sent.places),
+        **_node_columns(source),
+    }
+
+
+def _node_columns(source: Source) -> Columns:
+    """Return the broker ID of each point and the role of the connection."""
+    sent = _distinct_texts(source, w.P_NODE)
+    nodes = [parse_node(text) for text in sent.texts]
+    ids = [None if node is None else str(node.node_id) for node in nodes]
+    roles = [None if node is None else node.role for node in nodes]
+    return {
+        "node_id": pa.array(ids, pa.string()).take(sent.places),
+        "node_role": pa.array(roles, pa.string()).take(sent.places),
     }
 
 
@@ -181,7 +200,7 @@ def _drop_claims(pool: w.Table, ends: w.Table) -> tuple[w.Table, w.Table]:
 def _resource_columns(source: Source) -> Columns:
     """Return what a point has from its resource and its scope."""
     columns: Columns = {
-        name: texts(source.words, source.of(w.P_RESOURCE, w.R_GROUP_ID + index))
+        name: source.texts_of(w.P_RESOURCE, w.R_GROUP_ID + index)
         for index, name in enumerate(IDENTITY_ATTRIBUTES)
     }
     resource = source.of_point(w.P_RESOURCE)
@@ -195,7 +214,7 @@ def _resource_columns(source: Source) -> Columns:
         )
         columns["resource_attributes"] = maps.take(pa.array(resource))
     for name, register in (("scope_name", w.S_NAME), ("scope_version", w.S_VERSION)):
-        columns[name] = texts(source.words, source.of(w.P_SCOPE, register))
+        columns[name] = source.texts_of(w.P_SCOPE, register)
     return columns
 
 

@@ -66,6 +66,7 @@ POINT_SCHEMA = pa.schema(
         ("scope_name", pa.string()),
         ("scope_version", pa.string()),
         ("point_error", pa.string()),
+        ("node_role", pa.string()),
     ]
 )
 PUSH_SCHEMA = pa.schema(

@@ -32,6 +32,7 @@ from .client_software_views import register_client_software
 from .coverage_view import register_coverage
 from .finding_views import register_findings
 from .kernel_functions import register_kernels
+from .node_columns import NODE_COLUMNS
 from .quota_functions import QUOTA_OF, register_quota_of
 from .view_names import CLIENTS, CONFIG_VIEWS, COVERAGE, LABELLED, NEWEST_VALUES
 
@@ -185,17 +186,24 @@ def _register_tables(
 def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> str:
     """Return the SQL of a table's rows.
 
-    What a table of an older contract lacks is null, until a job has widened it.
+    What a table of an older contract lacks is null, until a job has widened it. Nodes
+    are normalized in rows from before the decoder did so.
     """
     missing: list[Column] = []
     if contract.contract_version > 1:
         there = spark.table(table).columns
         missing = [one for one in contract.columns if one.name not in there]
-    if not missing:
-        return f"SELECT * FROM {table}"  # noqa: S608 - an identifier of ours
-    listed = ", ".join(f"`{name}`" for name in there)
-    nulls = ", ".join(f"CAST(NULL AS {c.sql_type}) AS {c.name}" for c in missing)
-    return f"SELECT {listed}, {nulls} FROM {table}"  # noqa: S608 - the same
+    query = f"SELECT * FROM {table}"  # noqa: S608 - an identifier of ours
+    if missing:
+        nulls = ", ".join(f"CAST(NULL AS {c.sql_type}) AS {c.name}" for c in missing)
+        query = f"SELECT *, {nulls} FROM {table}"  # noqa: S608 - the same
+    if contract is not CLIENT_METRICS:
+        return query
+    listed = ", ".join(
+        f"{NODE_COLUMNS[name]} AS {name}" if name in NODE_COLUMNS else f"`{name}`"
+        for name in (*there, *(one.name for one in missing))
+    )
+    return f"SELECT {listed} FROM ({query})"  # noqa: S608 - the same
 
 
 def _select_nothing(contract: TableContract) -> str:

@@ -119,9 +119,13 @@ def _fill_telemetry(settings):
             for one, metrics in points.items()
             for metric, values in metrics.items()
             for minutes, value in zip(times, values, strict=True)
-            for node in (("1", "2") if "node" in metric else (None,))
+            for node in (_NODES if "node" in metric else (None,))
         ),
     )  # fmt: skip
+
+
+# Of two brokers, as Java and librdkafka send them; older tables have them like this.
+_NODES = ("node-1", "2", "node-2147483646", "node--1", "-1")
 
 
 def _fill_configs(settings):

@@ -10,6 +10,7 @@ from tests.support.spark.finding_fleet import (
     miss,
     unknown,
 )
+from udfs.otlp.labels import parse_node
 
 LIBRDKAFKA = ("librdkafka", "2.15.0")
 PYTHON = ("confluent-kafka-python", "2.16.1-rdkafka-2.16.0")
@@ -65,10 +66,12 @@ def to_nodes(*latencies, form="node-{}", **known):
         {
             "metric": f"{PREFIX}{NODE}",
             "kind": "gauge",
-            "node_id": form.format(number),
+            "node_id": str(node.node_id),
+            "node_role": node.role,
             "value_double": float(value),
         }
         for number, value in latencies
+        for node in [parse_node(form.format(number))]
     )
     return client(points=points, **known)
 

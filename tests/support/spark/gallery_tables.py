@@ -220,7 +220,8 @@ class GalleryTables:
             )
             for word, times in (("avg", 1), ("max", 3)):
                 metric = f"{prefix}node.request.latency.{word}"
-                yield metric, latency * times, {"node_id": f"node-{broker}"}
+                node = {"node_id": str(broker), "node_role": "broker"}
+                yield metric, latency * times, node
         yield f"{prefix}connection.creation.total", float(minute % 10 == 0), {}
         of_kind = self._produced if client.kind == "producer" else self._consumed
         for metric, number in of_kind(client, minute, base, slow):

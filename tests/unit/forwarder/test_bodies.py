@@ -12,6 +12,7 @@ from pipelines.forwarder.bodies import (
     read_push,
     write_body,
 )
+from pipelines.forwarder.nodes import normalize_nodes
 from tests.bench.generated_pushes import java_push, librdkafka_push
 
 HEADERS = {
@@ -44,6 +45,8 @@ def claim(one, *names):
 @pytest.mark.parametrize("shape", [java_push, librdkafka_push])
 def test_everything_but_the_labels_is_as_it_was(shape):
     sent = MetricsData.FromString(shape(1, 20))
+    # How points name nodes has tests of its own.
+    normalize_nodes(sent, shape(1, 20))
     data, points = labelled(shape(1, 20))
     assert points == 20
     for one, before in zip(data.resource_metrics, sent.resource_metrics, strict=True):
@@ -91,8 +94,9 @@ def test_what_a_client_claims_is_replaced_however_it_is_spelt():
     # node_id of a point is the broker that the metric is about.
     point = data.resource_metrics[1].scope_metrics[0].metrics[0].gauge.data_points[0]
     assert texts(point) == [
-        ("node_id", "node-1"), ("Client_id", "mine"), ("rack", "mine"),
+        ("Client_id", "mine"), ("rack", "mine"), ("node_id", ""), ("node_role", "broker"),
     ]  # fmt: skip
+    assert point.attributes[2].value.int_value == 1
 
 
 def test_metrics_are_left_out_by_name():

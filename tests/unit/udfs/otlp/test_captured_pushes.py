@@ -122,6 +122,38 @@ def test_attributes_of_the_table_are_there(decoded, table, is_wanted):
         assert found <= names | {"topic", "partition"}, metric
 
 
+JAVA_COORDINATOR = ("node-2147483646", "1", "coordinator")
+JAVA_NODES = {("node--1", "-1", "bootstrap"), ("node-1", "1", "broker")}
+LIBRDKAFKA_NODES = {("1", "1", "broker")}
+NODES = {
+    # As sent, node_id, node_role; each of them had one broker.
+    "java producer": (is_from(JAVA_SNAPSHOT), JAVA_NODES),
+    "java 3.9 producer": (lambda path: path.name.startswith("producer_"), JAVA_NODES),
+    "java 3.9 consumer": (is_java_consumer, JAVA_NODES | {JAVA_COORDINATOR}),
+    "java 3.9 consumer of the new protocol": (
+        lambda path: path.name.startswith("consumerNew_"),
+        JAVA_NODES | {JAVA_COORDINATOR},
+    ),
+    "librdkafka producer": (is_from(LIBRDKAFKA), LIBRDKAFKA_NODES),
+    "librdkafka consumer": (
+        is_from(LIBRDKAFKA_CONSUMER),
+        LIBRDKAFKA_NODES | {("-1", "-1", "bootstrap")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("is_wanted", "expected"), NODES.values(), ids=NODES.keys())
+def test_node_ids_of_every_client_family_name_the_one_broker(
+    decoded, is_wanted, expected
+):
+    rows = [row for of in rows_by_metric(decoded, is_wanted).values() for row in of]
+    found = {
+        (row["attributes"].get("node_id"), row["node_id"], row["node_role"])
+        for row in rows
+    }
+    assert found == expected | {(None, None, None)}
+
+
 @each_table
 def test_resource_attributes_are_columns_of_their_own(decoded, table, is_wanted):
     seen = rows_by_metric(decoded, is_wanted)

@@ -206,6 +206,12 @@ def test_both_spellings_of_the_node_are_one(key):
     assert (row["attributes"], row["node_id"]) == ({"node_id": "-1"}, "-1")
 
 
+def test_unreadable_node_id_stays_an_attribute_only():
+    row = only_point(push_of(attributes=[text("node_id", "seed_0")]))
+    assert row["attributes"] == {"node_id": "seed_0"}
+    assert (row["node_id"], row["node_role"]) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("value", "partition"),
     [
