@@ -14,7 +14,7 @@ from typing import Any
 
 from .key_lists import SHARE_CONSUMER
 from .sensitive_key_rules import SensitiveKeyRule
-from .sensitive_keys import SensitiveKeyRules, compile_rules
+from .sensitive_keys import ANY_SOFTWARE, SensitiveKeyRules, compile_rules
 
 JAVA_VERSION = "4.3.1"
 LIBRDKAFKA_FILE = "librdkafka-2.15.csv"
@@ -115,7 +115,8 @@ def load_rules() -> SensitiveKeyRules:
             known = catalog.get(row["name"], frozenset())
             catalog[row["name"]] = known | {row["type"]}
     by_software: dict[str, dict[str, frozenset[str]]] = {}
-    for software in document["software"]:
+    shared = {"names": [ANY_SOFTWARE], "catalogs": document["shared_catalogs"]}
+    for software in [shared, *document["software"]]:
         if not catalogs.keys() >= set(software["catalogs"]):
             continue  # Of brokers, whose catalogs applications do not have.
         merged: dict[str, frozenset[str]] = {}

@@ -49,7 +49,8 @@ def choose_entries(
     for key in dict.fromkeys(RENAMED_KEYS.get(key, key) for key in keys):
         found = find_config(key)
         type_name = "" if found is None else found.type_name
-        verdict = rules.judge(key, type_name, software_name)
+        value = None if found is None else found.config_value
+        verdict = rules.judge(key, type_name, software_name, value)
         if verdict.action != ALLOW:
             warnings.append(
                 f"{show_key(key)} is sensitive ({verdict.rule}) and is not pushed"

@@ -22,7 +22,8 @@ _NEITHER = "neither is written, for the key does not look like one"
 _UNLESS_FOUND = "written, unless a rule for values finds something in its value"
 _VALUE_NOT_GIVEN = "not looked at; --value - reads one"
 _NO_RULE = "none matches"
-_NO_CATALOG = "custom: no catalog of {software} has the key"
+_NO_CATALOG = "custom: no catalog for {software} has the key"
+_IF_IT_FITS = "{rule}: allow, if {condition}"
 
 
 def run(call: Call) -> int:
@@ -68,7 +69,7 @@ def explain_rule(
         software_name: client_software_name of the client.
     """
     key, value = _without_surrogates(key), value and _without_surrogates(value)
-    explained = rules.explain(key, value or "", type_name, software_name)
+    explained = rules.explain(key, value, type_name, software_name)
     catalogued = rules.catalogued_types(key, software_name)
     verdict, shown = explained.verdict, rules.show_key(key)
     outcome = _OUTCOMES[verdict.action]
@@ -76,6 +77,7 @@ def explain_rule(
         outcome = _NEITHER
     elif verdict.action == ALLOW and value is None:
         outcome = _UNLESS_FOUND
+    by_value = rules.rules_on_value(key, type_name, software_name)
     lines = {
         "key": shown,
         "type": type_name,
@@ -89,6 +91,11 @@ def explain_rule(
         "because": explained.reason or "-",
         "action": f"{verdict.action}: {outcome}",
     }
+    if value is None and by_value:
+        lines["unless"] = "; ".join(
+            _IF_IT_FITS.format(rule=one.verdict.rule, condition=one.value_condition)
+            for one in by_value
+        )
     return "\n".join(f"{name:<8}  {text}" for name, text in lines.items())
 
 

@@ -112,7 +112,7 @@ class SensitiveKeyRuleSettings:
     key_infixes: tuple[str, ...] = key("Texts inside keys.", default=[])
     key_suffixes: tuple[str, ...] = key("Ends of keys.", default=[])
     key_patterns: tuple[str, ...] = key("RE2 patterns of whole keys.", default=[])
-    is_custom: bool = key("Keys outside the software's catalog.", default=False)
+    is_custom: bool = key("Keys that no catalog for the software has.", default=False)
     value_patterns: tuple[str, ...] = key(
         "RE2 patterns found in values, of the keys that the rest says or of any.",
         default=[],
@@ -127,6 +127,16 @@ class SensitiveKeyRuleSettings:
     )
     value_group: str = key(
         "Rules of one group are searched for together; any word.", default=""
+    )
+    value_types: tuple[str, ...] = key(
+        "Declared types of which the value must be; the rule is skipped otherwise. "
+        "Only with action allow.",
+        default=[],
+    )
+    value_items: tuple[str, ...] = key(
+        "Items that a comma-separated value may have; the rule is skipped otherwise. "
+        "Only with action allow.",
+        default=[],
     )
     action: str = key("What is done.", choices=("redact", "drop", "allow"))
 
@@ -147,6 +157,11 @@ class SensitiveKeySettings:
 
     rules: tuple[SensitiveKeyRuleSettings, ...] = key("In the order of asking.")
     software: tuple[SoftwareCatalogSettings, ...] = key("Who knows which keys.")
+    shared_catalogs: tuple[str, ...] = key(
+        "Catalogs for keys that the software's own catalogs lack, and for software "
+        "that is not listed.",
+        default=[],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from pipelines.errors import InvalidSetting
 from udfs.cluster.broker_catalog import BrokerCatalog, BrokerConfig
+from udfs.sensitive.sensitive_keys import ANY_SOFTWARE
 
 from .client_config_settings import SoftwareCatalogSettings
 
@@ -90,23 +91,39 @@ def keys_by_client_type(files: Mapping[str, str]) -> dict[str, frozenset[str]]:
 
 
 def catalogs_by_software(
-    software: tuple[SoftwareCatalogSettings, ...], catalogs: Catalogs
+    software: tuple[SoftwareCatalogSettings, ...],
+    shared: tuple[str, ...],
+    catalogs: Catalogs,
 ) -> Catalogs:
-    """Return what each client_software_name knows; several catalogs count together.
+    """Return the keys of each client_software_name; several catalogs count together.
 
+    Args:
+        software: Names and their catalogs.
+        shared: Names of the catalogs for ANY_SOFTWARE.
+        catalogs: By name.
     Raises: InvalidSetting for a catalog that no file has, and a name stated twice.
     """
-    known: dict[str, Catalog] = {}
+    known = {
+        ANY_SOFTWARE: _merge(
+            shared, catalogs, "conf/sensitive_keys.toml: shared_catalogs"
+        )
+    }
     for index, one in enumerate(software):
         place = f"conf/sensitive_keys.toml: software[{index}]"
-        if unknown := sorted(set(one.catalogs) - catalogs.keys()):
-            raise InvalidSetting(f"{place}: no catalog {', '.join(unknown)}")
-        merged: dict[str, frozenset[str]] = {}
-        for name in one.catalogs:
-            for config_key, types in catalogs[name].items():
-                merged[config_key] = merged.get(config_key, frozenset()) | types
+        merged = _merge(one.catalogs, catalogs, place)
         for name in one.names:
             if name in known:
                 raise InvalidSetting(f"{place}: {name} is there twice")
             known[name] = merged
     return known
+
+
+def _merge(names: tuple[str, ...], catalogs: Catalogs, place: str) -> Catalog:
+    """Return some catalogs as one. Raises: InvalidSetting."""
+    if unknown := sorted(set(names) - catalogs.keys()):
+        raise InvalidSetting(f"{place}: no catalog {', '.join(unknown)}")
+    merged: dict[str, frozenset[str]] = {}
+    for name in names:
+        for config_key, types in catalogs[name].items():
+            merged[config_key] = merged.get(config_key, frozenset()) | types
+    return merged

@@ -13,7 +13,6 @@ from typing import Any
 
 from pipelines.errors import InvalidSetting
 from udfs.sensitive.config_key_names import KEYS_SOFTWARE
-from udfs.sensitive.sensitive_key_rules import ALLOW
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .loading import FINDINGS_NAME, load_toml
@@ -346,8 +345,8 @@ def _check_keys(
         having = {name: found for name, found in types.items() if found is not None}
         for name, found in (having or {KEYS_SOFTWARE: frozenset()}).items():
             for config_type in found or ("STRING",):
-                verdict = sensitive.judge(one, config_type, name)
-                if verdict.action != ALLOW:
+                if not sensitive.may_allow(one, config_type, name):
+                    verdict = sensitive.judge(one, config_type, name)
                     raise ValueError(
                         f"{one}: is hidden by the rule for secrets {verdict.rule}, "
                         f"and may be no evidence"

@@ -70,7 +70,7 @@ def _read_rules(settings: SensitiveKeySettings) -> list[SensitiveKeyRule]:
 def _compile(
     rules: list[SensitiveKeyRule], settings: SensitiveKeySettings, catalogs: Catalogs
 ) -> SensitiveKeyRules:
-    known = catalogs_by_software(settings.software, catalogs)
+    known = catalogs_by_software(settings.software, settings.shared_catalogs, catalogs)
     try:
         return compile_rules(rules, known)
     except InvalidRule as error:

@@ -26,7 +26,7 @@ BREAKS = [
     ("kernels are free of Spark", "udfs.compression.codecs", "os"),
     ("kernels are free of Spark", "udfs.compression.codecs", "pyspark"),
     ("every room of kernels", "udfs.otlp.walk", "udfs.envelopes.readers"),
-    ("every room of kernels", "udfs.text_codes", "udfs.configs.values"),
+    ("every room of kernels", "udfs.text_codes", "udfs.sensitive.typed_values"),
     ("every room stands", "pipelines.delta_tables.erase", "pipelines.jobs.purge.job"),
     ("every room stands", "pipelines.tables.contract", f"{B}.server"),
     ("the client of Kafka needs", f"{K}.session", "kio"),

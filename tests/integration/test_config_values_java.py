@@ -11,7 +11,7 @@ import pytest
 from pipelines.settings import CONF_PATH
 from tests.support.clients.java_clients import PROGRAMS_PATH
 from tests.support.kafka.kafka_commands import SHORT_LIVED
-from udfs.configs.values import INVALID, parse_value
+from udfs.sensitive.typed_values import INVALID, parse_value
 
 PROGRAM = PROGRAMS_PATH / "ParsesInJava.java"
 JARS = CONF_PATH.parent / ".cache" / "jars" / "kafka"

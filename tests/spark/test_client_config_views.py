@@ -24,7 +24,7 @@ from tests.support.spark.config_rows import (
 )
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.table_rows import append_rows
-from udfs.configs.values import INVALID, parse_value
+from udfs.sensitive.typed_values import INVALID, parse_value
 
 PATIENCE_S = 120
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from udfs.sensitive.typed_values import is_same_value
 from udfs.text_codes import CodedTexts, Mask, combine_codes, texts_at
-
-from .values import is_same_value
 
 DEFAULT_SCHEMA = pa.schema(
     [

@@ -12,9 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from udfs.sensitive.typed_values import (
+    INVALID,
+    PARSERS,
+    SECRET_TYPES,
+    TEXT_TYPES,
+    parse_value,
+)
 from udfs.text_codes import CodedTexts, Codes, Mask, code_texts, combine_codes, texts_at
-
-from .values import INVALID, PARSERS, SECRET_TYPES, TEXT_TYPES, parse_value
 
 INVALID_VALUE = INVALID.value
 VALUE_TYPE = pa.struct(

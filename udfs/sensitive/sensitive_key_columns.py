@@ -7,7 +7,9 @@ the rules' hiding patterns, many values joined at once, by the rules' own compil
 patterns: Arrow would compile them anew, and learn them anew, for each batch. Only where
 one is found is the entry judged with its value, again by SensitiveKeyRules. Values that
 may have another plain form are few, and they search that one by one. The loops are over
-combinations, over blocks of values, over those few and over suspects.
+combinations, over blocks of values, over those few and over suspects. A combination on
+which rules for value types or items have a say is judged once for each different set of
+such rules that its values fit.
 What a column lacks is the empty text, which no catalog knows: null is never a way
 around a rule.
 """
@@ -22,7 +24,7 @@ import pyarrow.compute as pc
 from udfs.text_codes import CodedTexts, Codes, code_texts, combine_codes, texts_at
 
 from .plain_values import MAY_DIFFER
-from .sensitive_key_rules import ALLOW, Verdict
+from .sensitive_key_rules import ALLOW, CompiledRule, Verdict
 from .sensitive_keys import SensitiveKeyRules
 
 VERDICT_TYPE = pa.struct([("rule", pa.string()), ("action", pa.string())])
@@ -49,7 +51,8 @@ def judge_keys(
     Nulls: A null is judged as the empty text; no verdict is null.
     """
     columns = [code_texts(one) for one in (software_names, type_names, keys)]
-    verdicts, places = _judge_combinations(columns, rules)
+    different, places = combine_codes(columns)
+    verdicts = [rules.judge(*one) for one in _entries_at(different, columns)]
     return _spread(verdicts, places)
 
 
@@ -96,13 +99,18 @@ def judge_coded(
     Returns: Some verdicts; for each row the index of its own.
     """
     columns = [software_names, type_names, keys]
-    verdicts, places = _judge_combinations(columns, rules)
+    different, places = combine_codes(columns)
+    combinations = list(_entries_at(different, columns))
+    verdicts = [rules.judge(*one) for one in combinations]
+    asked = [rules.rules_on_value(*one) for one in combinations]
+    parts = [*columns, values]
+    verdicts, places = _judge_by_value(verdicts, places, asked, parts, rules=rules)
     is_allowed = np.array([one.action == ALLOW for one in verdicts], np.bool_)
     is_suspect = find_suspects(values.texts, rules)
     suspects = np.flatnonzero(is_suspect[values.codes] & is_allowed[places])
     if not suspects.size:
         return verdicts, places
-    parts = [one.take(suspects) for one in (*columns, values)]
+    parts = [one.take(suspects) for one in parts]
     first, suspect_places = combine_codes(parts)
     more = [
         rules.judge_entry(key, value, type_name, software_name)
@@ -148,16 +156,49 @@ def _find(values: pa.StringArray, pattern: str) -> npt.NDArray[np.bool_]:
     return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _judge_combinations(
-    columns: list[CodedTexts], rules: SensitiveKeyRules
+def _entries_at(
+    rows: Codes, columns: list[CodedTexts]
+) -> Iterator[tuple[str, str, str]]:
+    """Return key, type name and software name of some rows."""
+    for software_name, type_name, key in texts_at(rows, columns):
+        yield key, type_name, software_name
+
+
+def _judge_by_value(
+    verdicts: list[Verdict],
+    places: Codes,
+    asked: list[tuple[CompiledRule, ...]],
+    columns: list[CodedTexts],
+    *,
+    rules: SensitiveKeyRules,
 ) -> tuple[list[Verdict], Codes]:
-    """Return the verdict of each combination of the three texts, and whose it is."""
-    different, places = combine_codes(columns)
-    verdicts = [
-        rules.judge(key, type_name, software_name)
-        for software_name, type_name, key in texts_at(different, columns)
-    ]
-    return verdicts, places
+    """Judge entries again whose verdict depends on the type or items of their value.
+
+    Args:
+        verdicts: Verdict of each combination without a value.
+        places: For each row the number of its combination.
+        asked: For each combination the rules that depend on its values.
+        columns: Software names, type names, keys and values.
+    Returns: As judge_coded.
+    """
+    is_asked = np.array([bool(one) for one in asked], np.bool_)
+    if not is_asked.any():
+        return verdicts, places
+    rows = np.flatnonzero(is_asked[places])
+    parts = [one.take(rows) for one in columns]
+    pairs, pair_of_row = combine_codes(parts)
+    combinations = places[rows[pairs]].tolist()
+    made, known = list(verdicts), dict[tuple[int, tuple[CompiledRule, ...]], int]()
+    place_of_pair = []
+    for combination, texts in zip(combinations, texts_at(pairs, parts), strict=True):
+        software_name, type_name, key, value = texts
+        fitting = tuple(one for one in asked[combination] if one.fits(value, type_name))
+        if (combination, fitting) not in known:
+            known[combination, fitting] = len(made)
+            made.append(rules.judge(key, type_name, software_name, value))
+        place_of_pair.append(known[combination, fitting])
+    places[rows] = np.array(place_of_pair, np.int64)[pair_of_row]
+    return made, places
 
 
 def _spread(verdicts: list[Verdict], places: Codes) -> pa.StructArray:

@@ -12,6 +12,7 @@ from .linear_patterns import (
     compile_value_pattern,
     join_value_patterns,
 )
+from .typed_values import PLAIN_TYPES, is_plainly_typed
 
 CONFIG_TYPE_NAMES = (
     "BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD",
@@ -43,7 +44,7 @@ class SensitiveKeyRule:
     key_patterns: tuple[str, ...] = ()
     """RE2; the whole key must match."""
     is_custom: bool = False
-    """Keys that the catalog of the client's software does not have."""
+    """Keys that no catalog for the client's software has."""
     value_patterns: tuple[str, ...] = ()
     """RE2, found in the value. Where there are any, the rule is about values, and its
     other conditions, if any, say for which keys."""
@@ -53,6 +54,10 @@ class SensitiveKeyRule:
     """RE2; what they match is taken for PLACEHOLDER before the rest is looked for."""
     value_group: str = ""
     """Rules of one group are searched for together."""
+    value_types: tuple[str, ...] = ()
+    """Declared types of which the value must be. For rules that allow."""
+    value_items: tuple[str, ...] = ()
+    """Texts that a comma-separated value may consist of. For rules that allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,32 @@ class CompiledRule:
     value_pattern: Any
     value_needs: tuple[Any, ...]
     value_exceptions: Any
+    value_types: frozenset[str]
+    value_items: frozenset[str]
+
+    @property
+    def depends_on_value(self) -> bool:
+        """Whether the rule also needs a value of certain types or items."""
+        return bool(self.value_types or self.value_items)
+
+    @property
+    def value_condition(self) -> str:
+        """The condition that fits checks, in words; never a value."""
+        if self.value_items:
+            return "value_items has every item of the value"
+        return "the value is of its declared type, which value_types has"
+
+    def fits(self, value: str, type_name: str) -> bool:
+        """Return whether a value is of its declared type, or has only known items.
+
+        Args:
+            value: As it was sent.
+            type_name: As it was sent; one of value_types if the rule has any.
+        """
+        if self.value_types:
+            return is_plainly_typed(type_name.upper(), value)
+        items = (text.strip(" ") for text in value.split(","))
+        return self.value_items.issuperset(items)
 
     def takes(self, key: str, plain: str, types: set[str], *, is_custom: bool) -> bool:
         """Return whether a condition about keys and types holds.
@@ -120,7 +151,7 @@ class CompiledRule:
                 if one.fullmatch(form)
             ]
         if self.is_custom and is_custom:
-            reasons.append("is_custom: the catalog of its software lacks the key")
+            reasons.append("is_custom: no catalog has the key")
         return next(iter(reasons), "")
 
     def finds_in(self, value: str, plain: str) -> str:
@@ -178,6 +209,8 @@ def compile_rule(rule: SensitiveKeyRule) -> CompiledRule:
         value_pattern=_compile_value_patterns(rule, "value_patterns"),
         value_needs=_compile_all(compile_value_pattern, rule, "value_needs"),
         value_exceptions=_compile_value_patterns(rule, "value_exceptions"),
+        value_types=frozenset(rule.value_types),
+        value_items=frozenset(rule.value_items),
     )
 
 
@@ -194,6 +227,20 @@ def _check(rule: SensitiveKeyRule, place: str) -> None:
     for field in ("value_needs", "value_exceptions", "value_group"):
         if getattr(rule, field) and not rule.value_patterns:
             raise InvalidRule(f"{place}: {field} stand beside value_patterns only")
+    if rule.value_types or rule.value_items:
+        _check_fitting(rule, place)
+
+
+def _check_fitting(rule: SensitiveKeyRule, place: str) -> None:
+    if rule.value_types and rule.value_items:
+        raise InvalidRule(f"{place}: value_types and value_items exclude each other")
+    if unknown := set(rule.value_types) - PLAIN_TYPES:
+        raise InvalidRule(f"{place}: value_types cannot be {sorted(unknown)}")
+    if rule.action != ALLOW or rule.value_patterns or not _has_key_condition(rule):
+        raise InvalidRule(
+            f"{place}: value_types and value_items need a condition for keys, "
+            f"action {ALLOW} and no value_patterns"
+        )
 
 
 def _has_key_condition(rule: SensitiveKeyRule) -> bool:

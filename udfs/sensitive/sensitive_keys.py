@@ -4,6 +4,9 @@ Strategy: rules in order, the first that matches decides. What only looks differ
 no way around them: rules that hide a key see it as it was sent and in plain form,
 rules that allow it and the catalogs see it as it was sent alone. So a key in disguise
 is a custom one at least.
+Rules with value types or items allow an entry only with its value; without the value
+the next rules decide. Keys that the software's own catalog lacks are looked up in the
+catalog of ANY_SOFTWARE.
 Rules with value patterns are asked after the others, of what those allow: no rule for
 keys lets a value pass that looks like a secret. They see values, too, as they were sent
 and in plain form. Patterns are RE2's, hence linear.
@@ -13,7 +16,7 @@ Source: KIP-1324, "Sensitive Configuration".
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -36,6 +39,9 @@ from .sensitive_key_rules import (
 
 Catalog = Mapping[str, frozenset[str]]
 """Key to the type names that releases of one software give it."""
+ANY_SOFTWARE = "*"
+"""Name of the catalog for keys that the catalog of a client's software lacks."""
+_SAMPLE_SECRET = "000000"  # noqa: S105 - of no secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,39 +88,99 @@ class SensitiveKeyRules:
         return SensitiveKeyRules, self._made_from
 
     def catalogued_types(self, key: str, software_name: str) -> frozenset[str] | None:
-        """Return the types that the software gives a key; None where it has no such."""
-        return self._catalogs.get(software_name, {}).get(key)
+        """Return the types that catalogs give a key of some software.
 
-    def judge(self, key: str, type_name: str, software_name: str) -> Verdict:
-        """Decide one entry by all but its value.
+        Nulls: None if neither the software's own catalog nor that of ANY_SOFTWARE has
+            the key.
+        """
+        own = self._catalogs.get(software_name, {}).get(key)
+        return self._catalogs.get(ANY_SOFTWARE, {}).get(key) if own is None else own
+
+    def judge(
+        self, key: str, type_name: str, software_name: str, value: str | None = None
+    ) -> Verdict:
+        """Decide one entry by all but what its value looks like.
 
         Args:
             key: As it was sent.
             type_name: One of CONFIG_TYPE_NAMES, or any other text for a type unknown.
             software_name: client_software_name of the client.
+            value: As it was sent. Without it, rules with value types or items are
+                skipped.
         Returns: The verdict of the first rule that matches, or ORDINARY. Of a key that
             no catalog has and that would be allowed, what judge_value says of the key
             as a value, where that hides it.
         """
+        if software_name not in self._catalogs:
+            software_name = ANY_SOFTWARE
         place = (software_name, key, type_name)
         known = self._known.get(place)
         if known is not None:
             return known
         catalogued = self.catalogued_types(key, software_name)
-        plain, is_custom = plain_form(key), catalogued is None
-        types = {type_name.upper(), *(catalogued or ())}
-        verdict = ORDINARY
-        for rule in self._key_rules:
-            if rule.takes(key, plain, types, is_custom=is_custom):
+        is_custom = catalogued is None
+        verdict, is_final = ORDINARY, True
+        for rule in self._rules_for(key, type_name, catalogued):
+            if not rule.depends_on_value:
+                verdict = rule.verdict
+                break
+            is_final = False
+            if value is not None and rule.fits(value, type_name):
                 verdict = rule.verdict
                 break
         if is_custom and verdict.action == ALLOW and self.may_hide((key,)):
             # No rule for keys lets a secret pass that stands where a key should.
             found = self.judge_value(key, key, type_name, software_name)
             verdict = verdict if found.action == ALLOW else found
-        if not is_custom and type_name in CONFIG_TYPE_NAMES:
+        if is_final and not is_custom and type_name in CONFIG_TYPE_NAMES:
             self._known[place] = verdict
         return verdict
+
+    def rules_on_value(
+        self, key: str, type_name: str, software_name: str
+    ) -> tuple[CompiledRule, ...]:
+        """Return the rules that allow an entry only if its value fits them.
+
+        Args:
+            key: As it was sent.
+            type_name: As in judge.
+            software_name: As in judge.
+        Returns: In their order. If the value fits none of them, judge says the same
+            with and without it.
+        """
+        catalogued = self.catalogued_types(key, software_name)
+        found = []
+        for rule in self._rules_for(key, type_name, catalogued):
+            if not rule.depends_on_value:
+                break
+            found.append(rule)
+        return tuple(found)
+
+    def may_allow(self, key: str, type_name: str, software_name: str) -> bool:
+        """Return whether judge allows an entry, at least with some of its values."""
+        return self.judge(key, type_name, software_name).action == ALLOW or bool(
+            self.rules_on_value(key, type_name, software_name)
+        )
+
+    def _rules_for(
+        self, key: str, type_name: str, catalogued: frozenset[str] | None
+    ) -> Iterator[CompiledRule]:
+        """Yield the rules for keys whose conditions for keys and types hold."""
+        plain, is_custom = plain_form(key), catalogued is None
+        sent_type = type_name.upper()
+        types = {sent_type, *(catalogued or ())}
+        for rule in self._key_rules:
+            if not rule.takes(key, plain, types, is_custom=is_custom):
+                continue
+            if rule.value_types and sent_type not in rule.value_types:
+                continue
+            if rule.value_types and rule.is_custom and self._names_secret(key):
+                continue
+            yield rule
+
+    def _names_secret(self, key: str) -> bool:
+        """Return whether a key does not look like one, or like that of a secret."""
+        return show_key(key) == NO_NAME or self.may_hide((f"{key}={_SAMPLE_SECRET}",))
 
     def may_hide(self, values: Iterable[str]) -> bool:
         """Return whether one of these values may be hidden for what it looks like.
@@ -190,7 +256,7 @@ class SensitiveKeyRules:
         Returns: The verdict of judge where that hides the key; then that of the first
             rule that finds something in the value, or what judge says.
         """
-        verdict = self.judge(key, type_name, software_name)
+        verdict = self.judge(key, type_name, software_name, value)
         if verdict.action != ALLOW or not self.may_hide((value,)):
             return verdict
         found = self.judge_value(key, value, type_name, software_name)
@@ -221,13 +287,22 @@ class SensitiveKeyRules:
         return ORDINARY
 
     def explain(
-        self, key: str, value: str, type_name: str, software_name: str
+        self, key: str, value: str | None, type_name: str, software_name: str
     ) -> Explanation:
-        """Say what judge_entry says of an entry, and why.
+        """Return the verdict on an entry and its reason.
 
+        Args:
+            key: As it was sent.
+            value: As it was sent; None for the verdict of judge without a value.
+            type_name: As in judge.
+            software_name: As in judge.
         Nulls: No rule, no reason.
         """
-        verdict = self.judge_entry(key, value, type_name, software_name)
+        verdict = (
+            self.judge(key, type_name, software_name)
+            if value is None
+            else self.judge_entry(key, value, type_name, software_name)
+        )
         rules = {one.verdict.rule: one for one in self._key_rules + self._value_rules}
         rule = rules.get(verdict.rule)
         if rule is None:
@@ -235,8 +310,10 @@ class SensitiveKeyRules:
         catalogued = self.catalogued_types(key, software_name)
         types = {type_name.upper(), *(catalogued or ())}
         reason = rule.reason(key, plain_form(key), types, is_custom=catalogued is None)
+        if rule.depends_on_value:
+            reason = f"{reason}; {rule.value_condition}"
         if rule.value_pattern is not None:
-            place = rule.finds_in(value, plain_value(value)) or "in the key"
+            place = rule.finds_in(value or "", plain_value(value or "")) or "in the key"
             found = f"its patterns are found {place}"
             reason = f"{reason}; {found}" if reason else found
         return Explanation(verdict, reason)
@@ -266,7 +343,8 @@ def compile_rules(
 
     Args:
         rules: In the order in which they are asked.
-        catalogs: client_software_name to the keys that this software knows.
+        catalogs: client_software_name, or ANY_SOFTWARE, to the keys that this software
+            knows.
     Returns: The same rules, compiled.
     Raises: InvalidRule for a rule without a condition, with an action, type or pattern
         that does not exist, or with a name that another has.

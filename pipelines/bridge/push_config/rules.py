@@ -69,7 +69,7 @@ def judge_configs(
         verdict = (
             rules.judge_entry(one.config_key, one.config_value, name, software_name)
             if has_suspect
-            else rules.judge(one.config_key, name, software_name)
+            else rules.judge(one.config_key, name, software_name, one.config_value)
         )
         if verdict.action == ALLOW:
             entry = (

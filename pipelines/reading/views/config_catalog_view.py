@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.records import Settings
 from pipelines.settings.rules import make_sensitive_key_rules
-from udfs.sensitive.sensitive_key_rules import ALLOW
 
 from .catalog_entries import CatalogEntry, load_catalog_entries
 
@@ -85,8 +84,7 @@ def list_releases(settings: Settings) -> Iterator[tuple[str, str, list[_Release]
                     _as_row(one)
                     for one in entries
                     if one.config_key not in ALWAYS_SET
-                    and rules.judge(one.config_key, one.config_type, name).action
-                    == ALLOW
+                    and rules.may_allow(one.config_key, one.config_type, name)
                 ],
             )
             for version, entries in releases.items()
@@ -107,8 +105,7 @@ def list_names(settings: Settings) -> Iterator[_Name]:
             names = {entry.config_key, *entry.other_names}
             for name in names:
                 others.setdefault(name, set()).update(names - {name})
-                judged = rules.judge(name, entry.config_type, software)
-                if judged.action != ALLOW:
+                if not rules.may_allow(name, entry.config_type, software):
                     hidden.add(name)
         for name, more in sorted(others.items()):
             if more or name in hidden:

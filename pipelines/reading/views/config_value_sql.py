@@ -1,9 +1,9 @@
 """Typed values of defaults, as SQL: what views make of texts that nobody pushed.
 
-Pushed values are typed once, by udfs.configs.values, before they are stored. Defaults
-come from clients and catalogs and are few, and a view has no kernel: this is the same
-for every default that the catalogs hold, which a test compares. A text that this does
-not read, such as a hexadecimal double, has no typed value.
+Pushed values are typed once, by udfs.sensitive.typed_values, before they are stored.
+Defaults come from clients and catalogs and are few, and a view has no kernel: this is
+the same for every default that the catalogs hold, which a test compares. A text that
+this does not read, such as a hexadecimal double, has no typed value.
 """
 
 # A text ends at \z alone: Java's `$` matches before a last line terminator as well,

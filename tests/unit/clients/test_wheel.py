@@ -107,6 +107,7 @@ def test_a_wheel_holds_files_and_no_links(wheel):
                 "plain_values.py",
                 "sensitive_key_rules.py",
                 "sensitive_keys.py",
+                "typed_values.py",
             )
         }
     assert rules == (CONF_PATH / "sensitive_keys.toml").read_bytes()

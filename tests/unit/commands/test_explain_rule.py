@@ -50,8 +50,31 @@ def test_the_catalog_speaks_as_well_as_the_client():
     assert said["catalog"] == "CLASS for apache-kafka-java"
     assert (said["rule"], said["because"]) == ("class-type", "config_types has CLASS")
     said = explain("--key", "key.serializer", "--software", "franz-go")
-    assert said["catalog"] == "custom: no catalog of franz-go has the key"
+    assert said["catalog"] == "CLASS for franz-go"
+    assert said["rule"] == "class-type"
+    said = explain("--key", "my.key", "--software", "franz-go")
+    assert said["catalog"] == "custom: no catalog for franz-go has the key"
+    assert (said["rule"], "unless" in said) == ("custom-key", False)
+
+
+def test_explain_rule_tells_on_which_value_a_key_depends():
+    words = ("--key", "my.limit", "--type", "INT", "--software", "sarama")
+    said = explain(*words)
     assert said["rule"] == "custom-key"
+    assert said["unless"] == (
+        "typed-value: allow, if the value is of its declared type, which value_types has"
+    )
+    said = explain(*words, "--value", "-", stdin="5")
+    assert said["rule"] == "typed-value"
+    assert said["action"] == "allow: written as it is"
+    assert said["because"].endswith(
+        "the value is of its declared type, which value_types has"
+    )
+    said = explain(*words, "--value", "-", stdin="hunter2")
+    assert (said["rule"], "unless" in said) == ("custom-key", False)
+    said = explain("--key", "metric.reporters", "--type", "LIST")
+    assert said["rule"] == "class-list"
+    assert said["unless"].startswith("known-class-list: allow, if value_items has")
 
 
 @pytest.mark.parametrize(

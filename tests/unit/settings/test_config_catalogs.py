@@ -14,6 +14,7 @@ from pipelines.settings.config_catalogs import (
     parse_catalogs,
 )
 from pipelines.settings.rules import make_sensitive_key_rules
+from udfs.sensitive.sensitive_keys import ANY_SOFTWARE
 
 HEAD = "name,type\n"
 CATALOGS = {
@@ -49,20 +50,27 @@ def test_a_row_without_name_or_type_is_refused_with_its_place(text):
 
 
 def test_the_catalogs_of_a_software_are_merged():
-    known = catalogs_by_software((software(("s", "t"), ("a", "b")),), CATALOGS)
+    known = catalogs_by_software((software(("s", "t"), ("a", "b")),), (), CATALOGS)
     assert known["s"] == known["t"]
     assert known["s"] == {"k": frozenset({"INT", "LONG"}), "l": frozenset({"LIST"})}
 
 
+def test_shared_catalogs_are_those_of_any_software():
+    known = catalogs_by_software((), ("a", "b"), CATALOGS)
+    assert known[ANY_SOFTWARE].keys() == {"k", "l"}
+    with pytest.raises(InvalidSetting, match=r"shared_catalogs: no catalog c"):
+        catalogs_by_software((), ("c",), CATALOGS)
+
+
 def test_a_catalog_that_is_not_there_is_named():
     with pytest.raises(InvalidSetting, match=r"software\[0\]: no catalog c"):
-        catalogs_by_software((software(("s",), ("a", "c")),), CATALOGS)
+        catalogs_by_software((software(("s",), ("a", "c")),), (), CATALOGS)
 
 
 def test_software_may_be_named_once():
     twice = (software(("s",), ("a",)), software(("s",), ("b",)))
     with pytest.raises(InvalidSetting, match=r"software\[1\]: s is there twice"):
-        catalogs_by_software(twice, CATALOGS)
+        catalogs_by_software(twice, (), CATALOGS)
 
 
 def test_the_catalogs_of_conf_hold_both_kinds_of_clients_and_the_cluster():
@@ -87,7 +95,7 @@ def test_an_unknown_key_of_a_rule_is_refused_with_file_and_key(tmp_path):
     with pytest.raises(InvalidSetting) as raised:
         load_settings("local", conf_path=conf)
     assert str(raised.value) == (
-        "conf/sensitive_keys.toml: sensitive_keys.rules[3].key_sufixes: unknown key; "
+        "conf/sensitive_keys.toml: sensitive_keys.rules[5].key_sufixes: unknown key; "
         "did you mean key_suffixes?"
     )
 

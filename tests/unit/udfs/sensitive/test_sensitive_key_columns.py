@@ -21,7 +21,7 @@ RULES = make_sensitive_key_rules(
     load_settings("base").sensitive_keys, load_config_catalogs()
 )
 KEYS = sorted({key for one in load_config_catalogs().values() for key in one})
-SOFTWARE = ("apache-kafka-java", "librdkafka", "unknown")
+SOFTWARE = ("apache-kafka-java", "librdkafka", "sarama")
 DISGUISES = st.sampled_from([str.upper, str.title, " {}".format, "{}\u200b".format])
 
 
@@ -34,6 +34,7 @@ def judge_column(rows):
 
 key_texts = st.one_of(
     st.sampled_from(KEYS),
+    st.sampled_from(["max.open.requests", "db.password", "metric.reporters"]),
     st.builds(lambda key, wear: wear(key), st.sampled_from(KEYS), DISGUISES),
     st.builds("{}{}{}".format, st.text(max_size=4),
               st.sampled_from(["ssl.", ".sasl.", ".class", "_", "."]),
@@ -68,6 +69,7 @@ value_texts = st.one_of(
         st.integers(1, 9),
     ),
     st.from_regex(r"(password|sig|eyJ|a://|AKIA)[=:@. \n]{0,2}[a-zA-Z0-9]{0,24}"),
+    st.sampled_from(["5", "true", "1.5", "range", "range,com.acme.X", "99999999999"]),
     st.sampled_from(["", "all", "5", "a\nb", "\u017fecret=1", "to\u212aen=x", "é@"]),
     st.from_regex(r"(%70|\\u0070|&#112;|\uff50|p\u0301)assword(%3D|\\=|=|%|\\)?[x%]?"),
     st.text(max_size=20),
@@ -139,7 +141,7 @@ def test_no_rows_are_no_verdicts():
     assert judge_column([]).type == VERDICT_TYPE
 
 
-@pytest.mark.parametrize("rows", [[(None, None, None)], [("acks", None, None)]])
+@pytest.mark.parametrize("rows", [[(None, None, None)], [("my.key", None, None)]])
 def test_null_is_never_a_way_around_a_rule(rows):
     (verdict,) = judge_column(rows).to_pylist()
     assert verdict == {"rule": "custom-key", "action": "redact"}
@@ -163,3 +165,14 @@ def test_a_slice_of_a_column_is_judged_as_what_it_shows():
         one["action"] for one in judge_keys(keys, types, software, RULES).to_pylist()
     ]
     assert actions == ["allow", "allow"]
+
+
+def test_column_judges_values_by_type_within_one_key():
+    values = ["5", "hunter2", "5", None, "7", "range", "x"]
+    keys = ["max.requests"] * 5 + ["partition.assignment.strategy"] * 2
+    columns = [keys, values, ["INT"] * 5 + ["LIST"] * 2, ["sarama"] * 7]
+    verdicts = judge_entries(*(pa.array(one, pa.string()) for one in columns), RULES)
+    assert [one["rule"] for one in verdicts.to_pylist()] == [
+        "typed-value", "custom-key", "typed-value", "custom-key", "typed-value",
+        "known-class-list", "class-list",
+    ]  # fmt: skip

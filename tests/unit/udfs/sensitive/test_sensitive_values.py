@@ -112,7 +112,7 @@ def test_no_default_of_the_catalogs_is_taken_for_a_secret():
         with path.open() as file:
             for row in csv.DictReader(file):
                 seen += 1
-                by_key = RULES.judge(row["name"], row["type"], software)
+                by_key = RULES.judge(row["name"], row["type"], software, row["default"])
                 by_all = RULES.judge_entry(
                     row["name"], row["default"], row["type"], software
                 )

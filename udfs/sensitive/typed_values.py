@@ -1,7 +1,8 @@
 """Values of client configurations by their types, as Java's clients parse them.
 
-Strategy: one text at a time and the standard library only; value_columns does
-the same for columns. What the text of a type is not raises nothing: it is INVALID.
+Strategy: one text at a time and the standard library only, since pipelines/clients/
+links to this file; udfs/configs/value_columns does the same for columns. A text that is
+not of its type is INVALID and raises nothing.
 Source: org.apache.kafka.common.config.ConfigDef.parseType, Apache Kafka 4.3.1;
 Integer.parseInt, Double.parseDouble and String.trim of Java 17.
 """
@@ -18,6 +19,10 @@ TEXT_TYPES = frozenset({"STRING", "CLASS"})
 SECRET_TYPES = frozenset({"PASSWORD"})
 """Types whose value is never looked at."""
 
+PLAIN_TYPES = frozenset({"BOOLEAN", "INT", "SHORT", "LONG", "DOUBLE"})
+"""Types of numbers and booleans."""
+
+_LONGEST_NUMBER = len("-2.2250738585072014E-308")
 _JAVA_TRIMS = "".join(map(chr, range(0x21)))
 _JAVA_WHITE_SPACE = " \t\n\x0b\f\r"
 _BOOLEANS = {"true": True, "false": False}
@@ -68,6 +73,25 @@ def parse_value(type_name: str, text: str) -> Typed | Invalid:
         return java_trim(text)
     parse = PARSERS.get(type_name)
     return text if parse is None else parse(java_trim(text))
+
+
+def is_plainly_typed(type_name: str, text: str) -> bool:
+    """Return whether a text is a number or boolean that cannot hide anything else.
+
+    Args:
+        type_name: As in parse_value.
+        text: As it was sent.
+    Returns: True for the text of one of PLAIN_TYPES in ASCII, without hexadecimal
+        digits, and no longer than the longest number that Java writes.
+    """
+    trimmed = java_trim(text)
+    return (
+        type_name in PLAIN_TYPES
+        and len(text) <= _LONGEST_NUMBER
+        and text.isascii()
+        and _HEX.fullmatch(trimmed) is None
+        and PARSERS[type_name](trimmed) is not INVALID
+    )
 
 
 def is_same_value(type_name: str, text: str, other: str) -> bool:

@@ -8,8 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from udfs.configs.value_columns import INVALID_VALUE, VALUE_TYPE, type_values
-from udfs.configs.values import INVALID, is_same_value, parse_value
 from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES
+from udfs.sensitive.typed_values import (
+    INVALID,
+    is_plainly_typed,
+    is_same_value,
+    parse_value,
+)
 
 COLUMNS = {
     "BOOLEAN": "value_boolean", "INT": "value_long", "SHORT": "value_long",
@@ -168,3 +173,22 @@ def test_a_slice_of_a_column_is_typed_as_what_it_shows():
     values, types = pa.array(["1", "2", "x"]).slice(1), pa.array(["INT", "STRING"])
     typed = type_values(values, types).to_pylist()
     assert (typed[0]["value_long"], typed[1]["value_string"]) == (2, "x")
+
+
+@pytest.mark.parametrize(
+    ("type_name", "text", "is_plain"),
+    [
+        ("INT", " 5", True),
+        ("DOUBLE", "-2.2250738585072014E-308", True),
+        ("DOUBLE", "NaN", True),
+        ("DOUBLE", "0x1.8p1", False),
+        ("INT", "0" * 24 + "7", False),
+        ("INT", "\u0661", False),
+        ("BOOLEAN", "fal\u017fe", False),
+        ("BOOLEAN", "FALSE", True),
+        ("STRING", "5", False),
+        ("", "5", False),
+    ],
+)
+def test_is_plainly_typed_accepts_only_short_ascii_numbers(type_name, text, is_plain):
+    assert is_plainly_typed(type_name, text) is is_plain

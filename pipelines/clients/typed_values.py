@@ -1,0 +1,1 @@
+../../udfs/sensitive/typed_values.py
