@@ -5,6 +5,7 @@ Importing this imports no Spark, nor what a command alone needs.
 
 import argparse
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines import __version__
@@ -52,7 +53,16 @@ from . import (
     sql,
     status,
 )
-from .options import LOCAL, VERBOSE, CommandParser
+from .options import (
+    ACTION_WORD,
+    COMMAND_WORD,
+    LOCAL,
+    VERBOSE,
+    Command,
+    CommandParser,
+    Option,
+)
+from .submit.spark_words import SPARK_OPTIONS
 
 HELP = "help"
 _LINE_WIDTH = 88
@@ -111,21 +121,27 @@ FORMER_NAMES = {
     command.former_name: command.name for command in COMMANDS if command.former_name
 }
 COMMANDS_BY_NAME = {
-    command.name: replace(command, options=(*command.options, VERBOSE))
+    command.name: replace(
+        command,
+        options=() if command.actions else (*command.options, VERBOSE),
+        actions=tuple(
+            replace(one, options=(*one.options, VERBOSE)) for one in command.actions
+        ),
+    )
     for command in COMMANDS
 }
 
 
 def parse_words(words: list[str]) -> argparse.Namespace:
     """Read the words of one command; ends the process where they are wrong."""
-    arguments, unknown = build_parser().parse_known_args(_ask_for_help(words))
+    words = _add_default_action(_ask_for_help(words))
+    arguments, unknown = build_parser().parse_known_args(words)
     parser: CommandParser = arguments.parser
     if parser.is_kafka_tool:
         # Kafka's tools pass over words that are no options.
         unknown = [word for word in unknown if word.startswith("-")]
     if unknown:
-        told = len(unknown) if parser.takes_secrets else " ".join(unknown)
-        parser.error(f"unrecognized arguments: {told}")
+        parser.refuse_unknown(unknown)
     # A file of settings is of a deployment, whose clients must not push as often as
     # the environment of one machine subscribes to.
     if getattr(arguments, "env", LOCAL) is None:
@@ -139,7 +155,20 @@ def _ask_for_help(words: list[str]) -> list[str]:
         return ["--help"]
     if words[0] != HELP:
         return words
-    return [*(FORMER_NAMES.get(name, name) for name in words[1:2]), "--help"]
+    names = [FORMER_NAMES.get(name, name) for name in words[1:2]]
+    return [*names, *words[2:3], "--help"]
+
+
+def _add_default_action(words: list[str]) -> list[str]:
+    """Return words with the action of a call that names none."""
+    command = COMMANDS_BY_NAME.get(words[0])
+    more = words[1:]
+    names_action = bool(more) and (
+        not more[0].startswith("-") or more[0] in {"-h", "--help"}
+    )
+    if command is None or command.default_action is None or names_action:
+        return words
+    return [words[0], command.default_action, *more]
 
 
 def build_parser() -> CommandParser:
@@ -149,7 +178,9 @@ def build_parser() -> CommandParser:
     parser.add_argument(
         "--version", action="version", version=f"kafka-clientele {__version__}"
     )
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
+    subparsers = parser.add_subparsers(
+        dest=COMMAND_WORD, required=True, metavar=COMMAND_WORD
+    )
     for command in COMMANDS_BY_NAME.values():
         epilog = (
             "Any option of spark-submit may be added, --master among them."
@@ -163,12 +194,48 @@ def build_parser() -> CommandParser:
             epilog=epilog,
             allow_abbrev=False,
         )
-        subparser.is_kafka_tool = command.is_kafka_tool
-        subparser.takes_secrets = command.takes_secrets
-        subparser.set_defaults(parser=subparser)
-        for one in command.options:
-            subparser.add_argument(one.name, **one.arguments)
+        _fill_parser(subparser, command, command.options)
+        if command.actions:
+            _add_actions(subparser, command)
     return parser
+
+
+def _fill_parser(
+    parser: CommandParser, command: Command, options: Sequence[Option]
+) -> None:
+    parser.is_kafka_tool = command.is_kafka_tool
+    parser.takes_secrets = command.takes_secrets
+    if command.takes_spark_options:
+        parser.spark_options = SPARK_OPTIONS
+    parser.set_defaults(parser=parser)
+    for one in options:
+        parser.add_argument(one.name, **one.arguments)
+
+
+def _add_actions(parser: CommandParser, command: Command) -> None:
+    """Give each action a parser with its own options."""
+    names = "|".join(one.name for one in command.actions)
+    subparsers = parser.add_subparsers(dest=ACTION_WORD, required=True, metavar=names)
+    owners: dict[str, list[str]] = {}
+    for action in command.actions:
+        for one in action.options:
+            owners.setdefault(one.name, []).append(f"{command.name} {action.name}")
+    for action in command.actions:
+        is_default = action.name == command.default_action
+        subparser = subparsers.add_parser(
+            action.name,
+            help=f"{action.help} (default)" if is_default else action.help,
+            description=action.help,
+            epilog=parser.epilog,
+            allow_abbrev=False,
+        )
+        own = {one.name for one in action.options}
+        subparser.options_elsewhere = {
+            name: names for name, names in owners.items() if name not in own
+        }
+        # Code that reads a question finds a value for each option of the command.
+        subparser.set_defaults(**command.defaults)
+        _fill_parser(subparser, command, action.options)
 
 
 def _format_overview() -> str:

@@ -1,11 +1,13 @@
 """What a command and its options are, the options that several share, their parser."""
 
 import argparse
+import difflib
 import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines.errors import PipelineError
@@ -29,6 +31,21 @@ class Option:
     arguments: dict[str, Any]
     """What argparse is told about it."""
 
+    @property
+    def attribute(self) -> str:
+        """Return the name of its value among the parsed arguments."""
+        name: str = self.arguments.get("dest", self.name.strip("-"))
+        return name.replace("-", "_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One action of a command, with its own options."""
+
+    name: str
+    help: str
+    options: tuple[Option, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
@@ -36,7 +53,11 @@ class Command:
 
     name: str
     help: str
-    options: tuple[Option, ...]
+    options: tuple[Option, ...] = ()
+    """Empty for a command with actions."""
+    actions: tuple[Action, ...] = ()
+    default_action: str | None = None
+    """Action of a call that names none; null: one must be named."""
     takes_spark_options: bool = False
     """Whether words that are not its own go to spark-submit."""
     is_kafka_tool: bool = False
@@ -58,8 +79,7 @@ class Command:
         """Return words that parse to these arguments; options only."""
         words: list[str] = []
         for one in self.options:
-            destination = one.arguments.get("dest", one.name.strip("-"))
-            value = getattr(arguments, destination.replace("-", "_"))
+            value = getattr(arguments, one.attribute)
             if one.takes_value:
                 values = value if isinstance(value, list) else [value]
                 words += [
@@ -75,8 +95,26 @@ class Command:
     @property
     def own_options(self) -> dict[str, bool]:
         """Return option to whether it takes a value, --help included."""
-        named = {o.name: o.takes_value for o in self.options if o.name.startswith("-")}
+        named = {
+            one.name: one.takes_value
+            for one in self.all_options
+            if one.name.startswith("-")
+        }
         return named | {"--help": False, "-h": False}
+
+    @property
+    def all_options(self) -> tuple[Option, ...]:
+        """Return its options and those of its actions."""
+        of_actions = (one for action in self.actions for one in action.options)
+        return (*self.options, *of_actions)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Return the default of each option by its attribute."""
+        return {
+            one.attribute: one.arguments.get("default") if one.takes_value else False
+            for one in self.all_options
+        }
 
 
 def option(name: str, help_text: str, **arguments: Any) -> Option:
@@ -178,7 +216,9 @@ _KAFKA_WORDS = (
         "is not a recognized option",
     ),
 )
-_KAFKA_MISUSE = 1
+_KAFKA_MISUSE, _MISUSE = 1, 2
+COMMAND_WORD, ACTION_WORD = "command", "action"
+"""Attributes of the parsed arguments."""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -187,6 +227,10 @@ class CommandParser(argparse.ArgumentParser):
     is_kafka_tool = False
     takes_secrets = False
     """As its Command says."""
+    spark_options: Collection[str] = ()
+    """Options of spark-submit, if the command takes them."""
+    options_elsewhere: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """Options of the command's other actions, to the names of these actions."""
     overview: str | None = None
     """The help in place of argparse's own."""
 
@@ -194,10 +238,50 @@ class CommandParser(argparse.ArgumentParser):
         """Return what --help prints."""
         return self.overview or super().format_help()
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse an unknown command or action with the nearest known one."""
+        kind = action.dest
+        if kind not in {COMMAND_WORD, ACTION_WORD} or value in (action.choices or ()):
+            super()._check_value(action, value)
+            return
+        known = list(action.choices or ())
+        near = difflib.get_close_matches(value, known, n=1, cutoff=0.5)
+        if near:
+            hint = f"; did you mean {near[0]}?"
+        elif kind == ACTION_WORD:
+            hint = f"; known actions: {', '.join(known)}"
+        else:
+            hint = f"; '{self.prog} help' lists the commands"
+        raise argparse.ArgumentError(None, f"unknown {kind} {value!r}{hint}")
+
+    def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
+        """End the process for words that are neither options nor values."""
+        if self.takes_secrets:
+            self.error(f"unrecognized arguments: {len(words)}")
+        name = words[0].partition("=")[0]
+        hint = ""
+        if owners := self.options_elsewhere.get(name):
+            hint = f"; it belongs to {' and '.join(owners)}"
+        elif name.startswith("--"):
+            known = [*self._option_string_actions, *self.spark_options]
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+            hint = f"; did you mean {near[0]}?" if near else ""
+        self.error(f"unrecognized arguments: {' '.join(words)}{hint}")
+
+    def _format_usage_line(self) -> str:
+        words = [
+            one.metavar or one.dest
+            for one in self._get_positional_actions()
+            if isinstance(one.metavar or one.dest, str)
+        ]
+        options = "[options] (--help lists them)"
+        return f"usage: {' '.join([self.prog, *map(str, words), options])}\n"
+
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong and how it is right, and end the process."""
+        """Print one line of usage and what is wrong, and end the process."""
         if not self.is_kafka_tool:
-            super().error(message)
+            self._print_message(self._format_usage_line(), sys.stderr)
+            self.exit(_MISUSE, f"{self.prog}: error: {message}\n")
         for pattern, words in _KAFKA_WORDS:
             if found := pattern.fullmatch(message):
                 is_missing = words.startswith("requires")

@@ -69,7 +69,7 @@ def ask_about_the_quota(spark, tables, capsys):
     )
     throttled = re.search(r"orders-1 reports: throttled (\S+) ms on average", said)
     assert float(throttled[1]) > 0
-    printed = ask("what-if --set clients/orders-1:producer_byte_rate=1024")
+    printed = ask("what-if --alter clients/orders-1:producer_byte_rate=1024")
     _, *changes, summary = printed.splitlines()
     assert [line.split()[:3] for line in changes] == [
         ["User:ANONYMOUS", "orders-1", "producer_byte_rate"]

@@ -125,7 +125,7 @@ def test_explain_is_told_as_json(ask):
 @pytest.mark.long
 def test_what_if_names_exactly_who_changes(ask):
     printed = ask(
-        f"what-if --set 'users/alice/clients/<default>:{PRODUCE}=524288' "
+        f"what-if --alter 'users/alice/clients/<default>:{PRODUCE}=524288' "
         "--remove 'users/<default>:request_percentage'"
     )
     now, then = "1048576.0 (users/alice)", "524288.0 (users/alice/clients/<default>)"

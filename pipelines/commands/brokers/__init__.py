@@ -8,6 +8,7 @@ from pipelines.commands.options import (
     ENV,
     MOMENT,
     SET,
+    Action,
     Command,
     flag,
     option,
@@ -31,77 +32,77 @@ def run(call: Call) -> int:
 
 def _check(arguments: Namespace) -> None:
     """End the process with the usage where the words do not fit together."""
-    action, parser = arguments.action, arguments.parser
     bounds = (arguments.min, arguments.max, arguments.value)
-    has_bounds = any(one is not None for one in bounds)
-    faults = (
-        (
-            action == CHECK and not (arguments.key and has_bounds),
-            "check needs --key, and --min, --max or --value",
-        ),
-        (action != CHECK and has_bounds, "--min, --max and --value belong to check"),
-        (
-            action not in {CHECK, DRIFT} and arguments.key,
-            "--key belongs to drift and check",
-        ),
-        (
-            action != HISTORY and (arguments.start or arguments.end),
-            "--from and --to belong to history",
-        ),
-        (
-            arguments.start and arguments.end and arguments.start >= arguments.end,
-            "--to must be later than --from",
-        ),
-        (arguments.all and action != DRIFT, "--all belongs to drift"),
-    )
-    for is_fault, text in faults:
-        if is_fault:
-            parser.error(text)
+    start, end = arguments.start, arguments.end
+    if arguments.action == CHECK and all(one is None for one in bounds):
+        arguments.parser.error("check needs --min, --max or --value")
+    if start and end and start >= end:
+        arguments.parser.error("--to must be later than --from")
+
+
+_COMMON = (
+    option(
+        "--broker",
+        "Only this broker; may be repeated",
+        type=whole_number(0, _MAX_BROKER),
+        action="append",
+        default=[],
+        metavar="ID",
+    ),
+    option("--cluster-id", "ID of the cluster, if there are several", metavar="ID"),
+    flag("--json", "Print JSON"),
+    ENV,
+    CONFIG,
+    SET,
+)
 
 
 COMMAND = Command(
     name="brokers",
-    help="print brokers of a cluster: what they run, differ in, break, and were",
-    options=(
-        option(
-            "action",
-            "list: brokers; drift: configs in which live brokers differ; check: live "
-            "brokers whose static config breaks a constraint; history: what happened",
-            choices=ACTIONS,
+    help="print the brokers of a cluster, their differences and their history",
+    actions=(
+        Action(name=LIST, help="Print the brokers and what they run", options=_COMMON),
+        Action(
+            name=DRIFT,
+            help="Print configs in which live brokers differ; exit code 1 if any does",
+            options=(
+                option("--key", "Only this config", metavar="KEY"),
+                flag("--all", "Include configs that name a broker"),
+                *_COMMON,
+            ),
         ),
-        option(
-            "--broker",
-            "only this broker; may be repeated",
-            type=whole_number(0, _MAX_BROKER),
-            action="append",
-            default=[],
-            metavar="ID",
+        Action(
+            name=CHECK,
+            help="Print live brokers whose static config breaks a constraint",
+            options=(
+                option("--key", "Config to check", required=True, metavar="KEY"),
+                option("--min", "Minimum number", type=float, metavar="NUMBER"),
+                option("--max", "Maximum number", type=float, metavar="NUMBER"),
+                option("--value", "Only allowed value", metavar="TEXT"),
+                *_COMMON,
+            ),
         ),
-        option("--key", "drift, check: this config", metavar="KEY"),
-        option("--min", "check: the least number", type=float, metavar="NUMBER"),
-        option("--max", "check: the greatest number", type=float, metavar="NUMBER"),
-        option("--value", "check: the only value", metavar="TEXT"),
-        option(
-            "--from",
-            "history: from this moment on: 2026-03-01 or 2026-03-01T06:00, UTC unless "
-            "it says otherwise",
-            dest="start",
-            type=MOMENT,
-            metavar="TIME",
+        Action(
+            name=HISTORY,
+            help="Print what happened to the brokers",
+            options=(
+                option(
+                    "--from",
+                    "From this time on: 2026-03-01 or 2026-03-01T06:00, in UTC",
+                    dest="start",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                option(
+                    "--to",
+                    "Before this time",
+                    dest="end",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                *_COMMON,
+            ),
         ),
-        option(
-            "--to",
-            "history: before this moment",
-            dest="end",
-            type=MOMENT,
-            metavar="TIME",
-        ),
-        flag("--all", "drift: configs that name a broker as well"),
-        option("--cluster-id", "the cluster, where tables hold several", metavar="ID"),
-        flag("--json", "print JSON"),
-        ENV,
-        CONFIG,
-        SET,
     ),
     takes_spark_options=True,
     run=run,

@@ -8,6 +8,7 @@ from pipelines.commands.options import (
     ENV,
     MOMENT,
     SET,
+    Action,
     Command,
     flag,
     option,
@@ -57,92 +58,87 @@ def _answer_coverage(call: Call) -> int:
 
 def _check(words: Namespace) -> None:
     """End the process with the usage where the words do not fit together."""
-    action, parser = words.action, words.parser
-    faults = (
-        (action == UPGRADE and not words.to, "upgrade needs --to"),
-        (action != UPGRADE and words.to, "--to belongs to upgrade"),
-        (
-            action != COVERAGE and words.client_instance_id,
-            "--client-instance-id belongs to coverage",
-        ),
-        (
-            action == COVERAGE and (words.principal or words.since),
-            "--principal and --since belong to stale and upgrade",
-        ),
-    )
-    for is_fault, text in faults:
-        if is_fault:
-            parser.error(text)
-    if action == UPGRADE:
+    if words.action == UPGRADE:
         from pipelines.settings.api_versions import load_api_versions
 
         releases = load_api_versions().releases
         if words.to not in releases:
-            parser.error(f"--to: expected one of {', '.join(releases)}")
+            words.parser.error(f"--to: expected one of {', '.join(releases)}")
+
+
+_CLIENT_ID = option(
+    "--client-id",
+    "Only this client ID; may be repeated",
+    default=[],
+    action="append",
+    metavar="ID",
+)
+_COMMON = (
+    option("--cluster-id", "Only clients of this cluster", metavar="ID"),
+    flag("--json", "Print JSON"),
+    ENV,
+    CONFIG,
+    SET,
+)
+_OF_SOFTWARE = (
+    _CLIENT_ID,
+    option(
+        "--principal",
+        "Only this principal, such as User:alice; may be repeated",
+        default=[],
+        action="append",
+        metavar="NAME",
+    ),
+    option(
+        "--since",
+        "Only clients seen since 2026-03-01 or 2026-03-01T06:00 (default: 7 days ago)",
+        type=MOMENT,
+        metavar="TIME",
+    ),
+    flag("--all", "Include clients without a problem"),
+    *_COMMON,
+)
 
 
 COMMAND = Command(
     name="clients",
-    help="print what clients deliver of KIP-714's metrics, how old their software is, "
-    "or what an upgrade of the brokers breaks; exit code 1 where something is wrong",
-    options=(
-        option(
-            "action",
-            "coverage: each metric of KIP-714 that a client delivers, is not asked "
-            "for, or is asked for and does not deliver; stale: clients whose software "
-            "is out of support or has known faults; upgrade: clients that use API "
-            "versions that a release of Kafka's brokers does not serve",
-            choices=ACTIONS,
+    help="print which metrics clients deliver, how old their software is, and what an "
+    "upgrade of the brokers breaks; exit code 1 for a problem",
+    actions=(
+        Action(
+            name=COVERAGE,
+            help="Print each KIP-714 metric that a client delivers or lacks",
+            options=(
+                _CLIENT_ID,
+                option(
+                    "--client-instance-id",
+                    "Only this client instance ID; may be repeated",
+                    default=[],
+                    action="append",
+                    metavar="ID",
+                ),
+                flag("--all", "Include terminated clients"),
+                *_COMMON,
+            ),
         ),
-        option(
-            "--client-id",
-            "only of this client.id; may be repeated",
-            default=[],
-            action="append",
-            metavar="ID",
+        Action(
+            name=STALE,
+            help="Print clients with unsupported software or known faults",
+            options=_OF_SOFTWARE,
         ),
-        option(
-            "--client-instance-id",
-            "coverage: only of this client instance id, as Kafka prints it; may be "
-            "repeated",
-            default=[],
-            action="append",
-            metavar="ID",
+        Action(
+            name=UPGRADE,
+            help="Print clients that use API versions that a Kafka release lacks",
+            options=(
+                option(
+                    "--to",
+                    "Release of the brokers, such as 4.4",
+                    required=True,
+                    metavar="RELEASE",
+                ),
+                *_OF_SOFTWARE,
+            ),
         ),
-        option(
-            "--principal",
-            "stale, upgrade: only of this principal, such as User:alice; may be "
-            "repeated",
-            default=[],
-            action="append",
-            metavar="NAME",
-        ),
-        option(
-            "--cluster-id",
-            "only of clients of this cluster",
-            metavar="ID",
-        ),
-        option(
-            "--to",
-            "upgrade: the release of the brokers, such as 4.4",
-            metavar="RELEASE",
-        ),
-        option(
-            "--since",
-            "stale, upgrade: only what was seen from this moment on: 2026-03-01 or "
-            "2026-03-01T06:00 (default: seven days ago)",
-            type=MOMENT,
-            metavar="TIME",
-        ),
-        flag(
-            "--all",
-            "coverage: clients that have terminated as well; stale, upgrade: clients "
-            "of which there is nothing to say as well",
-        ),
-        flag("--json", "print JSON"),
-        ENV,
-        CONFIG,
-        SET,
     ),
     takes_spark_options=True,
     run=run,

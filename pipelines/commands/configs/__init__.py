@@ -3,10 +3,19 @@
 from datetime import UTC, datetime
 
 from pipelines.commands.call import Call
-from pipelines.commands.options import CONFIG, ENV, MOMENT, SET, Command, flag, option
+from pipelines.commands.options import (
+    CONFIG,
+    ENV,
+    MOMENT,
+    SET,
+    Action,
+    Command,
+    flag,
+    option,
+)
 from pipelines.commands.push_config import CLIENT_TYPES
 
-from .questions import ACTIONS, read_question
+from .questions import DESCRIBE, DIFF, HISTORY, read_question
 
 
 def run(call: Call) -> int:
@@ -21,72 +30,104 @@ def run(call: Call) -> int:
     return 0
 
 
+_WHICH = (
+    option(
+        "--client-id",
+        "Client ID; give it twice to diff two clients",
+        default=[],
+        action="append",
+        metavar="ID",
+    ),
+    option(
+        "--client-instance-id",
+        "Client instance ID, as Kafka prints it; may be repeated",
+        default=[],
+        action="append",
+        metavar="ID",
+    ),
+    option("--principal", "Only this principal, as User:alice", metavar="NAME"),
+    option(
+        "--client-type",
+        f"Only this type: {', '.join((*CLIENT_TYPES, 'streams'))}",
+        choices=(*CLIENT_TYPES, "streams"),
+        metavar="TYPE",
+    ),
+    option(
+        "--key",
+        "Only this configuration key; may be repeated",
+        default=[],
+        action="append",
+        metavar="KEY",
+    ),
+)
+_AT = option(
+    "--at",
+    "Time of the answer: 2026-03-01 or 2026-03-01T06:00, in UTC (default: now)",
+    type=MOMENT,
+    metavar="TIME",
+)
+_COMMON = (flag("--json", "Print JSON"), ENV, CONFIG, SET)
+
+
 COMMAND = Command(
     name="configs",
-    help="print configurations of clients: now, what differs, or how it came",
-    options=(
-        option(
-            "action",
-            "describe: what clients run with; diff: of one client at two moments, "
-            "of two clients, or, of one client alone, where its live instances "
-            "disagree; history: each value and its time",
-            choices=ACTIONS,
+    help="print configurations of clients: current values, differences and history",
+    actions=(
+        Action(
+            name=DESCRIBE,
+            help="Print what clients run with",
+            options=(
+                *_WHICH,
+                _AT,
+                flag("--all", "Include defaults, also those that no client pushed"),
+                *_COMMON,
+            ),
         ),
-        option(
-            "--client-id",
-            "client.id; twice for diff of two clients",
-            default=[],
-            action="append",
-            metavar="ID",
+        Action(
+            name=DIFF,
+            help="Compare a client at two times, two clients, or a client's instances",
+            options=(
+                *_WHICH,
+                _AT,
+                option(
+                    "--from",
+                    "First time, for one client",
+                    dest="start",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                option(
+                    "--to",
+                    "Second time, for one client (default: now)",
+                    dest="end",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                *_COMMON,
+            ),
         ),
-        option(
-            "--client-instance-id",
-            "client instance id, as Kafka prints it; may be repeated",
-            default=[],
-            action="append",
-            metavar="ID",
+        Action(
+            name=HISTORY,
+            help="Print each value and its time",
+            options=(
+                *_WHICH,
+                option(
+                    "--from",
+                    "Only values that were valid at or after this time",
+                    dest="start",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                option(
+                    "--to",
+                    "Only values that began before this time",
+                    dest="end",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                *_COMMON,
+            ),
         ),
-        option("--principal", "only of this principal, as User:alice"),
-        option(
-            "--client-type",
-            f"only of this type: {', '.join((*CLIENT_TYPES, 'streams'))}",
-            choices=(*CLIENT_TYPES, "streams"),
-            metavar="TYPE",
-        ),
-        option(
-            "--key",
-            "only this configuration key; may be repeated",
-            default=[],
-            action="append",
-            metavar="KEY",
-        ),
-        option(
-            "--at",
-            "describe, diff of two clients: this moment instead of now: 2026-03-01 "
-            "or 2026-03-01T06:00, UTC unless it says otherwise",
-            type=MOMENT,
-            metavar="TIME",
-        ),
-        option(
-            "--from",
-            "diff: the first moment; history: values that ended later only",
-            dest="start",
-            type=MOMENT,
-            metavar="TIME",
-        ),
-        option(
-            "--to",
-            "diff: the second moment (default: now); history: values that began "
-            "before only",
-            dest="end",
-            type=MOMENT,
-            metavar="TIME",
-        ),
-        flag("--all", "describe: defaults as well, also those nobody pushed"),
-        flag("--json", "print JSON"),
-        ENV,
-        CONFIG,
-        SET,
     ),
     takes_spark_options=True,
     run=run,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 DESCRIBE, DIFF, HISTORY = "describe", "diff", "history"
-ACTIONS = (DESCRIBE, DIFF, HISTORY)
 _TWO = 2
 
 
@@ -80,7 +79,6 @@ def _find_fault(arguments: Namespace) -> str | None:
     is_diff, is_pair = action == DIFF, clients == _TWO
     faults = (
         (start and end and start >= end, "--to must be later than --from"),
-        (arguments.all and action != DESCRIBE, "--all belongs to describe"),
         (
             is_diff and clients not in {1, _TWO},
             "diff is about one client, now or at two moments, or about two clients",
@@ -96,14 +94,6 @@ def _find_fault(arguments: Namespace) -> str | None:
         (
             is_diff and arguments.client_instance_id and not (is_pair or start),
             "one instance is compared at two moments: --from, and --to or now",
-        ),
-        (
-            action == DESCRIBE and has_range,
-            "describe is about one moment: --at, or now",
-        ),
-        (
-            action == HISTORY and has_moment,
-            "history is about a time: --from and --to",
         ),
         (
             not is_named,

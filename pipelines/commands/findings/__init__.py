@@ -1,9 +1,18 @@
 """findings: what is wrong with clients, since when, and what to set."""
 
 from pipelines.commands.call import Call
-from pipelines.commands.options import CONFIG, ENV, MOMENT, SET, Command, flag, option
+from pipelines.commands.options import (
+    CONFIG,
+    ENV,
+    MOMENT,
+    SET,
+    Action,
+    Command,
+    flag,
+    option,
+)
 
-CHECK = "check"
+LIST, CHECK = ACTIONS = ("list", "check")
 SEVERITIES = ("error", "warning", "advice")
 CLIENT_TYPES = ("producer", "consumer", "share_consumer", "admin", "streams")
 
@@ -15,57 +24,67 @@ def run(call: Call) -> int:
         from .checking import check
 
         return check(call, print)
-    if words.properties or words.client_type or words.software:
-        words.parser.error("--properties, --client-type and --software go with check")
     from .answers import answer
 
     return answer(call, print)
 
 
+_COMMON = (flag("--json", "Print JSON"), ENV, CONFIG, SET)
+
+
 COMMAND = Command(
     name="findings",
-    help="print what is wrong with clients, since when, and what to set, the most "
-    "severe first; exit code 1 where an error is among it",
-    options=(
-        option(
-            "action",
-            "check: what rules say of one file of properties, before anything is "
-            "deployed; none: what the tables hold",
-            nargs="?",
-            choices=(CHECK,),
+    help="print problems of clients, since when, and what to set, the most severe "
+    "first; exit code 1 if one is an error",
+    actions=(
+        Action(
+            name=LIST,
+            help="Print the findings of the table client_findings",
+            options=(
+                option("--client-id", "Only this client ID", metavar="ID"),
+                option(
+                    "--principal", "Only this principal, as User:alice", metavar="NAME"
+                ),
+                option("--rule", "Only this rule", metavar="NAME"),
+                option(
+                    "--since",
+                    "Only findings opened or closed since 2026-03-01T06:00, in UTC",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                option("--severity", "Only this severity", choices=SEVERITIES),
+                flag("--closed", "Include closed findings"),
+                flag("--silenced", "Include silenced findings"),
+                flag("--rules", "Print how many clients each rule covered instead"),
+                *_COMMON,
+            ),
         ),
-        option("--client-id", "only of this client.id", metavar="ID"),
-        option("--principal", "only of this principal, as User:alice", metavar="NAME"),
-        option("--rule", "only of this rule", metavar="NAME"),
-        option(
-            "--since",
-            "only what began, or with --closed ended, since this moment: 2026-03-01 or "
-            "2026-03-01T06:00, UTC unless it says otherwise",
-            type=MOMENT,
-            metavar="TIME",
+        Action(
+            name=CHECK,
+            help="Evaluate the rules against one file of client properties",
+            options=(
+                option(
+                    "--properties",
+                    "Properties of a Java client or librdkafka",
+                    required=True,
+                    metavar="FILE",
+                ),
+                option(
+                    "--client-type",
+                    "Type of the client",
+                    required=True,
+                    choices=CLIENT_TYPES,
+                ),
+                option(
+                    "--software",
+                    "Client software (default: apache-kafka-java, newest release)",
+                    metavar="NAME[=VERSION]",
+                ),
+                *_COMMON,
+            ),
         ),
-        option("--severity", "only of this severity", choices=SEVERITIES),
-        flag("--closed", "what is over as well"),
-        flag("--silenced", "what is silenced as well"),
-        flag("--rules", "print of how many clients each rule was asked instead"),
-        option(
-            "--properties",
-            "check: properties of a Java client, or of librdkafka",
-            metavar="FILE",
-        ),
-        option("--client-type", "check: what the client is", choices=CLIENT_TYPES),
-        option(
-            "--software",
-            "check: what the client is made with, as apache-kafka-java=3.9.2 or "
-            "librdkafka (default: apache-kafka-java; of the newest release that "
-            "conf/config_catalog/ has)",
-            metavar="NAME[=VERSION]",
-        ),
-        flag("--json", "print JSON"),
-        ENV,
-        CONFIG,
-        SET,
     ),
+    default_action=LIST,
     takes_spark_options=True,
     run=run,
 )

@@ -33,8 +33,6 @@ def check(call: Call, say: Say) -> int:
     Raises: InvalidSetting where a rule is wrong, CommandFault where the file is.
     """
     words = call.arguments
-    if not words.properties or not words.client_type:
-        words.parser.error("check needs --properties and --client-type")
     properties = _read(words.properties)
     settings = call.read_settings()
     rules = without_telemetry(read_finding_rules(settings)).rules

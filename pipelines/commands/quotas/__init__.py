@@ -3,7 +3,16 @@
 from datetime import UTC, datetime
 
 from pipelines.commands.call import Call
-from pipelines.commands.options import CONFIG, ENV, MOMENT, SET, Command, flag, option
+from pipelines.commands.options import (
+    CONFIG,
+    ENV,
+    MOMENT,
+    SET,
+    Action,
+    Command,
+    flag,
+    option,
+)
 
 ACTIONS = ("explain", "what-if", "history", "plan", "apply", "top")
 EXPLAIN, WHAT_IF, HISTORY, PLAN, APPLY, TOP = ACTIONS
@@ -26,95 +35,129 @@ def run(call: Call) -> int:
         return command.answer(asked)
 
 
+_KEY = option(
+    "--key",
+    "Only this quota key; may be repeated",
+    default=[],
+    action="append",
+    metavar="KEY",
+)
+_FILE = option(
+    "--file",
+    "YAML list of {entity_path: …, quotas: {KEY: VALUE}} with all quotas",
+    required=True,
+    metavar="FILE",
+)
+_SETTINGS = (ENV, CONFIG, SET)
+_COMMON = (
+    _KEY,
+    option("--cluster-id", "ID of the cluster, if there are several", metavar="ID"),
+    flag("--json", "Print JSON"),
+    *_SETTINGS,
+)
+
+
 COMMAND = Command(
     name="quotas",
-    help="explain the quotas of a client, or say what a change would do to whom",
-    options=(
-        option(
-            "action",
-            "explain: what applies to a client, and why; what-if: which clients a "
-            "change would concern; history: what was set when; plan: how a file and "
-            "the cluster differ; apply: alter the cluster, so that they do not; top: "
-            "who is nearest to a limit, as the proxy has counted",
-            choices=ACTIONS,
+    help="explain, compare and alter client quotas, and list clients near a limit",
+    actions=(
+        Action(
+            name=EXPLAIN,
+            help="Print which quotas apply to a client and why",
+            options=(
+                option("--user", "User, as alice or User:alice", metavar="NAME"),
+                option("--client-id", "Client ID of that user", metavar="ID"),
+                option(
+                    "--ip",
+                    "Address for connection_creation_rate (default: the client's)",
+                    metavar="ADDRESS",
+                ),
+                option(
+                    "--at",
+                    "Time of the answer: 2026-03-01 or 2026-03-01T06:00 (default: now)",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                *_COMMON,
+            ),
         ),
-        option("--user", "explain: a user, alice or User:alice", metavar="NAME"),
-        option("--client-id", "explain: a client.id", metavar="ID"),
-        option(
-            "--ip",
-            "explain: an address, for connection_creation_rate (default: those that "
-            "the client came from)",
-            metavar="ADDRESS",
+        Action(
+            name=WHAT_IF,
+            help="Print which clients a change of quotas would affect",
+            options=(
+                option(
+                    "--alter",
+                    "Set users/alice:producer_byte_rate=1024; may be repeated",
+                    default=[],
+                    action="append",
+                    metavar="ENTITY:KEY=VALUE",
+                ),
+                option(
+                    "--remove",
+                    "Remove users/alice:producer_byte_rate; may be repeated",
+                    default=[],
+                    action="append",
+                    metavar="ENTITY:KEY",
+                ),
+                *_COMMON,
+            ),
         ),
-        option(
-            "--key",
-            "only this quota key; may be repeated",
-            default=[],
-            action="append",
-            metavar="KEY",
+        Action(
+            name=HISTORY,
+            help="Print when quotas were set",
+            options=(
+                option(
+                    "--entity",
+                    "Only this entity, as users/alice/clients/<default>",
+                    metavar="ENTITY",
+                ),
+                option(
+                    "--from",
+                    "Only changes at or after this time",
+                    dest="start",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                option(
+                    "--to",
+                    "Only changes before this time",
+                    dest="end",
+                    type=MOMENT,
+                    metavar="TIME",
+                ),
+                *_COMMON,
+            ),
         ),
-        option(
-            "--at",
-            "explain: this moment instead of now: 2026-03-01 or 2026-03-01T06:00, UTC "
-            "unless it says otherwise",
-            type=MOMENT,
-            metavar="TIME",
+        Action(
+            name=PLAN,
+            help="Print how a file and the cluster differ; exit code 1 if they do",
+            options=(_FILE, *_COMMON),
         ),
-        option(
-            "--remove",
-            "what-if: a quota that goes, as users/alice:producer_byte_rate; may be "
-            "repeated",
-            default=[],
-            action="append",
-            metavar="ENTITY:KEY",
+        Action(
+            name=APPLY,
+            help="Alter the quotas of the cluster as a file defines them",
+            options=(
+                _FILE,
+                _KEY,
+                flag("--dry-run", "Print the alterations, and alter nothing"),
+                flag("--prune", "Remove quotas that the file does not contain"),
+                option(
+                    "--bootstrap-server",
+                    "Servers of the cluster (default: the clients' cluster of conf/)",
+                    metavar="SERVERS",
+                ),
+                option(
+                    "--command-config",
+                    "Properties of a Java client for --bootstrap-server",
+                    metavar="FILE",
+                ),
+                *_SETTINGS,
+            ),
         ),
-        option(
-            "--entity",
-            "history: only this entity, as users/alice/clients/<default>",
-            metavar="ENTITY",
-        ),
-        option(
-            "--from",
-            "history: changes from this moment on only",
-            dest="start",
-            type=MOMENT,
-            metavar="TIME",
-        ),
-        option(
-            "--to",
-            "history: changes before this moment only",
-            dest="end",
-            type=MOMENT,
-            metavar="TIME",
-        ),
-        option(
-            "--file",
-            "plan and apply: YAML, a list of {entity_path: …, quotas: {KEY: VALUE}}; "
-            "all quotas that there are to be",
-            metavar="FILE",
-        ),
-        flag("--dry-run", "apply: alter nothing, print what would be altered"),
-        flag("--prune", "apply: remove quotas that the file does not name, too"),
-        option(
-            "--bootstrap-server",
-            "apply: the cluster (default: the clients' one of conf/)",
-            metavar="SERVERS",
-        ),
-        option(
-            "--command-config",
-            "apply: properties of a Java client for that server: security, SASL, TLS",
-            metavar="FILE",
-        ),
-        option("--cluster-id", "which cluster, where there are several", metavar="ID"),
-        flag("--json", "print JSON"),
-        ENV,
-        CONFIG,
-        option(
-            "--set",
-            "what-if: a quota that comes or changes, as "
-            "users/alice:producer_byte_rate=1024; else override one key, as "
-            "section.key=value; may be repeated",
-            **{name: value for name, value in SET.arguments.items() if name != "help"},
+        Action(
+            name=TOP,
+            help="Print the clients that are nearest to a limit, as the proxy counts",
+            options=_COMMON,
         ),
     ),
     takes_spark_options=True,

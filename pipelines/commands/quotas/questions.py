@@ -15,10 +15,9 @@ from udfs.quotas import (
     parse_entity_path,
 )
 
-from . import APPLY, EXPLAIN, HISTORY, PLAN, TOP, WHAT_IF
+from . import EXPLAIN, WHAT_IF
 
 _PRINCIPAL_TYPE = "User:"
-_OF_CLUSTER = ("dry_run", "prune", "bootstrap_server", "command_config")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +45,12 @@ class QuotaQuestion:
 
 
 def read_question(arguments: Namespace) -> QuotaQuestion:
-    """Return what was asked; ends the process with the usage where that is unclear.
-
-    Changes of quotas and settings are both given by --set; in `arguments` the settings
-    are left.
-    """
-    changes = [text for text in arguments.set if _is_change(text)]
-    arguments.set = [text for text in arguments.set if text not in changes]
-    arguments.changes = changes
+    """Return what was asked; ends the process with the usage where that is unclear."""
     complaint = _find_fault(arguments)
     if complaint:
         arguments.parser.error(complaint)
     try:
-        alterations = read_alterations(changes, arguments.remove)
+        alterations = read_alterations(arguments.alter, arguments.remove)
         entity = arguments.entity and parse_entity_path(arguments.entity).path
     except ValueError as error:
         arguments.parser.error(str(error))
@@ -81,11 +73,6 @@ def read_question(arguments: Namespace) -> QuotaQuestion:
         is_dry_run=arguments.dry_run,
         is_pruning=arguments.prune,
     )
-
-
-def _is_change(text: str) -> bool:
-    """Say whether a text is about a quota; the name of a setting has no slash."""
-    return "/" in text.partition("=")[0]
 
 
 def read_alterations(
@@ -159,25 +146,9 @@ def _find_fault(arguments: Namespace) -> str | None:
     """Return why the words are no question."""
     action = arguments.action
     unknown = [key for key in arguments.key if key not in QUOTA_KEYS]
-    of_action = {
-        EXPLAIN: ("user", "client_id", "ip", "at", "key"),
-        WHAT_IF: ("changes", "remove", "key"),
-        HISTORY: ("entity", "start", "end", "key"),
-        PLAN: ("file", "key"),
-        APPLY: ("file", "key", *_OF_CLUSTER),
-        TOP: ("key",),
-    }
-    names = {name for of_one in of_action.values() for name in of_one}
-    strange = sorted(
-        name for name in names - {*of_action[action]} if getattr(arguments, name)
-    )
     start, end = arguments.start, arguments.end
     faults = (
         (bool(unknown), f"there is no key {', '.join(unknown)}"),
-        (
-            bool(strange),
-            f"{action} does not take {', '.join(map(_as_option, strange))}",
-        ),
         (
             action == EXPLAIN and not (arguments.user or arguments.ip),
             "say which client: --user, with --client-id where it has one, or --ip",
@@ -187,24 +158,13 @@ def _find_fault(arguments: Namespace) -> str | None:
             "a client id alone is no client: --user",
         ),
         (
-            action == WHAT_IF and not (arguments.changes or arguments.remove),
-            "say what would change: --set or --remove",
+            action == WHAT_IF and not (arguments.alter or arguments.remove),
+            "say what would change: --alter or --remove",
         ),
-        (action in {PLAN, APPLY} and not arguments.file, "say which file: --file"),
         (
             arguments.command_config and not arguments.bootstrap_server,
             "--command-config belongs to --bootstrap-server",
         ),
-        (action == APPLY and arguments.json, "apply does not take --json"),
-        (
-            action == APPLY and arguments.cluster_id,
-            "apply does not take --cluster-id: --bootstrap-server",
-        ),
         (bool(start and end and start >= end), "--to must be later than --from"),
     )
     return next((text for is_fault, text in faults if is_fault), None)
-
-
-def _as_option(name: str) -> str:
-    words = {"changes": "set", "start": "from", "end": "to"}
-    return f"--{words.get(name, name.replace('_', '-'))}"

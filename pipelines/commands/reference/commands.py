@@ -1,6 +1,6 @@
 """docs/reference/commands.md: every command with its options, from the registry."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipelines.commands import GROUPS
@@ -33,14 +33,24 @@ def _format_command(command: Command) -> Iterator[str]:
     text = command.help.removeprefix("job: ")
     more = f" {_SPARK}" if command.takes_spark_options else ""
     yield f"{text[0].upper()}{text[1:]}.{more}"
-    words = [one for one in command.options if not one.name.startswith("-")]
-    options = [one for one in command.options if one.name.startswith("-")]
-    usage = [PROGRAM, command.name, *map(_name_word, words)]
-    yield code(" ".join([*usage, *(["[options]"] if options else [])]))
-    if command.options:
+    if not command.actions:
+        yield from _format_options(command.name, command.options)
+    for action in command.actions:
+        yield f"#### {command.name} {action.name}"
+        is_default = action.name == command.default_action
+        yield f"{action.help}.{' This is the default action.' if is_default else ''}"
+        yield from _format_options(f"{command.name} {action.name}", action.options)
+
+
+def _format_options(name: str, options: Sequence[Option]) -> Iterator[str]:
+    words = [one for one in options if not one.name.startswith("-")]
+    rest = [one for one in options if one.name.startswith("-")]
+    usage = [PROGRAM, name, *map(_name_word, words)]
+    yield code(" ".join([*usage, *(["[options]"] if rest else [])]))
+    if options:
         yield format_table(
             ("option", "default", "meaning"),
-            [_format_option(one) for one in (*words, *options) if one is not VERBOSE],
+            [_format_option(one) for one in (*words, *rest) if one is not VERBOSE],
         )
 
 

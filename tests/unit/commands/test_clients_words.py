@@ -10,11 +10,11 @@ from tests.support.jobs.given_calls import run_line
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("upgrade", "upgrade needs --to"),
+        ("upgrade", "arguments are required: --to"),
         ("upgrade --to 4.9", "--to: expected one of 3.9, 4.0"),
-        ("stale --to 4.4", "--to belongs to upgrade"),
-        ("stale --client-instance-id x", "belongs to coverage"),
-        ("coverage --principal x", "belong to stale and upgrade"),
+        ("stale --to 4.4", "--to 4.4; it belongs to clients upgrade"),
+        ("stale --client-instance-id x", "it belongs to clients coverage"),
+        ("coverage --principal x", "it belongs to clients stale and clients upgrade"),
         ("upgrade --to 4.4 --since never", "'never' is not a date or a time"),
     ],
 )

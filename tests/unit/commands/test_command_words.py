@@ -9,6 +9,7 @@ from pipelines import __version__
 from pipelines.__main__ import main
 from pipelines.commands import COMMANDS, COMMANDS_BY_NAME, GROUPS, parse_words
 from pipelines.commands.call import Call
+from pipelines.commands.options import SET, VERBOSE
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,60 @@ def test_the_version_is_told(capsys):
     assert capsys.readouterr().out == f"kafka-clientele {__version__}\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["quota"], "unknown command 'quota'; did you mean quotas?"),
+        (["zzz"], "unknown command 'zzz'; './spark-submit.sh help' lists the commands"),
+        (["quotas", "explian"], "unknown action 'explian'; did you mean explain?"),
+        (["findings", "chek"], "unknown action 'chek'; did you mean check?"),
+        (["findings", "--closd"], "unrecognized arguments: --closd; did you mean --closed?"),
+        (["sql", "select 1", "--formt", "csv"], "--formt csv; did you mean --format?"),
+        (["clients", "stale", "--to", "4.4"], "--to 4.4; it belongs to clients upgrade"),
+        (["kafka"] * 2, "unrecognized arguments: kafka"),
+    ],
+)  # fmt: skip
+def test_wrong_word_prints_one_usage_line_and_suggests_nearest(words, hint, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse_words(words)
+    assert ended.value.code == 2
+    usage, sentence = capsys.readouterr().err.splitlines()
+    assert usage.startswith("usage: ./spark-submit.sh ")
+    assert sentence.endswith(hint)
+
+
+ACTIONS = [(c, a) for c in COMMANDS_BY_NAME.values() for a in c.actions]
+
+
+def test_options_of_actions_have_one_meaning_each():
+    assert {command.name for command, _ in ACTIONS} == {
+        *("brokers", "clients", "configs", "findings", "quotas")
+    }
+    prefixes = tuple(f"{action.name}:" for _, action in ACTIONS)
+    for _, action in ACTIONS:
+        for one in action.options:
+            assert one.name != "--set" or one is SET
+            assert one is VERBOSE or one.arguments["help"][0].isupper()
+            assert not one.arguments["help"].startswith(prefixes)
+
+
+def test_findings_without_action_lists_and_keeps_options_before_it():
+    arguments = parse_words(["findings", "--severity", "error"])
+    assert (arguments.action, arguments.severity) == ("list", "error")
+    assert parse_words(["findings"]).action == "list"
+
+
+def test_a_shell_completes_options_of_actions(capsys, tmp_path):
+    assert complete(capsys, tmp_path, "quotas", "what-if", "--al") == ["--alter"]
+    assert complete(capsys, tmp_path, "quotas", "top", "--al") == []
+
+
 def test_a_shell_completes_commands_and_options(capsys, tmp_path):
+    assert complete(capsys, tmp_path, "sql", "--for") == ["--format"]
+
+
+def complete(capsys, tmp_path, *words):
+    """Return what a shell offers for words."""
     assert main(["completion", "bash"]) == 0
     script = tmp_path / "completion"
     script.write_text(capsys.readouterr().out)
@@ -127,12 +181,12 @@ def test_a_shell_completes_commands_and_options(capsys, tmp_path):
         printf '%s\\n' "${COMPREPLY[@]}"
     """
     done = subprocess.run(
-        ["bash", "-c", asked, "bash", script, "sql", "--for"],
+        ["bash", "-c", asked, "bash", script, *words],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["--format"]
+    return done.stdout.split()
 
 
 def test_the_list_of_commands_is_light():

@@ -50,13 +50,19 @@ def test_words_that_go_together(text):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("explain", "invalid choice: 'explain'"),
+        ("explain", "unknown action 'explain'; known actions: describe, diff, history"),
         ("describe", "say which clients"),
         ("history", "say which clients"),
         ("describe --client-id a --at noon", "'noon' is not a date or a time"),
-        ("describe --client-id a --from 2026-03-01", "describe is about one moment"),
-        ("history --client-id a --at 2026-03-01", "history is about a time"),
-        ("history --client-id a --all", "--all belongs to describe"),
+        (
+            "describe --client-id a --from 2026-03-01",
+            "it belongs to configs diff and configs history",
+        ),
+        (
+            "history --client-id a --at 2026-03-01",
+            "it belongs to configs describe and configs diff",
+        ),
+        ("history --client-id a --all", "it belongs to configs describe"),
         ("diff", "one client, now or at two moments, or about two"),
         ("diff --client-id a --client-id b --client-id c", "or about two clients"),
         ("diff --client-instance-id a", "one instance is compared at two moments"),

@@ -24,10 +24,10 @@ def test_a_client_is_named_with_its_type_or_without():
     assert asked.keys == QUOTA_KEYS[-1:]
 
 
-def test_changes_and_settings_are_both_given_by_set():
+def test_what_if_alter_changes_quotas_and_set_changes_settings():
     asked, arguments = ask(
         *("what-if", "--set", "tables.root_path=/tmp/a/b"),
-        *("--set", f"{ENTITY}:producer_byte_rate=524288"),
+        *("--alter", f"{ENTITY}:producer_byte_rate=524288"),
         *("--remove", "users/<default>:request_percentage"),
     )
     assert arguments.set == ["tables.root_path=/tmp/a/b"]
@@ -40,7 +40,7 @@ def test_changes_and_settings_are_both_given_by_set():
 
 
 def test_names_may_hold_what_parts_others():
-    asked, _ = ask("what-if", "--set", "clients/a:b=c:producer_byte_rate=1")
+    asked, _ = ask("what-if", "--alter", "clients/a:b=c:producer_byte_rate=1")
     assert asked.alterations[0].entity.parts == (("client-id", "a:b=c"),)
 
 
@@ -51,32 +51,36 @@ def test_names_may_hold_what_parts_others():
         (["explain", "--client-id", "c"], "say which client"),
         (["explain", "--ip", "::1", "--client-id", "c"], "a client id alone"),
         (["explain", "--user", "a", "--key", "bad"], "there is no key bad"),
-        (["explain", "--user", "a", "--entity", "users/a"], "explain does not take"),
-        (["explain", "--user", "a", "--set", "users/a:x=1"], "not take --set"),
+        (
+            ["explain", "--user", "a", "--entity", "users/a"],
+            "it belongs to quotas history",
+        ),
+        (["explain", "--user", "a", "--alter", "a=1"], "it belongs to quotas what-if"),
+        (["apply", "--file", "a", "--json"], "unrecognized arguments: --json"),
         (["history", "--from", "2026-03-02", "--to", "2026-03-01"], "--to must be"),
         (["history", "--entity", "nobody"], "is no quota entity"),
         (["what-if"], "say what would change"),
-        (["what-if", "--set", "users/a:producer_byte_rate"], "is no change"),
-        (["what-if", "--set", "users/a:producer_byte_rate=nan"], "is no change"),
-        (["what-if", "--set", "users/a=3"], "names no key"),
+        (["what-if", "--alter", "users/a:producer_byte_rate"], "is no change"),
+        (["what-if", "--alter", "users/a:producer_byte_rate=nan"], "is no change"),
+        (["what-if", "--alter", "users/a=3"], "names no key"),
         (["what-if", "--remove", "users/a"], "names no key"),
-        (["what-if", "--set", "users/a:bad=1"], "Invalid configuration key bad"),
+        (["what-if", "--alter", "users/a:bad=1"], "Invalid configuration key bad"),
         (
-            ["what-if", "--set", "users/a:producer_byte_rate=0"],
+            ["what-if", "--alter", "users/a:producer_byte_rate=0"],
             "Quota producer_byte_rate must be greater than 0",
         ),
         (
-            ["what-if", "--set", "ips/10.0.0.1/users/a:connection_creation_rate=1"],
+            ["what-if", "--alter", "ips/10.0.0.1/users/a:connection_creation_rate=1"],
             "Invalid quota entity combination",
         ),
         (
             [
-                *("what-if", "--set", "users/a:producer_byte_rate=1"),
+                *("what-if", "--alter", "users/a:producer_byte_rate=1"),
                 *("--remove", "users/a:producer_byte_rate"),
             ],
             "is changed twice",
         ),
-        (["plan"], "say which file"),
+        (["plan"], "arguments are required: --file"),
     ],
 )
 def test_a_misuse_ends_with_its_reason(words, text, capsys):

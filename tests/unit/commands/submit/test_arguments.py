@@ -151,7 +151,7 @@ def test_an_option_that_nobody_knows_is_refused_in_a_line(capsys):
         main(["sql", "select 1", "--mastr", "local[1]"])
     assert ended.value.code == 2
     said = capsys.readouterr().err.splitlines()
-    assert said[-1].endswith("error: unrecognized arguments: --mastr local[1]")
+    assert said[-1].endswith("--mastr local[1]; did you mean --master?")
 
 
 @pytest.mark.parametrize(
