@@ -25,6 +25,7 @@ from pipelines.bridge.publishing.topics import ensure_store_topic
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings.dynamic_config_keys import load_dynamic_config_keys
 from pipelines.settings.records import Settings
+from udfs.dynamic_configs.records import SUPPORTED_CONFIGS
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 logger = logging.getLogger(__name__)
@@ -59,6 +60,8 @@ class DynamicConfigPart:
         self._settings, self._kafka = settings, kafka
         self._fault = ""
         self._has_topic = False
+        self._may_serve = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
         self.handlers: DynamicConfigHandlers | None = None
         """Who answers both requests; None where they are not served."""
         if not config.enabled:
@@ -69,7 +72,10 @@ class DynamicConfigPart:
         judge = AlterationRules(keys, rules)
         bridge = settings.bridge
         self._link = StoreTopicLink(
-            kafka, topic=settings.topics.client_configs, bridge_id=bridge.bridge_id
+            kafka,
+            topic=settings.topics.client_configs,
+            bridge_id=bridge.bridge_id,
+            replaceable=f"{SUPPORTED_CONFIGS}/".encode(),
         )
         self._state = DynamicState(judge, self.counters)
         self._writer = StoreWriter(
@@ -120,10 +126,25 @@ class DynamicConfigPart:
         else:
             self._has_topic = True
 
-    async def run(self) -> None:
-        """Read and write, for ever; ends at once where nothing is served."""
+    async def start(self) -> None:
+        """Begin to read; wait until all is read, or Kafka says why it cannot be.
+
+        Listeners open afterwards. If the store cannot be read, all else is served
+        without it.
+        """
         if not self.is_enabled:
             return
+        self._running = asyncio.create_task(self._run())
+        if not self._has_topic:
+            self._may_serve.set()
+        await self._may_serve.wait()
+
+    async def run(self) -> None:
+        """Read and write, for ever; ends at once where nothing is served."""
+        if self._running is not None:
+            await self._running
+
+    async def _run(self) -> None:
         while not self._has_topic:
             await asyncio.sleep(_RETRY_S)
             try:
@@ -136,6 +157,8 @@ class DynamicConfigPart:
 
     def close(self) -> None:
         """Wait for nothing any more."""
+        if self._running is not None:
+            self._running.cancel()
         if self.is_enabled:
             self._link.close()
 
@@ -145,6 +168,7 @@ class DynamicConfigPart:
                 await self._link.follow(self._take)
             except Exception as error:  # noqa: BLE001 - clients must not suffer from it
                 self._note_fault(describe_exception(error))
+            self._may_serve.set()
             await asyncio.sleep(_RETRY_S)
             # It is read from the beginning, where what is gone does not stand.
             self._state.clear()
@@ -164,6 +188,7 @@ class DynamicConfigPart:
     def _take(self, batch: ReadBatch) -> None:
         if batch.fault:
             self._note_fault(batch.fault)
+            self._may_serve.set()
         if batch.is_anew:
             logger.warning("the topic of dynamic client configs begins anew")
             self._state.clear()
@@ -177,6 +202,7 @@ class DynamicConfigPart:
         if batch.is_at_end and not self._state.is_loaded:
             self._state.note_end()
             self._fault = ""
+            self._may_serve.set()
             self._say_loaded()
 
     def _say_loaded(self) -> None:

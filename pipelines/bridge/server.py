@@ -179,7 +179,8 @@ class BridgeServer:
                 publisher.shut()
             try:
                 heard = (sockets, nodes, publisher, stop, on_ready)
-                await self._listen(*heard, kafka=kafka)
+                if await is_done_before(stop, self.dynamic_configs.start()):
+                    await self._listen(*heard, kafka=kafka)
             finally:
                 await self.push_config.close()
                 await self.feed.close()

@@ -1,10 +1,11 @@
 """The topic of dynamic client configs: read to its end and on, written by transactions.
 
-Strategy: each bridge process reads the whole topic as committed, in a thread, and
-writes with a transactional id of its own: whoever comes back after a kill ends what the
-one before it had left open, which would hold back all readers. A transaction that fails
-is tried again with a new producer until its time is over, for a record that stands
-there twice says the same twice.
+Strategy: each bridge process reads the whole topic as committed, in a thread, which
+drops what later records replace and hands over the rest in small turns of the event
+loop. It writes with a transactional id of its own: whoever comes back after a kill ends
+what the one before it had left open, which would hold back all readers. A transaction
+that fails is tried again with a new producer until its time is over, for a record that
+stands there twice says the same twice.
 Calls of librdkafka that wait end soon, so that a bridge can stop.
 """
 
@@ -39,8 +40,14 @@ TRANSACTION_TIMEOUT_MS = 10_000
 _SLICE_S = 1.0
 """Longest call that waits in a thread."""
 _RETRY_S = 0.2
-_MOST_RECORDS = 1_000
-"""Handed over at once; the loop has other things to do."""
+_MOST_RECORDS = 100
+"""Handed over at once: some milliseconds of the event loop."""
+_MOST_FETCHED_KB = 4_096
+"""Of records that librdkafka holds for its reader."""
+_MOST_CONSUMED = 500
+"""Messages of one call while the topic is read to its end."""
+_MOST_COMPACTED = 50_000
+"""Records that are held back while the topic is read to its end."""
 _PARTITION = 0
 _REFUSALS = frozenset(
     {
@@ -78,15 +85,23 @@ class StoreTopicLink:
     """Reads and writes one topic; lives in one event loop."""
 
     def __init__(
-        self, connection: Mapping[str, str], *, topic: str, bridge_id: str
+        self,
+        connection: Mapping[str, str],
+        *,
+        topic: str,
+        bridge_id: str,
+        replaceable: bytes,
     ) -> None:
         """Connect to nothing yet.
 
         Args:
             connection: librdkafka's properties of [kafka]; the values hold secrets.
             bridge_id: Of this process alone.
+            replaceable: Prefix of keys of which only the last record is handed over
+                while the topic is read to its end.
         """
         self._topic = topic
+        self._replaceable = replaceable
         self._name = f"{topic}-{bridge_id}"
         self._common: dict[str, Any] = {
             **connection,
@@ -98,14 +113,28 @@ class StoreTopicLink:
         self._now_s: Callable[[], float] = lambda: 0.0
 
     async def follow(self, take: Callable[[ReadBatch], None]) -> None:
-        """Read from the beginning, for ever; take is called in the event loop."""
+        """Read from the beginning, for ever; take is called in the event loop.
+
+        The reader waits until a batch is taken before it reads the next one, so that
+        the loop serves others between two batches, and memory is bounded.
+        """
         loop = asyncio.get_running_loop()
-        has_stopped = threading.Event()
+        has_stopped, is_taken = threading.Event(), threading.Event()
+
+        def take_one(batch: ReadBatch) -> None:
+            try:
+                take(batch)
+            finally:
+                is_taken.set()
 
         def hand_over(batch: ReadBatch) -> None:
+            is_taken.clear()
             # The loop may have ended meanwhile.
             with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(take, batch)
+                loop.call_soon_threadsafe(take_one, batch)
+                while not (is_taken.wait(_SLICE_S) or has_stopped.is_set()):
+                    if self._is_closing.is_set():
+                        return
 
         try:
             await call_in_thread(partial(self._follow, hand_over, has_stopped))
@@ -205,6 +234,10 @@ class StoreTopicLink:
         self, hand_over: Callable[[ReadBatch], None], has_stopped: threading.Event
     ) -> None:
         """Read until it is told to stop; runs in a thread."""
+
+        def is_over() -> bool:
+            return has_stopped.is_set() or self._is_closing.is_set()
+
         config = {
             **self._common,
             "group.id": self._name,
@@ -212,17 +245,78 @@ class StoreTopicLink:
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",
+            "queued.max.messages.kbytes": _MOST_FETCHED_KB,
         }
         reader = _make(Consumer, config)
         try:
             reader.assign([TopicPartition(self._topic, _PARTITION, OFFSET_BEGINNING)])
-            reached = 0
-            while not (has_stopped.is_set() or self._is_closing.is_set()):
+            backlog = Backlog(hand_over, self._replaceable)
+            while not (is_over() or backlog.is_read):
+                backlog.take(reader.consume(_MOST_CONSUMED, _SLICE_S))
+            reached = backlog.reached
+            while not is_over():
                 message = reader.poll(_SLICE_S)
                 if message is not None:
                     reached = _read_batch(reader, message, reached, hand_over)
         finally:
             reader.close()
+
+
+class Backlog:
+    """Records up to the end of the topic, without those that later ones replace.
+
+    Compaction leaves records alone for days, and clients may register any number of
+    names meanwhile. A reader that does what compaction will do hands over few of them.
+    """
+
+    def __init__(
+        self, hand_over: Callable[[ReadBatch], None], replaceable: bytes
+    ) -> None:
+        self._hand_over, self._replaceable = hand_over, replaceable
+        self._kept: dict[bytes | int, Taken] = {}
+        """By key; by offset for a record that no other one replaces."""
+        self._has_handed_over = False
+        self.reached = 0
+        """The offset after the last record."""
+        self.is_read = False
+        """Whether the end was reached."""
+
+    def take(self, messages: Sequence[Message]) -> None:
+        """Take messages in order; hand over all live records at the end."""
+        for one in messages:
+            error = one.error()
+            if error is None:
+                self._keep(_read(one))
+            elif _is_end(error):
+                self.is_read = True
+            else:
+                self._hand_over(ReadBatch([], fault=error.name()))
+        if self.is_read or len(self._kept) > _MOST_COMPACTED:
+            self._hand_over_kept()
+
+    def _keep(self, record: Taken) -> None:
+        offset, key, value, _ = record
+        if offset < self.reached:
+            # Recreated, or truncated: the records before are gone.
+            self._kept.clear()
+            if self._has_handed_over:
+                self._hand_over(ReadBatch([], is_anew=True))
+        self.reached = offset + 1
+        if key is None or not key.startswith(self._replaceable):
+            self._kept[offset] = record
+            return
+        self._kept.pop(key, None)
+        if value is not None or self._has_handed_over:
+            self._kept[key] = record
+
+    def _hand_over_kept(self) -> None:
+        records = list(self._kept.values())
+        self._kept.clear()
+        self._has_handed_over = self._has_handed_over or bool(records)
+        for start in range(0, len(records), _MOST_RECORDS):
+            self._hand_over(ReadBatch(records[start : start + _MOST_RECORDS]))
+        if self.is_read:
+            self._hand_over(ReadBatch([], is_at_end=True))
 
 
 def _make(kind: type[Any], config: dict[str, Any]) -> Any:  # noqa: ANN401 - one of librdkafka's
@@ -245,7 +339,7 @@ def _read_batch(
     while message is not None:
         error, offset = message.error(), message.offset() or 0
         if error is not None:
-            is_at_end = error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001 - its public name
+            is_at_end = _is_end(error)
             fault = "" if is_at_end else error.name()
             hand_over(ReadBatch(records, is_at_end, is_anew, fault))
             return reached
@@ -253,13 +347,21 @@ def _read_batch(
             # Made anew, or cut: what was read before is not there any more.
             hand_over(ReadBatch(records, is_anew=is_anew))
             records, is_anew = [], True
-        kind, timestamp_ms = message.timestamp()
-        time_ms = 0 if kind == TIMESTAMP_NOT_AVAILABLE else max(timestamp_ms, 0)
-        records.append((offset, message.key(), message.value(), time_ms))
+        records.append(_read(message))
         reached = offset + 1
         message = reader.poll(0) if len(records) < _MOST_RECORDS else None
     hand_over(ReadBatch(records, is_anew=is_anew))
     return reached
+
+
+def _read(message: Message) -> Taken:
+    kind, timestamp_ms = message.timestamp()
+    time_ms = 0 if kind == TIMESTAMP_NOT_AVAILABLE else max(timestamp_ms, 0)
+    return message.offset() or 0, message.key(), message.value(), time_ms
+
+
+def _is_end(error: KafkaError) -> bool:
+    return error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001 - its public name
 
 
 def _say_fenced(error: KafkaError) -> str:

@@ -1,5 +1,7 @@
 """Wiring of dynamic client configs: what ends the start, what is said before all is read."""
 
+import asyncio
+
 import pytest
 
 from pipelines.bridge.keeping import DynamicConfigPart
@@ -87,3 +89,45 @@ def test_a_record_that_cannot_be_read_is_logged_by_its_offset(caplog):
     assert "record 17 of topic clientele.client_configs cannot be read" in caplog.text
     assert "secret" not in caplog.text
     assert part.counters.unreadable_records == {"unknown_type": 1}
+
+
+@pytest.mark.parametrize(
+    "end", [{"is_at_end": True}, {"fault": "TOPIC_AUTHORIZATION_FAILED"}]
+)
+def test_start_waits_until_the_store_is_loaded_or_cannot_be_read(monkeypatch, end):
+    part = make_part(ENABLED)
+    part._has_topic = True
+
+    async def run_for_ever():
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(part, "_run", run_for_ever)
+
+    async def scene():
+        starting = asyncio.create_task(part.start())
+        await asyncio.sleep(0)
+        take(part, ACKS)
+        await asyncio.sleep(0)
+        assert not starting.done()
+        take(part, **end)
+        async with asyncio.timeout(10):
+            await starting
+        part.close()
+
+    asyncio.run(scene())
+
+
+def test_start_without_a_topic_waits_for_nothing(monkeypatch):
+    part = make_part(ENABLED)
+
+    async def run_for_ever():
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(part, "_run", run_for_ever)
+
+    async def scene():
+        async with asyncio.timeout(10):
+            await part.start()
+        part.close()
+
+    asyncio.run(scene())
