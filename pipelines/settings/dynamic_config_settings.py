@@ -52,3 +52,18 @@ class DynamicConfigSettings:
         high=100_000,
         default=1000,
     )
+    max_registrations_per_connection: int = key(
+        "New registrations of supported keys that one connection may write. A client "
+        "writes one, when its software or client ID is new.",
+        low=1,
+        high=100_000,
+        default=10,
+    )
+    max_registrations_per_hour: int = key(
+        "New registrations of supported keys that the clients of one user may write "
+        "through one bridge process in an hour. Registrations above it are not written "
+        "and counted as lost; the answer to the client is the same.",
+        low=1,
+        high=1_000_000,
+        default=500,
+    )

@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from pipelines.kafka_client.client_configs import Op
+from tests.bench.dynamic_config_load import KEPT, fill
 from tests.long.dynamic_config_kills import show
 from tests.support.bridge.bridge_support import make_settings, running_bridge
 from tests.support.bridge.dynamic_configs import (
@@ -95,6 +96,41 @@ def test_a_config_is_kept_resolved_and_removed(own, kafka, topic):
     config = admin_client.describe_configs([resource])[resource].result(60)
     assert config["cleanup.policy"].value == "compact"
     assert config["min.compaction.lag.ms"].value == "604800000"
+
+
+FLOOD = 20_000
+
+
+def test_listener_opens_when_a_flooded_store_is_loaded(own, kafka, topic):
+    """Each record above the kept ones of a user has a tombstone after it."""
+    alteration = set_configs(user("ANONYMOUS"), acks="1")
+    with (
+        running_bridge(own()) as (_, endpoint),
+        ConfigClient(address_of(endpoint)) as admin,
+    ):
+        assert admin.alter(alteration) == [(0, None)]
+    fill(kafka.bootstrap_servers, topic, FLOOD, users=1)
+    with running_bridge(own()) as (server, endpoint):
+        counters = server.dynamic_configs.counters
+        assert counters.is_loaded
+        assert (counters.entities, counters.registrations) == (1, KEPT)
+        with ConfigClient(address_of(endpoint)) as app:
+            assert app.resolve() == {"acks": "1"}
+
+
+def test_flood_of_one_connection_writes_few_registrations(own, kafka, topic):
+    limit = "dynamic_configs.max_registrations_per_connection=4"
+    with running_bridge(own(limit)) as (server, endpoint):
+        counters = server.dynamic_configs.counters
+        with ConfigClient(address_of(endpoint)) as app:
+            for number in range(500):
+                app._link._session._client_id = f"id-{number}"
+                assert app.resolve(("acks",)) == {}
+        deadline = time.monotonic() + 60
+        while counters.registrations < 4:
+            assert time.monotonic() < deadline
+        assert counters.lost_registrations == 496
+    assert len(read_store(kafka.bootstrap_servers, topic)) == 4
 
 
 def test_what_cannot_be_read_is_passed_over_and_what_is_unknown_is_not_given(

@@ -78,6 +78,8 @@ class Connection:
     """Whether it has wanted data, which is not had from the bridge."""
     quotas: Any = None
     """What quotas/ keeps of it; None when its identity is another."""
+    registrations: int = 0
+    """Registrations of supported keys that it has written."""
     holder: Holder | None = None
     """Where its requests come from; None where they must not be held."""
     reauthenticate: "Callable[[Request, WriteReply], bool] | None" = None

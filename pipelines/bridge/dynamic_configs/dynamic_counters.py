@@ -25,6 +25,7 @@ class DynamicConfigCounters:
     failed_alterations: int = 0
     """Requests that Kafka did not take in time, or at all."""
     lost_registrations: int = 0
-    """Not written: too many waited, or Kafka did not take them. Clients ask again."""
+    """Not written: above a limit, or Kafka did not take them. Clients register again
+    at their next start."""
     faults: int = 0
     """Times that the topic could not be read or written."""

@@ -34,6 +34,7 @@ from udfs.sensitive.client_ids import HIDDEN_CLIENT_ID, find_client_id_rule
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .refusals import LOADING, NOT_AN_ADMIN, refuse_all, refuse_description
+from .registration_limits import RegistrationLimits
 from .rules import judge_filter
 from .state import DynamicState
 from .writing import AlterJob, StoreWriter
@@ -62,6 +63,11 @@ class DynamicConfigHandlers:
         self._state = state
         self._writer = writer
         self._now_ms = now_ms
+        self._limits = RegistrationLimits(
+            per_connection=settings.max_registrations_per_connection,
+            per_hour=settings.max_registrations_per_hour,
+            now_ms=now_ms,
+        )
 
     def served(self) -> list[ServedRequest]:
         """Return the APIs answered here."""
@@ -132,7 +138,7 @@ class DynamicConfigHandlers:
             config_keys=tuple(sorted(self._writer.keys & {*keys})),
             registered_at_ms=self._now_ms(),
         )
-        self._writer.register(record)
+        self._writer.register(record, partial(self._limits.is_allowed, connection))
 
     def _answer_alter(
         self, request: Request, connection: Connection, reply: WriteReply

@@ -124,15 +124,21 @@ class StoreWriter:
             self._jobs.append((job, deadline_s))
             self._has_work.set()
 
-    def register(self, record: SupportedRecord) -> None:
-        """Write a registration some time, where it says something new."""
+    def register(self, record: SupportedRecord, is_allowed: Callable[[], bool]) -> None:
+        """Write a registration some time, where it says something new.
+
+        Args:
+            record: The registration.
+            is_allowed: Asked once if a record is to be written; counts it.
+        """
         key = record_key(record)
         held = self._registrations.get(key) or self._state.registrations_of(
             record.user_name
         ).get(key)
         if held is not None and held.config_keys == record.config_keys:
             return
-        if len(self._registrations) >= MAX_WAITING_REGISTRATIONS:
+        is_full = len(self._registrations) >= MAX_WAITING_REGISTRATIONS
+        if is_full or not is_allowed():
             self._counters.lost_registrations += 1
             return
         self._registrations[key] = record
@@ -147,6 +153,9 @@ class StoreWriter:
     async def run(self) -> None:
         """Write for ever; whoever waits at the end is told that the bridge stops."""
         job = None
+        if self._registrations:
+            # Left over from a run that ended by an error.
+            self._has_work.set()
         try:
             while True:
                 await self._has_work.wait()
@@ -194,7 +203,11 @@ class StoreWriter:
 
         Raises: StoreFault, TimeoutError.
         """
+        read_to = self._read_to
         last = await self._topic.publish(records, deadline_s)
+        if last < read_to == self._read_to:
+            # The topic was recreated, and its reader has not noticed yet.
+            self._read_to = 0
         async with asyncio.timeout_at(deadline_s):
             while self._read_to <= last:
                 self._has_read.clear()

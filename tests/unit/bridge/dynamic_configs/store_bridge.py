@@ -25,6 +25,7 @@ ANY = (Component("user", 2, None),)
 SETTINGS = DynamicConfigSettings(
     enabled=True, describe_api_key=10_050, alter_api_key=10_051, keys_location="",
     alter_timeout_ms=200, max_registrations_per_user=2,
+    max_registrations_per_connection=3, max_registrations_per_hour=5,
 )  # fmt: skip
 
 
@@ -43,12 +44,21 @@ class Topic:
         if self.fault is not None:
             raise self.fault
         self.transactions.append([read_record(key, value, 5) for key, value in records])
-        stored = [StoredRecord(self._end + n, *one, 5) for n, one in enumerate(records)]
+        self._stored = [
+            StoredRecord(self._end + n, *one, 5) for n, one in enumerate(records)
+        ]
         self._end += len(records)
         if self.comes_back:
-            self._state.apply(stored)
-            self._writer.note_read(stored)
+            self.read_back()
         return self._end - 1
+
+    def read_back(self):
+        self._state.apply(self._stored)
+        self._writer.note_read(self._stored)
+
+    def recreate(self):
+        """Have no records any more; the reader does not notice yet."""
+        self._end = 0
 
 
 class Bridge:
@@ -71,7 +81,9 @@ class Bridge:
         self._handlers = RequestHandlers(own.served())
         state.note_end()
 
-    def send(self, request, principal, client_id="app", version="4.3.1"):
+    def send(
+        self, request, principal, client_id="app", version="4.3.1", connection=None
+    ):
         """Return the list that the reply's body will be in.
 
         has_replied is set when it is.
@@ -80,7 +92,7 @@ class Bridge:
             make_identity("L", "127.0.0.1", 1), principal=principal,
             client_software_name="apache-kafka-java", client_software_version=version,
         )  # fmt: skip
-        connection = Connection(connection_id=1, identity=identity)
+        connection = connection or Connection(connection_id=1, identity=identity)
         frame = write_frame(request, 7, client_id)[4:]
         replies, self.has_replied = [], asyncio.Event()
         has_replied = self.has_replied
@@ -95,8 +107,9 @@ class Bridge:
 
     def describe(self, *components, principal=ADMIN, client_id="app", **asked):
         version = asked.pop("version", "4.3.1")
+        connection = asked.pop("connection", None)
         request = describe_client_configs(DescribeRequest(tuple(components), **asked))
-        (body,) = self.send(request, principal, client_id, version)
+        (body,) = self.send(request, principal, client_id, version, connection)
         return read_described(body)
 
     def resolve(self, principal, client_id="app", *components):

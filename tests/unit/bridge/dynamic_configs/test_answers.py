@@ -1,9 +1,11 @@
 """What admins and clients are answered, and what is written for them."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
+from pipelines.bridge.core.handlers import Connection, make_identity
 from pipelines.bridge.dynamic_configs import writing
 from pipelines.bridge.dynamic_configs.state import StoredRecord
 from pipelines.bridge.dynamic_configs.writing import StoreFault
@@ -16,6 +18,7 @@ from tests.unit.bridge.dynamic_configs.store_bridge import (
     ADMIN,
     ANY,
     BOB,
+    SETTINGS,
     Bridge,
 )
 from udfs.dynamic_configs import ConfigRecord, SupportedRecord
@@ -316,6 +319,84 @@ def test_registrations_that_are_not_written_are_counted(
     run(scene)
     assert counters.lost_registrations == 2
     assert bridge.state.registrations_of("bob") == {}
+
+
+def make_connection(principal=BOB):
+    identity = replace(make_identity("L", "127.0.0.1", 1), principal=principal)
+    return Connection(connection_id=1, identity=identity)
+
+
+def list_client_ids(bridge):
+    return [one.client_id for all_ in bridge.topic.transactions for one in all_]
+
+
+def test_registrations_above_the_limit_of_a_connection_are_not_written(
+    bridge, run, counters
+):
+    async def scene():
+        connection = make_connection()
+        for number in range(100):
+            register(bridge, "acks", client_id=f"id-{number}", connection=connection)
+            # What is known already is written once, and counted once.
+            register(bridge, "acks", client_id="id-0", connection=connection)
+        await settle()
+
+    run(scene)
+    written = [one for one in list_client_ids(bridge) if one]
+    assert len(set(written)) == SETTINGS.max_registrations_per_connection
+    assert counters.lost_registrations == 97
+
+
+def test_registrations_above_the_limit_of_a_user_wait_for_the_next_hour(
+    bridge, run, counters
+):
+    async def scene():
+        for number in range(100):
+            register(bridge, "acks", client_id=f"id-{number}")
+        register(bridge, "acks", client_id="other", principal="User:eve")
+        await settle()
+        assert counters.lost_registrations == 95
+        bridge.now_ms += 3_600_000
+        register(bridge, "acks", client_id="later")
+        await settle()
+
+    run(scene)
+    written = set(list_client_ids(bridge))
+    assert written == {f"id-{number}" for number in range(5)} | {"other", "later"}
+
+
+def test_registration_left_over_by_an_error_is_written_by_the_next_run(bridge):
+    """Even if no other registration arrives."""
+
+    async def scene():
+        bridge.topic.fault = RuntimeError("unexpected")
+        writing = asyncio.create_task(bridge.writer.run())
+        register(bridge, "acks")
+        with pytest.raises(RuntimeError):
+            await writing
+        bridge.topic.fault = None
+        writing = asyncio.create_task(bridge.writer.run())
+        await settle()
+        writing.cancel()
+
+    asyncio.run(scene())
+    assert list_client_ids(bridge) == ["app"]
+
+
+def test_alteration_after_a_topic_is_recreated_waits_until_it_is_read_back(bridge, run):
+    async def scene():
+        for number in range(5):
+            await bridge.alter(set_configs(user("bob"), retries=str(number)))
+        bridge.topic.recreate()
+        bridge.topic.comes_back = False
+        replies = bridge.begin(set_configs(user("bob"), retries="7"))
+        await settle()
+        assert replies == []
+        bridge.topic.read_back()
+        await settle()
+        assert len(replies) == 1
+
+    run(scene)
 
 
 def test_a_refused_description_registers_nothing(bridge, run):
