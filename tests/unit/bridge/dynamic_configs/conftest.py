@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
@@ -6,6 +8,7 @@ from pipelines.bridge.dynamic_configs.state import DynamicState
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.dynamic_config_keys import load_dynamic_config_keys
 from pipelines.settings.rules import make_sensitive_key_rules
+from tests.unit.bridge.dynamic_configs.store_bridge import Bridge
 
 KEYS = """
 [[keys]]
@@ -68,3 +71,26 @@ def counters():
 @pytest.fixture
 def state(judge, counters):
     return DynamicState(judge, counters)
+
+
+@pytest.fixture
+def bridge(judge, secret_rules, state, counters):
+    return Bridge(judge, secret_rules, state, counters)
+
+
+@pytest.fixture
+def run(bridge):
+    """Run a scene of a test while the bridge writes."""
+
+    def play(scene):
+        async def play_beside():
+            writing_task = asyncio.create_task(bridge.writer.run())
+            try:
+                await scene()
+            finally:
+                writing_task.cancel()
+                await asyncio.gather(writing_task, return_exceptions=True)
+
+        asyncio.run(play_beside())
+
+    return play

@@ -130,3 +130,8 @@ class Bridge:
             await self.has_replied.wait()
         (body,) = replies
         return [(one.error_code, one.error_message) for one in read_altered(body)[1]]
+
+
+async def settle():
+    for _ in range(20):
+        await asyncio.sleep(0)

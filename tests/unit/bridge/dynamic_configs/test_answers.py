@@ -1,11 +1,7 @@
 """What admins and clients are answered, and what is written for them."""
 
-import asyncio
-from dataclasses import replace
-
 import pytest
 
-from pipelines.bridge.core.handlers import Connection, make_identity
 from pipelines.bridge.dynamic_configs import writing
 from pipelines.bridge.dynamic_configs.state import StoredRecord
 from pipelines.bridge.dynamic_configs.writing import StoreFault
@@ -18,44 +14,15 @@ from tests.unit.bridge.dynamic_configs.store_bridge import (
     ADMIN,
     ANY,
     BOB,
-    SETTINGS,
-    Bridge,
+    settle,
 )
-from udfs.dynamic_configs import ConfigRecord, SupportedRecord
+from udfs.dynamic_configs import ConfigRecord
 
 FORBIDDEN = (31, "Cluster authorization failed.")
 LOADING = (
     14,
     "This bridge has not read all dynamic client configs yet; ask again.",
 )
-
-
-@pytest.fixture
-def bridge(judge, secret_rules, state, counters):
-    return Bridge(judge, secret_rules, state, counters)
-
-
-@pytest.fixture
-def run(bridge):
-    """Run a scene of a test while the bridge writes."""
-
-    def play(scene):
-        async def play_beside():
-            writing_task = asyncio.create_task(bridge.writer.run())
-            try:
-                await scene()
-            finally:
-                writing_task.cancel()
-                await asyncio.gather(writing_task, return_exceptions=True)
-
-        asyncio.run(play_beside())
-
-    return play
-
-
-async def settle():
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 def test_who_is_no_admin_neither_alters_nor_describes(bridge, run):
@@ -256,133 +223,6 @@ def test_an_admin_resolves_somebody_else(bridge, run):
     assert bridge.resolve(ADMIN, "tool") == (client("admin", "tool"), {})
 
 
-def register(bridge, *keys, **others):
-    given = {"principal": BOB, "supported_configs": keys} | others
-    assert bridge.describe(**given)[:2] == (0, 0)
-
-
-def test_a_client_registers_what_it_supports_of_what_may_be_set(bridge, run):
-    async def scene():
-        register(bridge, "retries", "acks", "acks", "password=hunter2")
-        register(bridge, "acks", resolve_entity=True, client_id="")
-        register(bridge, "retries", "acks")
-        await settle()
-        register(bridge, "acks", "retries")
-        await settle()
-
-    run(scene)
-    software = ("apache-kafka-java", "4.3.1")
-    assert bridge.topic.transactions == [
-        [
-            SupportedRecord("bob", "app", *software, ("acks", "retries"), 1_000),
-            SupportedRecord("bob", None, *software, ("acks",), 1_000),
-        ]
-    ]
-    assert bridge.describe(principal=BOB, supported_configs=()).entries == []
-
-
-def test_a_registration_has_no_client_id_that_looks_like_a_secret(bridge, run):
-    async def scene():
-        register(bridge, "acks", client_id="AKIAIOSFODNN7EXAMPLE")
-        await settle()
-
-    run(scene)
-    ((record,),) = bridge.topic.transactions
-    assert record.client_id == "(redacted)"
-
-
-def test_the_oldest_registration_of_a_user_makes_room(bridge, run):
-    async def scene():
-        for version in ("1", "2", "3"):
-            bridge.now_ms += 1
-            register(bridge, "acks", version=version)
-            register(bridge, "acks", version=version, principal="User:eve")
-            await settle()
-
-    run(scene)
-    kept = bridge.state.registrations_of("bob").values()
-    assert sorted(one.client_software_version for one in kept) == ["2", "3"]
-    assert len(bridge.state.registrations_of("eve")) == 2
-
-
-def test_registrations_that_are_not_written_are_counted(
-    bridge, run, counters, monkeypatch
-):
-    monkeypatch.setattr(writing, "MAX_WAITING_REGISTRATIONS", 1)
-
-    async def scene():
-        bridge.topic.fault = StoreFault("no")
-        register(bridge, "acks")
-        register(bridge, "acks", version="5")
-        await settle()
-
-    run(scene)
-    assert counters.lost_registrations == 2
-    assert bridge.state.registrations_of("bob") == {}
-
-
-def make_connection(principal=BOB):
-    identity = replace(make_identity("L", "127.0.0.1", 1), principal=principal)
-    return Connection(connection_id=1, identity=identity)
-
-
-def list_client_ids(bridge):
-    return [one.client_id for all_ in bridge.topic.transactions for one in all_]
-
-
-def test_registrations_above_the_limit_of_a_connection_are_not_written(
-    bridge, run, counters
-):
-    async def scene():
-        connection = make_connection()
-        for number in range(100):
-            register(bridge, "acks", client_id=f"id-{number}", connection=connection)
-            # What is known already is written once, and counted once.
-            register(bridge, "acks", client_id="id-0", connection=connection)
-        await settle()
-
-    run(scene)
-    written = [one for one in list_client_ids(bridge) if one]
-    assert len(set(written)) == SETTINGS.max_registrations_per_connection
-    assert counters.lost_registrations == 97
-
-
-def test_registrations_above_the_limit_of_a_user_wait_for_the_next_hour(
-    bridge, run, counters
-):
-    async def scene():
-        for number in range(100):
-            register(bridge, "acks", client_id=f"id-{number}")
-        register(bridge, "acks", client_id="other", principal="User:eve")
-        await settle()
-        assert counters.lost_registrations == 95
-        bridge.now_ms += 3_600_000
-        register(bridge, "acks", client_id="later")
-        await settle()
-
-    run(scene)
-    written = set(list_client_ids(bridge))
-    assert written == {f"id-{number}" for number in range(5)} | {"other", "later"}
-
-
-def test_registration_left_over_by_an_error_is_written_by_the_next_run(bridge):
-    """Even if no other registration arrives."""
-
-    async def scene():
-        bridge.topic.fault = RuntimeError("unexpected")
-        writing = asyncio.create_task(bridge.writer.run())
-        register(bridge, "acks")
-        with pytest.raises(RuntimeError):
-            await writing
-        bridge.topic.fault = None
-        writing = asyncio.create_task(bridge.writer.run())
-        await settle()
-        writing.cancel()
-
-    asyncio.run(scene())
-    assert list_client_ids(bridge) == ["app"]
-
-
 def test_alteration_after_a_topic_is_recreated_waits_until_it_is_read_back(bridge, run):
     async def scene():
         for number in range(5):
@@ -397,13 +237,3 @@ def test_alteration_after_a_topic_is_recreated_waits_until_it_is_read_back(bridg
         assert len(replies) == 1
 
     run(scene)
-
-
-def test_a_refused_description_registers_nothing(bridge, run):
-    async def scene():
-        described = bridge.describe(*ANY, principal=BOB, supported_configs=("acks",))
-        assert described.error_code == 31
-        await settle()
-
-    run(scene)
-    assert bridge.topic.transactions == []
