@@ -31,6 +31,8 @@ from .starting import Prepared
 __all__ = ["DynamicConsumer", "DynamicProducer"]
 
 _NO_ACKS = "0"
+_FIRST_CALLBACK = 4
+"""Arguments of produce after the topic, up to its first callback."""
 _PATIENCE_S, _PAUSE_S = 2.0, 0.01
 _UNDELIVERED = "records are not delivered yet"
 _TRANSACTIONAL = "a transactional producer is not made anew"
@@ -53,9 +55,10 @@ class DynamicProducer(HoldsHandle):
             handle = self._held()
             if not self._is_acknowledged:
                 self._topics.add(topic)
-            # Only callbacks among them are callable.
-            wrapped = map(self._callbacks.wrap, args)
-            handle.produce(topic, *wrapped, **self._callbacks.wrap_named(kwargs))
+            if len(args) >= _FIRST_CALLBACK:
+                # Only callbacks among them are callable.
+                args = tuple(map(self._callbacks.wrap, args))
+            handle.produce(topic, *args, **self._callbacks.wrap_named(kwargs))
 
     def produce_batch(
         self,

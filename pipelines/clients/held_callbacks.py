@@ -42,8 +42,10 @@ class HeldCallbacks:
 
     def wrap_named(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return arguments of produce with callbacks that can be stored."""
-        wrapped = {name: self.wrap(given[name]) for name in _OF_RECORD if name in given}
-        return given | wrapped if wrapped else given
+        for name in _OF_RECORD:
+            if name in given:
+                given = given | {name: self.wrap(given[name])}
+        return given
 
     @contextmanager
     def hold(self) -> Iterator[None]:
