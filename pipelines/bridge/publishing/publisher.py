@@ -355,7 +355,14 @@ class Publisher:
         """Go on with another producer; what the old one still holds is refused."""
         old = [self._producer]
         old[0].purge()
-        old[0].flush(_PURGE_S)
+        while len(old[0]):
+            try:
+                old[0].flush(_PURGE_S)
+                break
+            except Exception as error:  # noqa: BLE001 - of one answer; the others go on
+                logger.warning(
+                    "Answering a refused record failed: %s", type(error).__name__
+                )
         self.refuse_waiting()
         self.held_bytes = self.aside_bytes = 0
         self._producer = Producer(self._config, logger=kafka_logger)

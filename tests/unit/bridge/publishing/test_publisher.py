@@ -199,6 +199,32 @@ def test_a_producer_that_kafka_refuses_for_good_is_followed_by_another(monkeypat
     run_with_publisher(test, is_revived=True)
 
 
+def test_revival_refuses_every_record_although_an_answer_raises(monkeypatch):
+    """Records aside, which nothing else would refuse."""
+    monkeypatch.setattr("pipelines.bridge.publishing.publisher.REVIVE_S", 0)
+    fatal = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no", True)
+
+    async def test(publisher, _counters):
+        answers = []
+
+        def fail(_is_stored):
+            answers.append("raised")
+            raise ValueError("of an answer")
+
+        first, aside = publisher._producer, RECORD._replace(is_aside=True)
+        for answer in (answers.append, fail, answers.append):
+            publisher.publish(aside, answer)
+        publisher._note_error(fatal)
+        revived = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.02, revived.set_result, None)
+        await revived
+        assert answers == [False, "raised", False]
+        assert publisher._producer is not first
+        assert publisher.held_bytes == publisher.aside_bytes == 0
+
+    run_with_publisher(test, is_revived=True)
+
+
 def test_nothing_is_taken_while_it_is_shut():
     async def test(publisher, _counters):
         answers = []
