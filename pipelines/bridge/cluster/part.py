@@ -25,6 +25,7 @@ from .following import SubscriptionFollower
 from .quota_handlers import QuotaHandlers
 from .quota_part import NowNs, QuotaPart
 from .scram_handlers import ScramHandlers
+from .short_intervals import warn_of_short_interval
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +62,7 @@ class ClusterPart:
         self.is_apart = cluster.is_apart
         """Whether that is another cluster than the one of [kafka]."""
         self._source = bridge.subscriptions_source
+        self._section = cluster.section
         self._place = f"{connection['bootstrap.servers']} ([{cluster.section}])"
         self.registry = SubscriptionRegistry()
         """Subscriptions in force; clients hear of a change at their next request."""
@@ -125,6 +127,10 @@ class ClusterPart:
             await self._read_or_explain()
         elif self._source != CONF_ONLY:
             await self._follower.try_read()
+        servers = self.connection["bootstrap.servers"]
+        warning = warn_of_short_interval(self.registry, servers, self._section)
+        if warning is not None:
+            logger.warning(warning)
         await self._learn_id(_FIRST_LOOK_S)
         await self.quotas.start(_FIRST_LOOK_S)
 

@@ -66,6 +66,11 @@ class SubscriptionRegistry:
         for subscription in subscriptions:
             self.put(subscription)
 
+    @property
+    def shortest(self) -> Subscription | None:
+        """The subscription with the shortest push interval; None without any."""
+        return min(self._ordered, key=lambda one: one.interval_ms, default=None)
+
     def put(self, subscription: Subscription) -> None:
         """Add a subscription or replace the one of its name."""
         self._by_name[subscription.name] = subscription

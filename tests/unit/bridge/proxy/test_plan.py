@@ -77,7 +77,9 @@ TLS = ("proxy.ssl_certificate_location=c", "proxy.ssl_key_location=k")
 
 
 def test_proxy_without_tls_before_a_cluster_with_sasl_ssl_is_refused():
-    with pytest.raises(InvalidSetting, match=r"^proxy\.allow_plaintext_sasl: ") as error:
+    with pytest.raises(
+        InvalidSetting, match=r"^proxy\.allow_plaintext_sasl: "
+    ) as error:
         plan(*SASL_SSL)
     for key in ("upstream.security_protocol", "proxy.ssl_certificate_location"):
         assert key in str(error.value)
