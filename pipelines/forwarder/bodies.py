@@ -48,12 +48,14 @@ LABEL_HEADERS = {
     "client_source_address": "client_source_address",
     "client_source_port": "client_source_port",
     "principal": "principal",
-    "node_id": "broker_id",
+    "broker_id": "broker_id",
     "cluster_id": "cluster_id",
 }
 """Labels that a broker adds to the header that has their value."""
 NODE_ID = "node_id"
-"""On a point it is KIP-714's own: the broker that the metric is about."""
+"""Label of a point: the broker that the metric is about. KIP-714 gives the resource a
+`node_id` as well, the broker that took the push; receivers that join both kinds of
+labels would reject or overwrite the point's, so it is sent as `broker_id`."""
 MAX_INT64 = 2**63 - 1
 _CODEC_IDS = {name: number for number, name in COMPRESSION_NAMES.items()}
 
@@ -66,7 +68,7 @@ def _find(names: Iterable[str]) -> re2._Regexp:
     return re2.compile(b"|".join(spellings), options)
 
 
-_CLAIMS = _find(name for name in LABEL_HEADERS if name != NODE_ID)
+_CLAIMS = _find(LABEL_HEADERS)
 _FIRST_TAG, _FIRST = 0x0A, b"\x0a"
 """The tag of field 1 with a length."""
 
@@ -239,7 +241,8 @@ def write_body(data: MetricsData, labels: bytes) -> bytes:
 
 def is_broker_label(name: str) -> bool:
     """Say whether a receiver may take a name for that of a broker's label."""
-    return plain_label(name) in LABEL_HEADERS
+    plain = plain_label(name)
+    return plain in LABEL_HEADERS or plain == NODE_ID
 
 
 def _without_claims(own: bytes) -> bytes:

@@ -102,7 +102,7 @@ def _write_points(
         if point.attributes:
             found = {plain_label(one.key): one for one in point.attributes}
             if not names.isdisjoint(found):
-                # Its own node_id is the node that it tells of, not who took the push.
+                # A point's own label takes precedence over the resource's.
                 all_labels = [one for one in named if one[0] not in found]
             else:
                 all_labels = named.copy()

@@ -1,14 +1,17 @@
 import gzip
 import random
+from pathlib import Path
 
 import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from pipelines.forwarder.bodies import (
+    LABEL_HEADERS,
     Selection,
     UnreadablePush,
     choose_points,
     make_labels,
+    plain_label,
     read_push,
     write_body,
 )
@@ -21,9 +24,17 @@ HEADERS = {
 }  # fmt: skip
 ADDED = [
     ("client_instance_id", "A" * 22), ("client_id", "app"),
-    ("client_software_name", "java"), ("node_id", "3"),
+    ("client_software_name", "java"), ("broker_id", "3"),
 ]  # fmt: skip
 ALL = Selection()
+TELEMETRY = Path(__file__).resolve().parents[2] / "golden" / "telemetry"
+POINT_LABELS = {
+    attribute.partition(":")[0]
+    for path in TELEMETRY.glob("*_metrics.csv")
+    for line in path.read_text().splitlines()[1:]
+    for attribute in line.split(",")[4].split()
+}
+"""Names that released clients give to attributes of points."""
 
 
 def labelled(body, selection=ALL):
@@ -85,8 +96,9 @@ def test_what_a_client_claims_is_replaced_however_it_is_spelt():
     claimed = MetricsData.FromString(java_push(1, 20))
     for one in claimed.resource_metrics:
         claim(one.resource, "principal", "client.id", "client_id", "node_id", "node-id")
+        claim(one.resource, "broker_id")
         for point in one.scope_metrics[0].metrics[0].gauge.data_points:
-            claim(point, "Client_id", "client__id", "cluster id", "rack")
+            claim(point, "Client_id", "client__id", "cluster id", "rack", "broker.id")
     data, _ = labelled(claimed.SerializeToString())
     assert texts(data.resource_metrics[1].resource) == [
         ("group_id", "group-1"), ("group_member_id", "consumer-1-6f1c2d3e4b5a"), *ADDED,
@@ -97,6 +109,12 @@ def test_what_a_client_claims_is_replaced_however_it_is_spelt():
         ("Client_id", "mine"), ("rack", "mine"), ("node_id", ""), ("node_role", "broker"),
     ]  # fmt: skip
     assert point.attributes[2].value.int_value == 1
+
+
+def test_resource_labels_differ_from_labels_of_points():
+    labels = {plain_label(name) for name in POINT_LABELS}
+    assert "node_id" in labels
+    assert not labels & LABEL_HEADERS.keys()
 
 
 def test_metrics_are_left_out_by_name():

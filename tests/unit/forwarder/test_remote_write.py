@@ -10,7 +10,7 @@ from pipelines.forwarder.remote_write import compress, metric_name, write_series
 from tests.support.write_request import WriteRequest
 
 LABELS = Resource()
-for _name, _text in (("client_id", "app"), ("node_id", "3"), ("principal", "")):
+for _name, _text in (("client_id", "app"), ("broker_id", "3"), ("principal", "")):
     LABELS.attributes.add(key=_name).value.string_value = _text
 LABELS = LABELS.SerializeToString()
 
@@ -43,7 +43,7 @@ def test_labels_are_sorted_and_a_points_own_node_stays():
     labels, sample = series[0]
     assert left_out == 0
     assert labels == [
-        ("Topic", "t"), ("__name__", "a_b_c"), ("client_id", "app"),
+        ("Topic", "t"), ("__name__", "a_b_c"), ("broker_id", "3"), ("client_id", "app"),
         ("key_1st", "true"), ("node_id", "7"), ("ratio", "0.5"),
     ]  # fmt: skip
     assert labels == sorted(labels)
@@ -56,7 +56,7 @@ def test_a_point_without_labels_of_its_own_has_the_brokers():
     data.resource_metrics[0].scope_metrics[0].metrics[0].sum.is_monotonic = True
     ((labels, sample),) = written(data)[0]
     assert labels == [
-        ("__name__", "a_total"), ("client_id", "app"), ("node_id", "3"),
+        ("__name__", "a_total"), ("broker_id", "3"), ("client_id", "app"),
     ]  # fmt: skip
     assert sample.value == -3
 
