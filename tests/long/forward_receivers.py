@@ -6,9 +6,10 @@ Usage: python tests/long/forward_receivers.py [--pushes 40] [--collector FILE]
 Captured pushes of Java and librdkafka clients and generated deltas go into a topic, and
 forwarders send them on to a Prometheus by remote write, to the same by OTLP where its
 release is 2.47 or newer, and to an OpenTelemetry Collector, built from its modules with
-Go, which passes them on to a receiver of the tests. Prometheus must answer with the last
-running sum of each series, and with data for every query of the dashboards of clients;
-the collector must pass on every point as it was. What is not installed is said to be
+Go, which passes them on to a receiver of the tests, and exports them to be scraped.
+Prometheus must answer with the last running sum of each series, and with data for every
+query of the dashboards of clients; the collector must pass on every point as it was, and
+export each metric of a node with the point's node_id and the resource's broker_id. What is not installed is said to be
 skipped; with nothing there the proof fails.
 """
 
@@ -218,33 +219,35 @@ def prove_prometheus(program, servers, folder, instances, pushes):
     return wrong
 
 
+@contextmanager
+def collector(program, folder, exporters):
+    """Run a collector; yield the endpoint of its OTLP receiver."""
+    port = free_port()
+    config = {
+        "receivers": {
+            "otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}
+        },
+        "exporters": exporters,
+        "service": {
+            "telemetry": {"metrics": {"level": "none"}},
+            "pipelines": {
+                "metrics": {"receivers": ["otlp"], "exporters": [*exporters]}
+            },
+        },
+    }
+    path = folder / "collector.yaml"
+    path.write_text(yaml.safe_dump(config))
+    command = (program, f"--config=file:{path}")
+    with running(*command, log=folder / "collector.log"):
+        yield f"http://127.0.0.1:{port}/v1/metrics"
+
+
 def prove_collector(program, servers, folder, pushes):
     """Return what is wrong with what a collector passes on."""
-    port = free_port()
     with MetricsReceiver() as receiver:
-        config = {
-            "receivers": {
-                "otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}
-            },
-            "exporters": {
-                "otlp_http": {
-                    "metrics_endpoint": receiver.endpoint,
-                    "compression": "gzip",
-                }
-            },
-            "service": {
-                "telemetry": {"metrics": {"level": "none"}},
-                "pipelines": {
-                    "metrics": {"receivers": ["otlp"], "exporters": ["otlp_http"]}
-                },
-            },
-        }
-        path = folder / "collector.yaml"
-        path.write_text(yaml.safe_dump(config))
-        endpoint = f"http://127.0.0.1:{port}/v1/metrics"
-        log = folder / "collector.log"
+        exporter = {"metrics_endpoint": receiver.endpoint, "compression": "gzip"}
         with (
-            running(program, f"--config=file:{path}", log=log),
+            collector(program, folder, {"otlp_http": exporter}) as endpoint,
             forward(servers, folder, "collector", endpoint),
         ):
             each = sum(
@@ -255,6 +258,59 @@ def prove_collector(program, servers, folder, pushes):
             points = wait_for(receiver.points, lambda one: len(one) >= pushes * each)
     print(f"collector: {len(points)} points of {pushes * each}")
     return [] if len(set(points)) == pushes * each else ["collector: other points"]
+
+
+def count_node_metrics(client):
+    """Return the number of metrics of a client whose points name a node."""
+    push = MetricsData.FromString(make_push(client, 10**18, 0))
+    return sum(
+        any(one.key == "node_id" for one in point.attributes)
+        for metric in push.resource_metrics[0].scope_metrics[0].metrics
+        for point in getattr(metric, metric.WhichOneof("data")).data_points
+    )
+
+
+def read_page(port):
+    """Return the page that a Prometheus scrapes; nothing while there is none."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            return answer.read().decode()
+    except (urllib.error.URLError, ConnectionError):
+        return ""
+
+
+def prove_exporter(program, servers, folder):
+    """Return what is wrong with the labels that a collector exports to Prometheus."""
+    port = free_port()
+    exporter = {
+        "endpoint": f"127.0.0.1:{port}",
+        "resource_to_telemetry_conversion": {"enabled": True},
+        "metric_expiration": "1h",
+    }
+    expected = {one: count_node_metrics(one) for one in CLIENTS}
+
+    def count_series():
+        """Count the series of each client that have both labels."""
+        page = read_page(port)
+        return {
+            client: sum(
+                {'node_id="1"', 'broker_id="3"', f'client_id="{client}"'}
+                <= set(re.findall(r'\w+="[^"]*"', line))
+                for line in page.splitlines()
+            )
+            for client in CLIENTS
+        }
+
+    with (
+        collector(program, folder, {"prometheus": exporter}) as endpoint,
+        forward(servers, folder, "exporter", endpoint, "temporality=cumulative"),
+    ):
+        try:
+            wait_for(count_series, lambda found: found == expected)
+        except AssertionError as fault:
+            return [f"collector's exporter: {fault} instead of {expected}"]
+    print(f"collector's exporter: series of nodes: {expected}")
+    return []
 
 
 def build_collector(folder):
@@ -283,7 +339,7 @@ def main():
         EmbeddedKafka(java=find_java()) as kafka,
     ):
         folder, servers, wrong, proved = Path(name), kafka.bootstrap_servers, [], 0
-        collector = options.collector or build_collector(folder)
+        program = options.collector or build_collector(folder)
         create_topic(servers, TOPIC, 3)
         instances = publish(servers, options.pushes)
         if options.prometheus is None:
@@ -292,10 +348,11 @@ def main():
             words = (servers, folder, instances, options.pushes)
             wrong += prove_prometheus(options.prometheus, *words)
             proved += 1
-        if collector is None:
+        if program is None:
             print("the collector is skipped: there is no Go to build it with")
         else:
-            wrong += prove_collector(collector, servers, folder, options.pushes)
+            wrong += prove_collector(program, servers, folder, options.pushes)
+            wrong += prove_exporter(program, servers, folder)
             proved += 1
     if not proved:
         wrong.append("there is no receiver here")
