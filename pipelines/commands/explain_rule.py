@@ -4,6 +4,15 @@ import getpass
 import sys
 from typing import TYPE_CHECKING
 
+from udfs.cluster.broker_catalog import (
+    NEVER,
+    NO_VALIDATOR,
+    PASSWORD,
+    REPORTED,
+    UNKNOWN_KEY,
+    judge_name,
+)
+from udfs.cluster.published_records import BROKER_SOFTWARE
 from udfs.sensitive.config_key_names import NO_NAME
 from udfs.sensitive.sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES, DROP, REDACT
 
@@ -11,6 +20,7 @@ from .call import Call
 from .options import CONFIG, ENV, SET, Command, one_of, option
 
 if TYPE_CHECKING:
+    from udfs.cluster.broker_catalog import BrokerCatalog
     from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 _OUTCOMES = {
@@ -23,12 +33,26 @@ _UNLESS_FOUND = "written, unless a rule for values finds something in its value"
 _VALUE_NOT_GIVEN = "not looked at; --value - reads one"
 _NO_RULE = "none matches"
 _NO_CATALOG = "custom: no catalog for {software} has the key"
+_STATIC = {
+    REPORTED: "stored if the rule allows it",
+    NO_VALIDATOR: (
+        "stored from a broker's registration if the rule allows it; left out of what "
+        "DescribeConfigs returns, and not counted as withheld"
+    ),
+    PASSWORD: "never stored",
+    NEVER: "never stored",
+    UNKNOWN_KEY: (
+        "stored from a broker's registration if only a rule for custom keys hides it; "
+        "withheld from what DescribeConfigs returns"
+    ),
+}
+"""What becomes of a broker's static config (KIP-1326), by the verdict on its name."""
 _IF_IT_FITS = "{rule}: allow, if {condition}"
 
 
 def run(call: Call) -> int:
     """Read a value, if there is one, and print what is said."""
-    from pipelines.settings.loading import load_config_catalogs
+    from pipelines.settings.loading import load_broker_configs, load_config_catalogs
     from pipelines.settings.rules import make_sensitive_key_rules
 
     settings = call.read_settings()
@@ -47,8 +71,31 @@ def run(call: Call) -> int:
         type_name=call.arguments.type,
         software_name=call.arguments.software,
     )
-    print(lines)
+    if call.arguments.software == BROKER_SOFTWARE:
+        lines = add_static_verdict(lines, load_broker_configs(), call.arguments.key)
+    print("\n".join(f"{name:<8}  {text}" for name, text in lines.items()))
     return 0
+
+
+def add_static_verdict(
+    lines: dict[str, str], catalog: "BrokerCatalog", key: str
+) -> dict[str, str]:
+    """Add whether a config of a broker is stored, and a static one in particular.
+
+    Args:
+        lines: From explain_rule.
+        catalog: From load_broker_configs.
+        key: Name of the config.
+    """
+    verdict = judge_name(key, catalog)
+    hidden = {
+        "rule": "KIP-1326",
+        "because": f"a broker never reports the config ({verdict})",
+        "action": f"{REDACT}: {_OUTCOMES[REDACT]}",
+    }
+    is_hidden = verdict in {NEVER, PASSWORD} and lines["action"].startswith(ALLOW)
+    static = {"static": f"{verdict}: {_STATIC[verdict]}"}
+    return lines | (hidden if is_hidden else {}) | static
 
 
 def explain_rule(
@@ -58,7 +105,7 @@ def explain_rule(
     value: str | None,
     type_name: str,
     software_name: str,
-) -> str:
+) -> dict[str, str]:
     """Return lines that say which rule decides an entry, why, and what then happens.
 
     Args:
@@ -96,7 +143,7 @@ def explain_rule(
             _IF_IT_FITS.format(rule=one.verdict.rule, condition=one.value_condition)
             for one in by_value
         )
-    return "\n".join(f"{name:<8}  {text}" for name, text in lines.items())
+    return lines
 
 
 def _without_surrogates(text: str) -> str:

@@ -19,8 +19,8 @@ from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .broker_catalog import (
     NEVER,
+    NO_VALIDATOR,
     PASSWORD,
-    REPORTED,
     UNKNOWN_KEY,
     BrokerCatalog,
     is_never,
@@ -59,7 +59,7 @@ class PublishedRecord(NamedTuple):
     value: bytes | None = None
     """The framed record without what is hidden; None: it is not published."""
     withheld: int = 0
-    """Values that were hidden, or static configs left out."""
+    """Values that were hidden, or static configs left out as possible secrets."""
     frame_error: str | None = None
     """Why it could not be read; unknown_record of a type that is never published."""
     fields: Fields | None = None
@@ -73,9 +73,11 @@ def publish_record(
 
     Args:
         value: A framed record of a metadata log, or one made of a cluster's answers.
-        is_described: Whether its static configs come from DescribeConfigs, which tells
-            everything: there an unknown key is withheld. From a broker's registration
-            it passes if the rules let it.
+        is_described: Whether its static configs come from DescribeConfigs, which
+            returns all configs of a broker. Then unknown keys are withheld, and configs without
+            a validator are left out, because a broker does not report them. In a
+            registration both pass if the rules allow them: the broker's own release
+            decides which configs it reports.
     Errors: frame_error, as read_record says.
     """
     record = read_record(value)
@@ -89,9 +91,11 @@ def publish_record(
         fields, withheld = fields | {"value": None}, 1
     elif record_type == "RegisterBroker" and fields["static_configs"]:
         told = fields["static_configs"]
+        if is_described:
+            told = [one for one in told if not _is_unreported(one, rules)]
         shown = [one for one in told if _is_shown(one, rules, is_described)]
         fields, withheld = fields | {"static_configs": shown}, len(told) - len(shown)
-    if withheld or record.has_unknown_tags:
+    if fields != record.fields or record.has_unknown_tags:
         value = write_record(record_type, record.version or 0, fields)
     return PublishedRecord(
         record_type, key_of(record_type, fields), value, withheld, None, fields
@@ -109,10 +113,15 @@ def _is_hidden_config(fields: Fields, rules: PublishedRules) -> bool:
     return _is_secret(name, value, rules.configs, rules.catalog)
 
 
+def _is_unreported(config: Fields, rules: PublishedRules) -> bool:
+    """Return whether a broker would not report a config, although it is no secret."""
+    is_no_secret = judge_name(config["name"], rules.catalog) == NO_VALIDATOR
+    return is_no_secret and _is_shown(config, rules, is_described=False)
+
+
 def _is_shown(config: Fields, rules: PublishedRules, is_described: bool) -> bool:  # noqa: FBT001 - handed on
     name = config["name"]
-    verdict = judge_name(name, rules.catalog)
-    if verdict != REPORTED and (verdict != UNKNOWN_KEY or is_described):
+    if is_described and judge_name(name, rules.catalog) == UNKNOWN_KEY:
         return False
     return not _is_secret(name, config["value"] or "", rules.reported, rules.catalog)
 

@@ -78,6 +78,22 @@ def test_explain_rule_tells_on_which_value_a_key_depends():
 
 
 @pytest.mark.parametrize(
+    ("key", "action", "static"),
+    [
+        ("log.dirs", "allow", "no_validator: stored from a broker's registration"),
+        ("log.segment.bytes", "allow", "reported: stored"),
+        ("ssl.keystore.password", "redact", "password: never stored"),
+        ("controller.quorum.voters", "redact", "never: never stored"),
+        ("my.own", "redact", "unknown_key: stored from a broker's registration"),
+    ],
+)
+def test_explain_rule_agrees_with_the_filter_of_static_configs(key, action, static):
+    said = explain("--key", key, "--software", "apache-kafka-broker")
+    assert said["action"].startswith(action)
+    assert said["static"].startswith(static)
+
+
+@pytest.mark.parametrize(
     ("stdin", "rule", "action"),
     [(SECRET, "named-secret-value", "redact"), ("acks of all\n", "none", "allow"),
      ("\udcff" + SECRET, "named-secret-value", "redact"), ("", "none", "allow"),

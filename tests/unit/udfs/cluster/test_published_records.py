@@ -59,14 +59,25 @@ def test_a_record_without_secrets_is_published_as_it_is(name):
     assert published.fields == EXPECTED[name][2]
 
 
-def test_static_configs_that_no_broker_reports_are_left_out_and_counted():
+def test_registration_keeps_configs_without_a_validator():
     # broker.rack has no validator, and the proposal's example has it all the same.
-    published = publish_record(
-        GOLDEN["seed003 RegisterBrokerRecord v5 (framed)"], RULES
-    )
-    assert _told(published) == {"log.segment.bytes": "1073741824"}
-    assert published.withheld == 1
+    name = "seed003 RegisterBrokerRecord v5 (framed)"
+    published = publish_record(GOLDEN[name], RULES)
+    assert published.fields == EXPECTED[name][2]
+    assert (published.value, published.withheld) == (GOLDEN[name], 0)
+    told = _register([("log.dirs", "/data/1,/data/2"), ("ssl.key.password", "x")])
+    assert (_told(told), told.withheld) == ({"log.dirs": "/data/1,/data/2"}, 1)
+    secret = _register([("log.dirs", "https://user:hunter2@host/")])
+    assert (_told(secret), secret.withheld) == ({}, 1)
+
+
+def test_described_configs_without_a_validator_are_not_counted_as_withheld():
+    configs = [("log.dirs", "/data/1"), ("log.segment.bytes", "1"), ("ssl.x", "y")]
+    published = _register(configs, is_described=True)
+    assert (_told(published), published.withheld) == ({"log.segment.bytes": "1"}, 1)
     assert read_record(published.value).fields == published.fields
+    secret = _register([("log.dirs", "//u:hunter2@host/")], is_described=True)
+    assert (_told(secret), secret.withheld) == ({}, 1)
 
 
 @pytest.mark.parametrize(
@@ -181,8 +192,11 @@ def test_an_unknown_key_passes_from_a_broker_and_not_from_describe_configs():
 def test_all_that_a_broker_has_is_cut_to_what_it_reports_by_default():
     path = CONF_PATH / "broker_configs" / "kafka-4.3.1.csv"
     rows = list(csv.DictReader(path.read_text().splitlines()))
-    published = _register([(row["name"], row["default"]) for row in rows])
-    assert (len(_told(published)), published.withheld) == (192, 168)
+    told = [(row["name"], row["default"]) for row in rows]
+    published = _register(told, is_described=True)
+    assert (len(_told(published)), published.withheld) == (192, 87)
+    reported = _register(told)
+    assert (len(_told(reported)), reported.withheld) == (273, 87)
 
 
 def test_static_configs_that_nobody_told_stay_untold():
