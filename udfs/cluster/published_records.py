@@ -74,10 +74,10 @@ def publish_record(
     Args:
         value: A framed record of a metadata log, or one made of a cluster's answers.
         is_described: Whether its static configs come from DescribeConfigs, which
-            returns all configs of a broker. Then unknown keys are withheld, and configs without
-            a validator are left out, because a broker does not report them. In a
-            registration both pass if the rules allow them: the broker's own release
-            decides which configs it reports.
+            returns all configs of a broker. Then unknown keys are withheld. Configs
+            without a validator are left out, because a broker does not report them.
+            In a registration both pass if the rules allow them, because the broker's
+            own release decides which configs it reports.
     Errors: frame_error, as read_record says.
     """
     record = read_record(value)
