@@ -67,6 +67,7 @@ def run(call: Call) -> int:
 
     Findings are evaluated even if a job was skipped or failed.
     """
+    from pipelines.commands.session import start_further_session
     from pipelines.settings.rules import read_finding_rules
     from pipelines.streaming.job_groups import GroupedJob, JobGroup
     from pipelines.streaming.run_stream import JobRun, RunContext
@@ -76,7 +77,7 @@ def run(call: Call) -> int:
     names = [job.ledger.job_name for job in prepared]
     with ExitStack() as served:
         spark = served.enter_context(call.session(COMMAND.name))
-        sessions = [spark.newSession() for _ in prepared]
+        sessions = [start_further_session(spark) for _ in prepared]
         metrics = served.enter_context(served_metrics(sessions, settings, names))
         secrets = call.make_secret_reader(spark)
 

@@ -41,6 +41,8 @@ LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1"
 CLASSES_VARIABLE = "KAFKA_CLIENTELE_CLASSES"
 """Names the file of Spark's classes, where the set-up has kept them."""
 JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+_TIME_ZONE = ("spark.sql.session.timeZone", "UTC")
+"""All dates of the tables are in UTC; another zone would put rows into other days."""
 _MAIN = Path(__file__).parents[1] / "__main__.py"
 
 Environ = MutableMapping[str, str]
@@ -135,7 +137,15 @@ def start_session(name: str) -> SparkSession:
     keep_helpers(spark.sparkContext._jvm)  # noqa: SLF001 - pyspark has no other door to Java
     # Spark's own asks the JVM something, in the middle of whatever was asked before.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    spark.conf.set(*_TIME_ZONE)
     return spark
+
+
+def start_further_session(spark: SparkSession) -> SparkSession:
+    """Return another session of the same driver, in UTC as the first one."""
+    session = spark.newSession()
+    session.conf.set(*_TIME_ZONE)
+    return session
 
 
 def start_own_session(
