@@ -9,6 +9,7 @@ the first ten have a colour, and the rest is grey, with one line in the legend.
 from collections.abc import Sequence
 from typing import Literal
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -46,6 +47,10 @@ _NAME_LETTERS = 44
 _GRID_LETTERS = 20
 _LARGE = 10_000
 """From here on digits behind the point say nothing."""
+_MAX_DRAWN = 1e19
+"""More than any 64-bit integer; larger numbers would leave nothing else to be seen."""
+# Names of clients, groups and topics may contain two `$`; they are never TeX.
+mpl.rcParams["text.parse_math"] = False
 
 
 def line_chart(
@@ -61,6 +66,7 @@ def line_chart(
         title: What is shown.
         unit: What y is, with its unit.
     """
+    frame, title = _keep_drawable(frame, title, y)
     figure, axes = _make_figure(_HEIGHT_INCHES)
     _draw_lines(axes, frame, _rank(frame, y, by), x=x, y=y, by=by)
     if len(frame):
@@ -93,6 +99,7 @@ def column_chart(
         title: What is shown.
         unit: What y is, with its unit.
     """
+    frame, title = _keep_drawable(frame, title, y)
     figure, axes = _make_figure(_HEIGHT_INCHES)
     ranked = [str(one) for one in frame.groupby(by)[y].sum().sort_values().index[::-1]]
     parts = ranked[:MOST]
@@ -153,6 +160,7 @@ def bar_chart(
             the title says how many are left out.
         limit: What y ought to stay below, as a line.
     """
+    frame, title = _keep_drawable(frame, title, y)
     names = list(dict.fromkeys(frame[x].astype(str)))
     is_rest = len(names) > MOST
     shown = names[: MOST - 1 if is_rest and adds_up else MOST]
@@ -264,6 +272,7 @@ def panel_chart(
         marks: What happened: `at`, a time, and `what`, a few words, each a vertical
             line through all panels.
     """
+    frame, title = _keep_drawable(frame, title, y)
     panels = list(dict.fromkeys(frame[panel])) or [y]
     figure = Figure(
         figsize=(_WIDTH_INCHES, _AXIS_INCHES + _PANEL_INCHES * len(panels)),
@@ -308,6 +317,7 @@ def change_chart(
         unit: What a change is, with its unit.
         what: What a name is.
     """
+    frame, title = _keep_drawable(frame, title, x, low, high)
     shown = frame.head(2 * MOST)
     if len(frame) > len(shown):
         title = f"{title}: the first {len(shown)} of {len(frame)}"
@@ -326,6 +336,20 @@ def change_chart(
     axes.xaxis.set_major_formatter(FuncFormatter(_format_number))
     _say_empty(axes, shown)
     return figure
+
+
+def _keep_drawable(
+    frame: pd.DataFrame, title: str, *numbers: str
+) -> tuple[pd.DataFrame, str]:
+    """Return the rows whose numbers fit on an axis, and a title that counts the others.
+
+    A client may push any number; no number of one client hides those of the others.
+    """
+    is_beyond = (frame[[*numbers]].astype(float).abs() > _MAX_DRAWN).any(axis=1)
+    count = int(is_beyond.sum())
+    if not count:
+        return frame, title
+    return frame[~is_beyond], f"{title}: without {count} infinite or too large"
 
 
 def _make_figure(height: float) -> tuple[Figure, Axes]:

@@ -17,10 +17,20 @@ NODE_LATENCY_METRICS = (
 _SHORT_ID = 6
 
 
+_MAX_VALUE = 1e19
+"""More than any 64-bit integer; means and sums of larger numbers are meaningless."""
+
+
 def with_value(client_metrics: DataFrame) -> DataFrame:
-    """Add `value`: as_double or as_int, as a double; null for NaN and for neither."""
+    """Add `value`: as_double or as_int, as a double.
+
+    The value is null for NaN, for infinity, for numbers beyond any 64-bit integer, and
+    if the point has neither.
+    """
     number = F.coalesce("value_double", F.col("value_long").cast("double"))
-    return client_metrics.withColumn("value", F.when(~F.isnan(number), number))
+    # Spark orders NaN above all numbers.
+    is_usable = F.abs(number) <= _MAX_VALUE
+    return client_metrics.withColumn("value", F.when(is_usable, number))
 
 
 def select_newest_values(client_metrics: DataFrame) -> DataFrame:

@@ -26,6 +26,8 @@ POINTS = [
     ("consumer", "billing", 1, CONSUMER_NODE, 5.0),
     ("consumer", "billing", 1, CONSUMER_NODE, 0.0),
     ("consumer", "billing", 1, CONSUMER_NODE, NAN),
+    ("consumer", "billing", 1, CONSUMER_NODE, float("inf")),
+    ("consumer", "billing", 1, CONSUMER_NODE, 1.7e308),
     ("consumer", "billing", 1, FETCH, 500.0),
     ("consumer", "billing", 2, FETCH, 500.0),
     ("nameless", None, 1, NODE, 7.0),

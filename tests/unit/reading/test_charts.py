@@ -1,7 +1,10 @@
 """Pictures: what is drawn, and that nothing is an empty picture rather than a fault."""
 
+import io
+
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from pipelines.reading import charts
 
@@ -200,3 +203,55 @@ def test_the_base_of_a_grid_is_light_and_first():
 
 def test_a_grid_without_rows_is_empty():
     assert len(draw_grid([]).patches) == 0
+
+
+ODD_NAMES = ["svc-$a_$b", "$\\x{$", "a\\$b$c"]
+ODD_NUMBERS = [float("inf"), 1.7e308, -1e300]
+
+
+def draw_every_chart(name, number):
+    """Draw all charts with a client of some name and number among others."""
+    times = pd.to_datetime(["2026-01-01 00:00", "2026-01-01 00:01", "2026-01-01 00:02"])
+    frame = pd.DataFrame(
+        {"time": times, "client": ["a", name, "b"], "part": ["p", name, "p"],
+         "value": [1.5, number, 2.5], "low": [0.0, number, 1.0], "text": ["x", name, "y"]},
+    )  # fmt: skip
+    lines = {"x": "time", "y": "value", "by": "client", "title": name}
+    return [
+        charts.line_chart(frame, unit="ms", **lines),
+        charts.column_chart(frame, unit="ms", window_s=60, **lines),
+        charts.bar_chart(
+            frame, x="client", y="value", by="part", title="t", unit="ms", what=name
+        ),
+        charts.grid_chart(
+            frame, x="client", y="part", value="text", title="t", unit="", what="w"
+        ),
+        charts.panel_chart(
+            frame.assign(panel=name), panel="panel",
+            marks=pd.DataFrame({"at": times[:1], "what": [name]}), **lines,
+        ),
+        charts.change_chart(
+            frame, x="value", low="low", high="value", y="client",
+            title="t", unit="%", what="w",
+        ),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_charts_with_dollar_signs_in_names_show_them_literally(name):
+    for figure in draw_every_chart(name, 2.0):
+        figure.savefig(io.BytesIO(), format="svg")
+        texts = {text.get_text() for text in figure.findobj(Text)}
+        assert name in texts
+        assert not any(text.get_parse_math() for text in figure.findobj(Text))
+
+
+@pytest.mark.parametrize("number", ODD_NUMBERS)
+def test_charts_with_numbers_beyond_any_scale_draw_the_others(number):
+    figures = draw_every_chart("odd", number)
+    for figure in figures:
+        figure.savefig(io.BytesIO(), format="svg")
+    lines, _, bars, *_ = (figure.axes[0] for figure in figures)
+    assert lines.get_title(loc="left") == "odd: without 1 infinite or too large"
+    assert lines.get_ylim()[1] < 10
+    assert [text.get_text() for text in bars.get_yticklabels()] == ["a", "b"]
