@@ -10,6 +10,7 @@ them it has.
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -20,7 +21,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import BatchCounts
 
-from .starts import read_checkpoint_file, write_checkpoint_file
+from .starts import (
+    delete_checkpoint_files,
+    read_checkpoint_file,
+    write_checkpoint_file,
+)
 
 SLICE_BYTES = 64 << 20
 """Of the records of a slice, and a granule more."""
@@ -35,6 +40,7 @@ ReadRanges = Callable[[SparkSession, Ranges], DataFrame]
 AtOnce = Callable[[DataFrame, transactions.Transaction], BatchCounts | None]
 """Writes a micro-batch, or nothing of it and says None where it would be too much."""
 _FILE_NAME = "slices-{}.json"
+_FILE_NUMBER = re.compile(r"slices-(\d+)\.json")
 
 _logger = logging.getLogger(__name__)
 
@@ -122,9 +128,29 @@ class SlicedBatches:
             _logger.info(
                 "batch %d: %d MiB, in %d slices", batch_id, size_mib, len(slices)
             )
-            name = _FILE_NAME.format(batch_id)
-            write_checkpoint_file(session, place, name, json.dumps(slices))
+            keep_slices(session, place, batch_id, slices)
         return slices
+
+
+def keep_slices(
+    session: SparkSession,
+    checkpoint_location: str,
+    batch_id: int,
+    slices: Sequence[Ranges],
+) -> None:
+    """Keep the slices of a micro-batch, and delete those of the batches before it.
+
+    Spark starts a micro-batch after the former one is committed, so that only the
+    newest one can come again.
+    """
+    name = _FILE_NAME.format(batch_id)
+    write_checkpoint_file(session, checkpoint_location, name, json.dumps(slices))
+
+    def is_old(name: str) -> bool:
+        found = _FILE_NUMBER.fullmatch(name)
+        return found is not None and int(found[1]) < batch_id
+
+    delete_checkpoint_files(session, checkpoint_location, is_old)
 
 
 def cut_slices(granules: Iterable[Granule], max_bytes: int) -> Sequence[Ranges]:

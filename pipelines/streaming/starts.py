@@ -92,6 +92,16 @@ def write_checkpoint_file(
         raise OSError(f"{path.toString()}: cannot be written")
 
 
+def delete_checkpoint_files(
+    spark: SparkSession, checkpoint_location: str, is_old: Callable[[str], bool]
+) -> None:
+    """Delete the files of ours whose names are old."""
+    file_system, folder = open_path(spark, f"{checkpoint_location}/{_FOLDER}")
+    for status in file_system.listStatus(folder):
+        if is_old(status.getPath().getName()):
+            file_system.delete(status.getPath(), False)
+
+
 START_FILE = "start.json"
 TOPIC_ID_FILE = "topic-id.json"
 """Beside a start that did not know the id: no file of a checkpoint is written twice."""

@@ -2,7 +2,19 @@
 
 import random
 
-from pipelines.streaming.batch_slices import Granule, cut_slices
+from pipelines.streaming import starts
+from pipelines.streaming.batch_slices import Granule, cut_slices, keep_slices
+from tests.unit.streaming.hadoop_stub import HadoopStub
+
+
+def test_keep_slices_deletes_those_of_committed_batches(monkeypatch):
+    stub = HadoopStub()
+    monkeypatch.setattr(starts, "open_path", stub.open_path)
+    folder = "hdfs://site/checkpoint/kafka_clientele"
+    stub.files[f"{folder}/start.json"] = b"{}"
+    for batch_id in (8, 9, 10):
+        keep_slices(None, "hdfs://site/checkpoint", batch_id, [{0: (0, 5)}])
+    assert sorted(stub.files) == [f"{folder}/slices-10.json", f"{folder}/start.json"]
 
 
 def test_records_that_fit_are_one_slice():

@@ -36,6 +36,17 @@ class HadoopStub:
         stream = io.BytesIO(self.files[path.name])
         return SimpleNamespace(readAllBytes=stream.read, close=stream.close)
 
+    def listStatus(self, folder):  # noqa: N802 - as in Java
+        paths = [
+            SimpleNamespace(name=one, getName=lambda one=one: one.rpartition("/")[2])
+            for one in self.files
+            if one.startswith(f"{folder.name}/")
+        ]
+        return [SimpleNamespace(getPath=lambda path=path: path) for path in paths]
+
+    def delete(self, path, _recursive):
+        del self.files[path.name]
+
     def rename(self, old, new):
         if new.name in self.files:
             return False
