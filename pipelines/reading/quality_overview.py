@@ -57,7 +57,8 @@ def count_rejected(quarantine: DataFrame) -> DataFrame:
         quarantine.groupBy("reason", "source_job")
         .agg(
             F.count("*").alias("records"),
-            F.max("kafka_timestamp").alias("newest"),
+            # Producers choose the timestamps of their records.
+            F.least(F.max("kafka_timestamp"), F.current_timestamp()).alias("newest"),
             F.max_by("detail", "kafka_timestamp").alias("detail"),
         )
         .orderBy(F.desc("records"), "reason", "source_job")

@@ -106,7 +106,8 @@ WHERE (outcome = 'failed' OR action = 'run') AND run_id = (
 ) ORDER BY outcome, table_name, action
 """  # noqa: S608 - the same
 _QUARANTINE_SQL = f"""
-SELECT reason, source_job, count(*) AS records, max(kafka_timestamp) AS newest
+SELECT reason, source_job, count(*) AS records,
+  least(max(kafka_timestamp), current_timestamp()) AS newest
 FROM {QUARANTINE.name}
 WHERE event_date >= date({{since}}) AND kafka_timestamp >= {{since}}
 GROUP BY reason, source_job ORDER BY records DESC, reason

@@ -146,6 +146,8 @@ def test_a_record_timestamp_out_of_the_calendar_still_has_a_date(pushes):
     )
     dates = dict(rows.select("offset", "event_date").collect())
     assert dates == {2: date(1970, 1, 1), 3: date(9999, 12, 31)}
+    kept = rows.select("offset", F.col("kafka_timestamp").cast("string")).collect()
+    assert dict(kept) == {2: "1970-01-01 00:00:00", 3: "9999-12-31 23:59:59.999"}
 
 
 def test_newest_offsets_are_those_of_the_topic_asked_for(spark):

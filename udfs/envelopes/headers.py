@@ -23,6 +23,18 @@ MAX_TIME_MS = 253_402_300_799_999
 MICROS_PER_MS = 1000
 TIME = pa.timestamp("us", "UTC")
 
+
+def bound_times(times: pa.Array) -> pa.Array:
+    """Return timestamps of records within the years 1970 to 9999, as TIME.
+
+    Producers choose the timestamps. Python, and thus every reader of a table, fails on
+    later years.
+    """
+    micros = times.cast(TIME).cast(pa.int64())
+    bounded = pc.min_element_wise(micros, MAX_TIME_MS * MICROS_PER_MS)
+    return pc.max_element_wise(bounded, 0).cast(TIME)
+
+
 Kind = Callable[[pa.StringArray], pa.Array]
 """Gives the typed value of each text, or null where it is not of that kind."""
 

@@ -24,6 +24,7 @@ from .headers import (
     TRAFFIC_HEADERS,
     WIRE_HEADERS,
     Header,
+    bound_times,
 )
 from .picked_headers import Flags, PickedHeaders, pick_headers
 
@@ -156,7 +157,7 @@ def _read_columns(
         "topic": records.column("topic"),
         "partition": records.column("partition"),
         "offset": records.column("offset"),
-        "kafka_timestamp": records.column("timestamp").cast(TIME),
+        "kafka_timestamp": bound_times(records.column("timestamp")),
         "body": records.column("value"),
     }
     missing, not_utf8, invalid = [], [], []

@@ -16,7 +16,6 @@ Floors = Mapping[int, int]
 """Partition to the newest offset that a table holds already."""
 
 EPOCH = date(1970, 1, 1)
-FIRST_DAY, LAST_DAY = 0, (date(9999, 12, 31) - EPOCH).days
 MICROS_PER_DAY = 86_400_000_000
 MAX_HELD_BYTES = 160 << 20
 """Of all days together; one day alone holds no more than a FileWriter does."""
@@ -92,18 +91,6 @@ def days_of(times: pa.Array) -> Days:
     """
     days: Days = times.cast(pa.int64()).to_numpy() // MICROS_PER_DAY
     return days
-
-
-def rejection_days(times: pa.Array) -> Days:
-    """Return the days that rejected records are kept under.
-
-    Args:
-        times: timestamp[us, UTC], those of the records. Their producers choose them,
-            and the folder of a date must be one.
-    Returns: Days since 1970, UTC, up to the end of the year 9999.
-    Shape: n rows in, n rows out, same order.
-    """
-    return np.clip(days_of(times), FIRST_DAY, LAST_DAY)
 
 
 def is_beyond(

@@ -29,7 +29,7 @@ from udfs.dynamic_configs.topic_records import (
     REGISTRATION,
     TOPIC_RECORD_SCHEMA,
 )
-from udfs.envelopes.headers import MICROS_PER_MS, TIME
+from udfs.envelopes.headers import MICROS_PER_MS, TIME, bound_times
 from udfs.sensitive.client_id_columns import hide_in_batch
 
 from .daily_files import Columns, DailyFiles, WrittenPart, columns_of
@@ -115,14 +115,14 @@ def write_dynamic_configs(
 def _as_rows(records: pa.RecordBatch) -> list[Row]:
     """Return records as dicts, their times in milliseconds since 1970."""
     place = records.schema.get_field_index("timestamp")
-    micros = records.column(place).cast(TIME).cast(pa.int64())
+    micros = bound_times(records.column(place)).cast(pa.int64())
     rows: list[Row] = records.set_column(place, "timestamp", micros).to_pylist()
     return rows
 
 
 def _columns_of(records: pa.RecordBatch) -> Columns:
     columns = columns_of(records)
-    return columns | {"kafka_timestamp": columns["timestamp"].cast(TIME)}
+    return columns | {"kafka_timestamp": bound_times(columns["timestamp"])}
 
 
 def _read(row: Row, tables: DynamicTables) -> Row | tuple[str, str | None]:

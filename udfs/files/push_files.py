@@ -24,7 +24,6 @@ from .daily_files import (
     WrittenPart,
     days_of,
     is_beyond,
-    rejection_days,
 )
 from .table_files import TableFile, TableLayout
 
@@ -180,4 +179,4 @@ def _write_rejected(
     chosen = pa.array(is_rejected)
     rows = {name: column.filter(chosen) for name, column in columns.items()}
     rows["source_job"] = pa.array([tables.source_job] * len(rows["reason"]))
-    yield from quarantine.write(rows, rejection_days(rows["kafka_timestamp"]))
+    yield from quarantine.write(rows, days_of(rows["kafka_timestamp"]))

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from udfs.configs.pushes import OK
 
-from .daily_files import Columns, DailyFiles, Floors, is_beyond, rejection_days
+from .daily_files import Columns, DailyFiles, Floors, days_of, is_beyond
 from .table_files import TableFile
 
 
@@ -39,4 +39,4 @@ def write_rejected(
     known = columns | {"reason": reasons, "detail": details}
     rows = {name: column.filter(chosen) for name, column in known.items()}
     rows["source_job"] = pa.array([source_job] * len(rows["reason"]))
-    yield from quarantine.write(rows, rejection_days(rows["kafka_timestamp"]))
+    yield from quarantine.write(rows, days_of(rows["kafka_timestamp"]))

@@ -14,6 +14,7 @@ from pipelines.tables.columns import CLIENT, RECEIVED, names
 from pipelines.tables.contract import DECODED, PUSH
 from pipelines.tables.telemetry import CLIENT_METRICS, QUARANTINE
 from pipelines.time_ranges import TimeRange
+from udfs.envelopes.headers import MAX_TIME_MS
 
 COMPRESSION_IDS: Mapping[str, int] = {
     "none": 0,
@@ -25,10 +26,6 @@ COMPRESSION_IDS: Mapping[str, int] = {
 """Kafka's CompressionType: name to id on the wire."""
 UNKNOWN_COMPRESSION_ID = -1
 """No codec has it; the decoder reports such a push as unknown_codec."""
-
-
-FIRST_DATE, LAST_DATE = "1970-01-01", "9999-12-31"
-"""A producer chooses the timestamp of a record; the folder of a date must be one."""
 
 
 def filter_quarantined(pushes: DataFrame) -> DataFrame:
@@ -57,14 +54,14 @@ def with_reason(pushes: DataFrame) -> DataFrame:
 
 def select_quarantine(pushes: DataFrame, source_job: str) -> DataFrame:
     """End a chain: the columns of quarantine."""
-    date = F.to_date("kafka_timestamp")
-    first, last = F.lit(FIRST_DATE).cast("date"), F.lit(LAST_DATE).cast("date")
-    return pushes.withColumns(
-        {
-            "event_date": F.greatest(F.least(date, last), first),
-            "source_job": F.lit(source_job),
-        }
-    ).select(*QUARANTINE.column_names)
+    first, last = (F.timestamp_millis(F.lit(one)) for one in (0, MAX_TIME_MS))
+    bounded = F.greatest(F.least("kafka_timestamp", last), first)
+    return (
+        pushes.withColumn("kafka_timestamp", bounded)
+        .withColumn("event_date", F.to_date("kafka_timestamp"))
+        .withColumn("source_job", F.lit(source_job))
+        .select(*QUARANTINE.column_names)
+    )
 
 
 OF_THE_PUSH = (*PUSH, *(n for n in names((*RECEIVED, *CLIENT)) if n not in PUSH))

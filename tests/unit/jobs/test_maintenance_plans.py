@@ -100,6 +100,10 @@ def test_a_date_that_is_written_to_is_left_alone_and_a_whole_table_is_not():
 def test_rows_go_by_what_their_contract_says():
     kept = TableRetention(days=30, closed_days=7)
     assert old_rows(CLIENT_METRICS, kept, NOW) == "`event_date` < DATE'2026-03-01'"
+    # A producer may have chosen a timestamp that never gets old.
+    assert old_rows(QUARANTINE, kept, NOW) == (
+        "(`event_date` < DATE'2026-03-01' OR `event_date` > DATE'2126-03-07')"
+    )
     assert (
         old_rows(CLIENT_TRAFFIC, kept, NOW)
         == "`window_start` < TIMESTAMP'2026-03-01 12:00:00Z'"

@@ -171,9 +171,16 @@ def test_a_record_timestamp_out_of_the_calendar_still_has_a_date():
     place = RECORD_SCHEMA.get_field_index("timestamp")
     field = RECORD_SCHEMA.field(place)
     far = make_batch(FAULTY, FAULTY).set_column(place, field, micros.cast(field.type))
-    _, _, written = run(TABLES, far)
+    coordinates = ("topic", "partition", "offset", "kafka_timestamp")
+    tables = replace(TABLES, quarantine=make_layout("quarantine", *coordinates))
+    _, _, written = run(tables, far)
     days = {day for _, day in written}
     assert days == {date(1970, 1, 1), date(9999, 12, 31)}
+    kept = [time for rows in keys(written, "quarantine", "kafka_timestamp").values()
+            for (time,) in rows]  # fmt: skip
+    assert [str(time)[:19] for time in sorted(kept)] == [
+        *("1970-01-01 00:00:00", "9999-12-31 23:59:59"),
+    ]
 
 
 def test_a_value_larger_than_any_push_is_rejected_without_it():
