@@ -16,14 +16,15 @@ from pipelines.delta_tables.transactions import Transaction
 from pipelines.delta_tables.writers import open_writer
 from pipelines.errors import TablesInUse
 from pipelines.jobs.configs.steps.history import compare_histories
-from pipelines.jobs.maintain import job
+from pipelines.jobs.maintain import job, steps
 from pipelines.jobs.maintain.context import Request
 from pipelines.jobs.maintain.results import LEFT_ALONE
+from pipelines.jobs.maintain.retention import write_moment
 from pipelines.jobs.telemetry.instances import InstanceWriter
 from pipelines.streaming.stored_offsets import read_stored_offsets
 from pipelines.streaming.table_claims import claim_tables
 from pipelines.tables.cluster import CLIENT_QUOTAS, CLUSTER_CHANGES
-from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
+from pipelines.tables.configs import CLIENT_CONFIG_HISTORY, CLIENT_CONFIGS
 from pipelines.tables.contract import CONTRACT_VERSION_PROPERTY
 from pipelines.tables.maintenance import MAINTENANCE_RUNS
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
@@ -131,6 +132,16 @@ def test_what_may_go_goes_once_and_jobs_still_know_where_they_stand(
     assert row["outcome"] == "done"
     assert row["bytes_rewritten"] == row["bytes_after"] > 0
     assert runs.where("action = 'run'").count() == 2
+
+
+def test_select_ended_with_recent_config_push_keeps_client(spark, original):
+    tables = [
+        spark.table(identify_table(spark, original, one))
+        for one in (CLIENT_INSTANCES, CLIENT_PUSHES, CLIENT_CONFIGS)
+    ]
+    moment = write_moment(NOW - timedelta(days=60))
+    ended = steps.select_ended(*tables, moment, moment).collect()
+    assert {row["client_instance_id"] for row in ended} == {"ended", "silent"}
 
 
 class CutOffError(Exception):

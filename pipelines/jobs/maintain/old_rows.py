@@ -160,6 +160,7 @@ class OldRows:
             steps.select_ended,
             # Without a push nothing is known of who is silent.
             None if heard_to is None else pushes,
+            self._read(CLIENT_CONFIGS) if self._has(CLIENT_CONFIGS) else None,
             write_moment(self.now - kept_for),
             write_moment((heard_to or self.now) - kept_for),
         )

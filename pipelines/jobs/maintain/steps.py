@@ -25,21 +25,30 @@ def count_by_date(rows: DataFrame, column: str, stays: str) -> DataFrame:
 
 
 def select_ended(
-    instances: DataFrame, pushes: DataFrame | None, oldest: str, oldest_heard: str
+    instances: DataFrame,
+    pushes: DataFrame | None,
+    configs: DataFrame | None,
+    oldest: str,
+    oldest_heard: str,
 ) -> DataFrame:
     """Return the client instances that have ended before a moment.
 
-    One that has said so has ended then; of others the pushes tell.
+    One that has said so has ended then; of others the pushes tell. A client that has
+    pushed its configuration since that moment is active, whatever its telemetry shows.
 
     Args:
         instances: The table client_instances.
         pushes: The table client_pushes; null where there is none: then nobody else is
             known to have ended.
+        configs: The table client_configs; null if the table does not exist.
         oldest: The moment, as SQL has it.
         oldest_heard: The moment for those of whom nothing was heard; earlier where
             pushes are read late.
     Returns: client_instance_id.
     """
+    if configs is not None:
+        active = configs.where(f"received_at >= {oldest}").select(INSTANCE)
+        instances = instances.join(active, INSTANCE, "left_anti")
     told = instances.where(f"terminated_at < {oldest}").select(INSTANCE)
     if pushes is None:
         return told

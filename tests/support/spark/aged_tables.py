@@ -114,17 +114,20 @@ def _fill_instances(tables):
         {"client_instance_id": "silent", **seen},
         {"client_instance_id": "live", **seen},
         {"client_instance_id": "just ended", "terminated_at": RECENT, **seen},
+        {"client_instance_id": "configures", **seen},
     )
     names = ("ended", "silent", "live", "unknown")
-    append_rows(tables, CLIENT_CONFIGS, *({"client_instance_id": one} for one in names))
+    configs = [{"client_instance_id": one, "received_at": OLD} for one in names]
+    pushed = {"client_instance_id": "configures", "received_at": RECENT}
+    append_rows(tables, CLIENT_CONFIGS, *configs, pushed)
 
 
 STAYING = {
     "client_metrics": {(0, 10 + n) for n in range(SMALL_FILES)} | {(1, 1)},
     "client_pushes": {(0, 10 + n) for n in range(SMALL_FILES)} | {(1, 1), (0, 30)},
     "quarantine": {(0, 99), (0, 6)},
-    "client_instances": {"live", "just ended"},
-    "client_configs": {"live", "unknown"},
+    "client_instances": {"live", "just ended", "configures"},
+    "client_configs": {"live", "unknown", "configures"},
     "client_quotas": {"closed", "open"},
     "client_traffic": {(0, 2)},
 }
