@@ -101,7 +101,7 @@ class Timeline:
         if newest is not None and newest["is_current"]:
             if all(newest[name] == value for name, value in values.items()):
                 return False
-            if is_part and start <= newest["valid_from"]:
+            if is_part and start == newest["valid_from"]:
                 newest |= self._origin(record) | dict(values) | dict(beside or {})
                 self._note(key, newest)
                 return True

@@ -102,6 +102,23 @@ def subscription(key, value, at):
 STATE = ("metrics", "interval_ms", "match", "problem")
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_subscription_change_by_bridge_with_slow_clock_keeps_former_state(
+    cluster, at_once
+):
+    """The bridge that leads next has a clock that is 5 ms behind."""
+    cluster.write(subscription("metrics", "a.", 9), subscription("match", "", 9))
+    changes = [subscription("interval.ms", "1000", 4), subscription("metrics", "b.", 6)]
+    for records in [changes] if at_once else [[one] for one in changes]:
+        cluster.write(*records)
+    rows = times(cluster, "client_metrics_subscriptions", "metrics", "interval_ms")
+    assert sorted(rows, key=lambda row: row[2]) == [
+        (["a."], None, 9, 9.001),
+        (["a."], 1_000, 9.001, 9.002),
+        (["b."], 1_000, 9.002, None),
+    ]
+
+
 def test_what_is_set_in_one_moment_is_one_state_of_a_subscription(cluster):
     cluster.write(subscription("metrics", " a. , b.", 0))
     cluster.write(
