@@ -31,8 +31,9 @@ def bound_times(times: pa.Array) -> pa.Array:
     later years.
     """
     micros = times.cast(TIME).cast(pa.int64())
-    bounded = pc.min_element_wise(micros, MAX_TIME_MS * MICROS_PER_MS)
-    return pc.max_element_wise(bounded, 0).cast(TIME)
+    latest = MAX_TIME_MS * MICROS_PER_MS
+    bounded = pc.min_element_wise(micros, latest, skip_nulls=False)
+    return pc.max_element_wise(bounded, 0, skip_nulls=False).cast(TIME)
 
 
 Kind = Callable[[pa.StringArray], pa.Array]
