@@ -7,6 +7,7 @@ from .call import Call
 from .options import Command, flag, option, whole_number
 
 DURATION_S, SITE_DURATION_S, CLIENTS = 15, 120, 6
+_SITE_LEAST_S = 30
 
 
 def _check(call: Call) -> None:
@@ -17,6 +18,12 @@ def _check(call: Call) -> None:
     if call.arguments.site and call.arguments.clients is not None:
         raise InvalidSetting(
             "--site has twelve clients of its own: leave out --clients"
+        )
+    seconds = call.arguments.duration
+    if call.arguments.site and seconds is not None and seconds < _SITE_LEAST_S:
+        raise InvalidSetting(
+            f"--duration: --site needs at least {_SITE_LEAST_S} seconds, so that each "
+            f"client pushes its metrics three times, got {seconds}"
         )
     if call.arguments.mend and not call.arguments.site:
         raise InvalidSetting("--mend goes with --site")
@@ -57,8 +64,8 @@ COMMAND = Command(
     options=(
         option(
             "--duration",
-            f"seconds that the clients run, at least (default: {DURATION_S}, with "
-            f"--site {SITE_DURATION_S})",
+            f"Minimum run time of the clients (default: {DURATION_S}; --site: "
+            f"{SITE_DURATION_S}, 30 or more)",
             type=whole_number(0),
             metavar="SECONDS",
         ),

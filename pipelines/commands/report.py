@@ -1,6 +1,5 @@
 """report: one page about all clients, in a file, a folder, or on loopback."""
 
-import os
 import re
 import tempfile
 import time
@@ -127,7 +126,7 @@ def _serve(call: Call, spark: "SparkSession", settings: Settings, vega: str) -> 
 
 
 def _try_output(out: Path, *, is_folder: bool) -> None:
-    """Make the folder that a page goes to.
+    """Create the directory of a page, and try to write to it.
 
     Raises: InvalidSetting.
     """
@@ -140,8 +139,13 @@ def _try_output(out: Path, *, is_folder: bool) -> None:
         raise InvalidSetting(f"--out: cannot make {folder}: {error.strerror}") from None
     if not is_folder and out.is_dir():
         raise InvalidSetting(f"--out: {out} is a folder; --folder writes into one")
-    if not os.access(folder, os.W_OK):
-        raise InvalidSetting(f"--out: cannot write to {folder}")
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{out.name}."):
+            pass
+    except OSError as error:
+        raise InvalidSetting(
+            f"--out: cannot write to {folder}: {error.strerror}"
+        ) from None
 
 
 def _write(page: "Page", out: Path, *, is_folder: bool) -> None:

@@ -48,7 +48,8 @@ def check_keys(
 def _unknown_key(name: str, fields: Mapping[str, Any], origin: str) -> str:
     near = difflib.get_close_matches(name.rpartition(".")[2], fields, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{origin}: {name}: unknown key{hint}"
+    kind = "key" if "." in name else "section"
+    return f"{origin}: {name}: unknown {kind}{hint}"
 
 
 def to_record(

@@ -219,7 +219,7 @@ def test_findings_are_paragraphs_for_people(site, capsys):
     _, told = asked(words, "--severity", "error", capsys=capsys)
     assert told.startswith("nothing was found")
     _, told = asked(words, "--rules", "--rule", OWN, capsys=capsys)
-    assert "linger.ms 1" in told
+    assert "missing: linger.ms of 1 client" in told
 
 
 @pytest.mark.long

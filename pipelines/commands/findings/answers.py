@@ -32,7 +32,7 @@ class UnreadableFindings(PipelineError):
 
 
 def answer(call: Call, say: Say) -> int:
-    """Print findings; 1 where an error is open.
+    """Print findings; return 1 if an error is open, except with --rules.
 
     Raises: MissingTable, UnreadableFindings.
     """
@@ -45,6 +45,7 @@ def answer(call: Call, say: Say) -> int:
         say(format_json(found, runs))
     elif words.rules:
         say(format_rules([one for one in runs if words.rule in {None, one["rule"]}]))
+        return FOUND
     else:
         say(format_findings(found, runs))
     is_bad = any(one["severity"] == ERROR and one["until"] is None for one in found)

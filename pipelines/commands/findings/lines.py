@@ -12,7 +12,8 @@ from pipelines.settings.finding_rules import SEVERITIES
 
 WIDTH = 88
 NOTHING = "nothing was found"
-_RULE_NAMES = ("RULE", "CLIENTS", "NOT-EVALUATED", "LACK", "FINDINGS")
+_RULE_NAMES = ("RULE", "CLIENTS", "NOT-EVALUATED", "FINDINGS")
+_HEAD_LINES = 2
 
 Row = Mapping[str, Any]
 
@@ -92,18 +93,28 @@ def _conclude(findings: Sequence[Row], runs: Sequence[Row]) -> Iterator[str]:
 
 
 def format_rules(runs: Sequence[Row]) -> str:
-    """Return of each rule how many clients it is for, and why it was not asked."""
-    rows = [
-        (
-            one["rule"],
-            one["clients"],
-            one["not_evaluated"],
-            ", ".join(f"{name} {count}" for name, count in _most(one["missing"])),
-            one["findings"],
-        )
-        for one in sorted(runs, key=lambda one: str(one["rule"]))
-    ]
-    return format_table(_RULE_NAMES, rows)
+    """Return a table of the rules, with what clients lacked below each rule."""
+    ordered = sorted(runs, key=lambda one: str(one["rule"]))
+    names = ("rule", "clients", "not_evaluated", "findings")
+    rows = [[one[name] for name in names] for one in ordered]
+    table = format_table(_RULE_NAMES, rows).splitlines()
+    lines = table[:_HEAD_LINES]
+    for row, one in zip(table[_HEAD_LINES:], ordered, strict=True):
+        lines.append(row)
+        missing = [
+            f"{name} of {counted(count, 'client')}"
+            for name, count in _most(one["missing"])
+        ]
+        if missing:
+            lines += textwrap.wrap(
+                make_printable(f"missing: {', '.join(missing)}"),
+                WIDTH,
+                initial_indent="    ",
+                subsequent_indent="    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+    return "\n".join(lines)
 
 
 def _most(missing: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:

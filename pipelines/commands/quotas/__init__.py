@@ -27,6 +27,10 @@ def run(call: Call) -> int:
         from .applying import apply_plan
 
         return apply_plan(call, asked, print)
+    if asked.action == PLAN:
+        from .plan_files import read_plan
+
+        read_plan(str(asked.file))  # a wrong file is refused before Spark starts
     from .answers import QuotaCommand
 
     settings = call.read_settings()

@@ -10,6 +10,7 @@ from pipelines.__main__ import main
 from pipelines.commands import COMMANDS, COMMANDS_BY_NAME, GROUPS, parse_words
 from pipelines.commands.call import Call
 from pipelines.commands.options import SET, VERBOSE
+from pipelines.errors import PipelineError
 
 
 @pytest.mark.parametrize(
@@ -137,6 +138,31 @@ def test_wrong_word_prints_one_usage_line_and_suggests_nearest(words, hint, caps
     usage, sentence = capsys.readouterr().err.splitlines()
     assert usage.startswith("usage: ./spark-submit.sh ")
     assert sentence.endswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("report --out /proc/x.html", "--out: cannot write to /proc: "),
+        ("report --folder --out /proc", "--out: cannot write to /proc: "),
+        ("quotas plan --file {bad}", "bad.yaml is no YAML in line 1"),
+        ("quotas plan --file {none}", "none.yaml: No such file or directory"),
+    ],
+)
+def test_unusable_file_is_refused_before_spark_starts(words, reason, tmp_path):
+    (tmp_path / "bad.yaml").write_text("- [")
+    files = {name: tmp_path / f"{name}.yaml" for name in ("bad", "none")}
+    call = NoSpark(arguments=parse_words(words.format(**files).split()), environ={})
+    with pytest.raises(PipelineError, match=reason) as refused:
+        COMMANDS_BY_NAME[call.arguments.command].run(call)
+    assert refused.value.exit_code == 2
+
+
+class NoSpark(Call):
+    """A call that fails if it starts Spark."""
+
+    def session(self, name, *, more=()):
+        raise AssertionError((name, more))
 
 
 ACTIONS = [(c, a) for c in COMMANDS_BY_NAME.values() for a in c.actions]

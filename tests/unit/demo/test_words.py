@@ -9,6 +9,8 @@ from tests.support.jobs.called_main import call_main
     ("words", "said"),
     [
         (("--site", "--clients", "4"), "--site has twelve clients of its own"),
+        (("--site", "--duration", "0"), "--duration: --site needs at least 30 seconds"),
+        (("--site", "--duration", "29"), "--duration: --site needs at least 30 sec"),
         (("--mend",), "--mend goes with --site"),
     ],
 )

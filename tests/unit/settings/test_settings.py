@@ -33,7 +33,7 @@ def test_the_environment_overrides_base_and_set_overrides_both():
     ("override", "reason"),
     [
         ("bridge.listen_prt=1", "--set: bridge.listen_prt: unknown key; did you mean listen_port?"),
-        ("brdge.listen_port=1", "--set: brdge: unknown key; did you mean bridge?"),
+        ("brdge.listen_port=1", "--set: brdge: unknown section; did you mean bridge?"),
         ("bridge.listen_port", "--set bridge.listen_port: expects section.key=value"),
         ("bridge.listen_port=x", "--set bridge.listen_port: expects a whole number"),
         ("bridge.listen_port=true", "--set: bridge.listen_port: expects a whole number"),
@@ -95,6 +95,14 @@ def test_a_file_of_ones_own_stands_between_environment_and_variables(tmp_path):
     assert settings.bridge.http_port == 0  # of local.toml
 
 
+def test_variable_of_an_unknown_section_is_refused_as_section():
+    with pytest.raises(InvalidSetting) as refused:
+        load_settings("local", environ={"KAFKA_CLIENTELE_FOO__BAR": "1"})
+    assert str(refused.value).startswith(
+        "KAFKA_CLIENTELE_FOO__BAR: foo: unknown section"
+    )
+
+
 def test_cluster_environment_keeps_locations_of_own_file(tmp_path):
     mine = tmp_path / "mine.toml"
     mine.write_text('[tables]\nroot_path = "tables"\n')
@@ -119,7 +127,7 @@ def test_variables_are_the_same_as_words_behind_set():
     ("name", "text", "reason"),
     [
         ("BRIDGE__LISTEN_PRT", "1", ": bridge.listen_prt: unknown key; did you mean listen_port?"),
-        ("BRDGE__LISTEN_PORT", "1", ": brdge: unknown key; did you mean bridge?"),
+        ("BRDGE__LISTEN_PORT", "1", ": brdge: unknown section; did you mean bridge?"),
         ("BRIDGE__", "1", ": bridge: is a table of keys"),
         ("BRIDGE__LISTEN_PORT", "x", ": expects a whole number"),
         ("BRIDGE__LISTEN_PORT", "-1", ": bridge.listen_port: must be at least 0 and at most 65535"),

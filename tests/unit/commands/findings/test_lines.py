@@ -91,15 +91,14 @@ def test_the_end_counts_and_names_what_could_not_be_asked():
     assert format_findings([], []) == "nothing was found"
 
 
-def test_rules_are_a_table():
-    told = format_rules([RUN]).splitlines()[-1].split()
-    assert told == [
-        "producer-acks-not-all",
-        "40",
-        "12",
-        *(["acks", "10,", "pushes", "2"]),
-        "1",
-    ]
+def test_rules_are_a_table_with_missing_metrics_below_each_rule():
+    long = [(f"org.apache.kafka.consumer.metric.{one}", 1) for one in range(9)]
+    told = format_rules([RUN, RUN | {"rule": "z", "missing": long}]).splitlines()
+    assert told[2].split() == ["producer-acks-not-all", "40", "12", "1"]
+    assert told[3] == "    missing: acks of 10 clients, pushes of 2 clients"
+    assert told[4].split() == ["z", "40", "12", "1"]
+    assert " ".join(told[5:]).count(" of 1 client") == 9
+    assert max(map(len, told)) <= 88
 
 
 def test_json_is_one_object_with_moments_in_utc():
