@@ -4,9 +4,10 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from pathlib import Path
 
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings.places import ROOT_PATH
@@ -14,6 +15,37 @@ from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 
 ROOT = ROOT_PATH
+
+
+SETTINGS_FILE = "settings.toml"
+"""Name of the file that later commands load with --config."""
+
+
+def write_settings(folder: Path, bootstrap_servers: str, jobs: Iterable[str]) -> None:
+    """Write the settings by which later commands find what a demo made.
+
+    Args:
+        folder: Directory of the demo; paths in the file are relative to it.
+        jobs: Streaming jobs that were run.
+    """
+    lines = [
+        "# Settings of this demo, for --config.",
+        "[kafka]",
+        f'bootstrap_servers = "{bootstrap_servers}"',
+        "[bridge]",
+        "http_port = 0",
+        "[tables]",
+        'root_path = "tables"',
+        "[watching]",
+        "jobs_http_port = 0",
+        "# A demo has no nightly maintenance.",
+        "max_run_age_hours = 0",
+    ]
+    for job in jobs:
+        lines += [f"[{job}]", f'checkpoint_location = "checkpoints/{job}"']
+    text = "\n".join([*lines, ""])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SETTINGS_FILE).write_text(text, encoding="utf-8")
 
 
 def quieten() -> None:

@@ -52,7 +52,7 @@ from .clients import (
     running_clients,
     set_quotas,
 )
-from .parts import ROOT, quieten, running_bridge, say
+from .parts import ROOT, quieten, running_bridge, say, write_settings
 from .summary import SHOWN, print_summary
 
 MIN_PUSHES = 2
@@ -139,6 +139,7 @@ class Demo:
         kafka = services.enter_context(EmbeddedKafka(java=self.java))
         say(f"Apache Kafka: {kafka.bootstrap_servers}")
         settings = _make_settings(kafka.bootstrap_servers, folder)
+        write_settings(folder, kafka.bootstrap_servers, JOBS)
         endpoint = services.enter_context(running_bridge(settings))
         say(f"bridge, as a proxy before it: bootstrap.servers={endpoint}")
         create_topics(endpoint, {TOPIC: len(GROUPS)})

@@ -40,7 +40,7 @@ from pipelines.streaming.run_stream import RunContext
 
 from .clients import create_topics, set_quotas
 from .java_clients import JavaClients
-from .parts import ROOT, quieten, running_bridge, say
+from .parts import ROOT, quieten, running_bridge, say, write_settings
 from .site_clients import RunningClient
 from .site_plan import (
     BROKER_PROPERTIES,
@@ -81,6 +81,7 @@ NEXT = (
     "clients stale",
     "brokers drift",
     "notebook {notebooks}/one_client.py --widget client=clickstream",
+    "status",
     "shell",
 )
 
@@ -230,6 +231,7 @@ def running_site(
             EmbeddedKafka(BROKERS, java=java, broker_properties=BROKER_PROPERTIES)
         )
         settings = _make_settings(kafka.bootstrap_servers, folder)
+        write_settings(folder, kafka.bootstrap_servers, _list_jobs())
         servers = services.enter_context(running_bridge(settings))
         say(f"bridge, as a proxy before them: bootstrap.servers={servers}")
         create_topics(servers, TOPICS, REPLICAS)

@@ -14,6 +14,7 @@ from pipelines.settings.places import ROOT_PATH
 
 from . import MAX_CLIENTS
 from .clients import CONSUMER, PRODUCER
+from .parts import SETTINGS_FILE
 
 ROOT = ROOT_PATH
 _BUSIEST = 6
@@ -28,6 +29,7 @@ NEXT = (
     "brokers list",
     "notebook {notebooks}/clients_overview.py",
     "notebook {notebooks}/client_configuration.py",
+    "status",
     "shell",
 )
 JOINED_SQL = """
@@ -61,10 +63,10 @@ def list_next(
     """
     start = Path() if here == root else root
     program = "./spark-submit.sh" if here == root else _quote(root / "spark-submit.sh")
-    tables = shlex.quote(f"tables.root_path={start / folder.relative_to(root)}/tables")
+    settings = _quote(start / folder.relative_to(root) / SETTINGS_FILE)
     notebooks = _quote(start / "notebooks")
     return [
-        f"{program} {words.format(notebooks=notebooks)} --set {tables}"
+        f"{program} {words.format(notebooks=notebooks)} --config {settings}"
         for words in commands
     ]
 

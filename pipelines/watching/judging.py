@@ -42,20 +42,20 @@ class Problem:
 
 
 def find_problems(
-    site: SiteLook, limits: WatchingSettings, *, env: str
+    site: SiteLook, limits: WatchingSettings, *, options: str
 ) -> list[Problem]:
     """Return what is not well, the worst first.
 
     Args:
-        env: Environment, for the commands that are named.
+        options: Settings options of the commands that are named, as --env cluster.
     """
     return [
         *_lost(site.jobs),
         *_judge_start(site),
         *_judge_kafka(site),
-        *(p for one in site.bridges for p in _judge_bridge(one, env)),
+        *(p for one in site.bridges for p in _judge_bridge(one, options)),
         *(p for one in site.jobs for p in _judge_checkpoint(one)),
-        *(p for one in site.jobs for p in _judge_job(one, site, limits, env)),
+        *(p for one in site.jobs for p in _judge_job(one, site, limits, options)),
         *_judge_tables(site),
         *_judge_quarantine(site, limits),
         *_judge_unread(site),
@@ -63,7 +63,7 @@ def find_problems(
             site.stored.maintenance, "maintenance", "maintenance_runs says why"
         ),
         *_judge_run(site.stored.checks, "check", "quality_results says which rows"),
-        *_judge_ages(site, limits, env),
+        *_judge_ages(site, limits, options),
     ]
 
 
@@ -104,11 +104,11 @@ def _judge_kafka(site: SiteLook) -> Iterator[Problem]:
         )
 
 
-def _judge_bridge(bridge: BridgeLook, env: str) -> Iterator[Problem]:
+def _judge_bridge(bridge: BridgeLook, options: str) -> Iterator[Problem]:
     if not bridge.has_answered:
         yield Problem(
             what=f"bridge at {bridge.address} does not answer ({bridge.said})",
-            do=f"start it: {PROGRAM} bridge --env {env}; where its pages are "
+            do=f"start it: {PROGRAM} bridge {options}; where its pages are "
             "elsewhere, set watching.bridges",
         )
     elif not bridge.is_ready:
@@ -128,9 +128,9 @@ def _judge_checkpoint(job: JobLook) -> Iterator[Problem]:
 
 
 def _judge_job(
-    job: JobLook, site: SiteLook, limits: WatchingSettings, env: str
+    job: JobLook, site: SiteLook, limits: WatchingSettings, options: str
 ) -> Iterator[Problem]:
-    start = f"{PROGRAM} {job.name} --env {env}"
+    start = f"{PROGRAM} {job.name} {options}"
     if job.was_started is False:
         if job.name in limits.jobs:
             yield Problem(what=f"{job.name} was never started", do=f"start it: {start}")
@@ -227,7 +227,7 @@ def _judge_run(run: RunLook | None, what: str, where: str) -> Iterator[Problem]:
 
 
 def _judge_ages(
-    site: SiteLook, limits: WatchingSettings, env: str
+    site: SiteLook, limits: WatchingSettings, options: str
 ) -> Iterator[Problem]:
     """Tell of what has not come to its end for long, whoever ends it each night."""
     hours = limits.max_run_age_hours
@@ -238,13 +238,13 @@ def _judge_ages(
     stored = site.stored
     if not stored.is_maintained:
         yield from _judge_maintenance(
-            stored, before_ms, ago, f"{PROGRAM} maintain_tables --env {env}"
+            stored, before_ms, ago, f"{PROGRAM} maintain_tables {options}"
         )
     if stored.checks is not None and _is_before(stored.checks.completed_ms, before_ms):
         yield Problem(
             what=f"the last check was {ago}",
             do="maintenance ends with one, unless it has --no-checks; by itself it is "
-            f"{PROGRAM} check_tables --env {env}",
+            f"{PROGRAM} check_tables {options}",
         )
 
 

@@ -1,6 +1,7 @@
 """What `brokers` prints, of tables that the job has made."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -59,11 +60,16 @@ def settings(spark, tmp_path_factory):
     return job.settings
 
 
-def ask(spark, settings, line):
+SEEN = datetime(2026, 11, 18, 17, 6, 40, tzinfo=UTC)
+"""Time of the newest record."""
+
+
+def ask(spark, settings, line, now=SEEN):
     """Return the exit code of a command and what it prints."""
     said = []
     arguments = parse_words(["brokers", *line.split()])
-    code = BrokerCommand(spark, settings, arguments, said.append).answer()
+    command = BrokerCommand(spark, settings, arguments, said.append, now)
+    code = command.answer()
     return code, said
 
 
@@ -99,7 +105,22 @@ def test_brokers_are_listed_with_what_they_have_told(spark, settings):
                 "6       gone    -     PLAINTEXT://[::1]:1         2026-11-18T11:06:40Z  "
                 "refused"
             ),
+            "last observation of the cluster: 2026-11-18T17:06:40Z",
         ],
+    )
+
+
+def test_brokers_list_after_last_observation_reports_unknown_since(spark, settings):
+    hour = timedelta(hours=1)
+    for later, state in ((hour, "live"), (1.5 * hour, "unknown")):
+        _, said = ask(spark, settings, "list", SEEN + later)
+        assert [line.split()[1] for line in said[1:7]] == [
+            *[state] * 4,
+            "fenced",
+            "gone",
+        ]
+    assert said[7].startswith(
+        "unknown since 2026-11-18T17:06:40Z, the last observation"
     )
 
 

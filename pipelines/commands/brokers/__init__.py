@@ -1,6 +1,7 @@
 """brokers: what the brokers of a cluster run, where they differ, what changed."""
 
 from argparse import Namespace
+from datetime import UTC, datetime
 
 from pipelines.commands.call import Call
 from pipelines.commands.options import (
@@ -26,7 +27,9 @@ def run(call: Call) -> int:
 
     settings = call.read_settings()
     with call.session("brokers") as spark:
-        command = BrokerCommand(spark, settings, call.arguments, print)
+        command = BrokerCommand(
+            spark, settings, call.arguments, print, datetime.now(tz=UTC)
+        )
         return command.answer()
 
 

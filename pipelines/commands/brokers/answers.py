@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -23,6 +24,8 @@ from . import lines
 from .constraints import Constraint, judge
 
 Say = Callable[[str], None]
+_GRACE = timedelta(minutes=10)
+"""For a full snapshot to reach the tables."""
 _TABLES = (BROKER_REGISTRATIONS, BROKER_STATIC_CONFIGS, CLUSTER_CHANGES)
 
 
@@ -36,13 +39,23 @@ class BrokerCommand:
     """Answers a question in one session."""
 
     def __init__(
-        self, spark: SparkSession, settings: Settings, arguments: Namespace, say: Say
+        self,
+        spark: SparkSession,
+        settings: Settings,
+        arguments: Namespace,
+        say: Say,
+        now: datetime,
     ) -> None:
         """Register the views, and find the cluster.
 
+        Args:
+            now: Time that the age of an observation is measured at.
         Raises: MissingTable, NothingToDo, AmbiguousCluster.
         """
         self._spark, self._arguments, self._say = spark, arguments, say
+        self._now = now
+        # Each full snapshot observes the cluster again, even if nothing changed.
+        self._max_age = timedelta(milliseconds=settings.cluster.full_set_ms) + _GRACE
         names = {contract.name for contract in _TABLES}
         registered = views.register(spark, settings, {*names, BROKERS, BROKER_CONFIGS})
         for name in sorted(names - {*registered}):
@@ -93,8 +106,16 @@ class BrokerCommand:
 
     def _list(self) -> int:
         rows = self._read(BROKERS).orderBy("broker_id").collect()
-        self._print(rows, lines.list_brokers(rows))
+        observed = self._find_last_observation()
+        is_old = observed is not None and self._now - observed > self._max_age
+        self._print(rows, lines.list_brokers(rows, observed, is_old=is_old))
         return 0
+
+    def _find_last_observation(self) -> datetime | None:
+        changes = self._spark.table(CLUSTER_CHANGES.name)
+        of_cluster = changes.where(F.col("cluster_id") == self._cluster_id)
+        ((newest,),) = of_cluster.agg(F.max("valid_from")).collect()
+        return None if newest is None else newest.astimezone(UTC)
 
     def _find_live(self) -> list[Row]:
         live = self._read(BROKERS).where("state = 'live'").orderBy("broker_id")

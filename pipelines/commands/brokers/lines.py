@@ -1,6 +1,7 @@
 """Brokers as lines of text."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from pyspark.sql import Row
 
@@ -13,12 +14,17 @@ _MAX_WIDTH = 60
 NULL = "null"
 
 
-def list_brokers(brokers: Sequence[Row]) -> Iterator[str]:
-    """Return a line a broker.
+def list_brokers(
+    brokers: Sequence[Row], observed: datetime | None, *, is_old: bool
+) -> Iterator[str]:
+    """Return a line for each broker, and the time of the last observation.
 
     Args:
-        brokers: Of the view brokers.
+        brokers: Rows of the view brokers.
+        observed: Time of the newest record about the cluster; null: no record is left.
+        is_old: Whether that is too long ago to call a broker live.
     """
+    seen = "" if observed is None else show_time(observed.replace(microsecond=0))
     names = ("BROKER", "STATE", "RACK", "ENDPOINTS", "REGISTERED", "STATIC-CONFIGS")
     yield from align(
         [
@@ -26,7 +32,7 @@ def list_brokers(brokers: Sequence[Row]) -> Iterator[str]:
             *(
                 (
                     str(one["broker_id"]),
-                    one["state"],
+                    "unknown" if is_old and one["state"] == "live" else one["state"],
                     one["rack"] or "-",
                     ",".join(map(_show_endpoint, one["endpoints"] or ())) or "-",
                     show_time(one["registered_at"].replace(microsecond=0)),
@@ -36,6 +42,14 @@ def list_brokers(brokers: Sequence[Row]) -> Iterator[str]:
             ),
         ]
     )
+
+    if is_old:
+        yield (
+            f"unknown since {seen}, the last observation of the cluster: check the "
+            "bridge and run cluster_metadata_to_delta"
+        )
+    elif seen:
+        yield f"last observation of the cluster: {seen}"
 
 
 def _show_endpoint(endpoint: Row) -> str:

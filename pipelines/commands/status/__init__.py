@@ -1,9 +1,11 @@
 """status: one screen about a whole site, for people and for scripts."""
 
+import shlex
 import sys
 
 from pipelines.commands.call import Call
 from pipelines.commands.options import CONFIG, ENV, SET, Command, flag
+from pipelines.settings.loading import BASE_NAME, CONFIG_OPTION
 
 WELL, NOT_WELL = 0, 1
 
@@ -19,16 +21,22 @@ def run(call: Call) -> int:
     settings = call.read_settings()
     kafka_config = publisher_config(settings.kafka, call.make_secret_reader())
     site = look_at_site(settings, kafka_config)
-    problems = find_problems(site, settings.watching, env=call.arguments.env)
+    problems = find_problems(site, settings.watching, options=_repeat_options(call))
     format_site = format_json if call.arguments.json else format_screen
     sys.stdout.write(format_site(site, problems))
     return NOT_WELL if problems else WELL
 
 
+def _repeat_options(call: Call) -> str:
+    """Return the options that give another command the same settings."""
+    env, config = call.arguments.env, call.arguments.config
+    of_file = [] if config is None else [CONFIG_OPTION, config]
+    return shlex.join(of_file if env == BASE_NAME else ["--env", env, *of_file])
+
+
 COMMAND = Command(
     name="status",
-    help="print on one screen how bridges, jobs and tables are; exit code 1 where "
-    "something is not well",
-    options=(ENV, CONFIG, SET, flag("--json", "print one JSON object")),
+    help="print the state of bridges, jobs and tables; exit code 1 for a problem",
+    options=(ENV, CONFIG, SET, flag("--json", "Print one JSON object")),
     run=run,
 )

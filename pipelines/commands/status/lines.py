@@ -53,7 +53,9 @@ def format_screen(site: SiteLook, problems: Sequence[Problem]) -> str:
         ),
         "\n".join(_conclude(site, problems)),
     ]
-    head = f"{format_log_time(site.at_ms / MS_PER_S)}  Kafka {site.kafka_servers}"
+    answers = "answers" if site.kafka_fault is None else "does not answer"
+    at = format_log_time(site.at_ms / MS_PER_S)
+    head = f"{at}  Kafka {site.kafka_servers}: {answers}"
     return "\n\n".join([head, *(one for one in parts if one), ""]).rstrip("\n") + "\n"
 
 

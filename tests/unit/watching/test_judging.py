@@ -35,7 +35,9 @@ OLD_TABLE = replace(TABLE, made_ms=LONG_AGO_MS)
 
 
 def told(site, limits=LIMITS):
-    return [one.as_line() for one in find_problems(site, limits, env="cluster")]
+    return [
+        one.as_line() for one in find_problems(site, limits, options="--env cluster")
+    ]
 
 
 def late_job(late=LATE, **changes):

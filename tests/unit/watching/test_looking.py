@@ -151,7 +151,7 @@ def test_a_checkpoint_location_that_was_cut_off_is_that_jobs_fault(
         JOB: f"{place}: {error}",
         STREAMING_JOBS[1]: None,
     }
-    told = find_problems(site, load_settings("local").watching, env="local")
+    told = find_problems(site, load_settings("local").watching, options="--env local")
     assert [one.what for one in told if JOB in one.what] == [
         f"the checkpoint location of {JOB} cannot be read ({place}: {error})"
     ]

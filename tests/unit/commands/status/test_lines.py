@@ -19,7 +19,7 @@ from tests.support.sites import (
 )
 
 SCREEN = """\
-2026-03-01T00:00:00.000Z  Kafka k:9092
+2026-03-01T00:00:00.000Z  Kafka k:9092: answers
 
 bridge  state  pushes/s  refused/s  accepted  refused
 ------  -----  --------  ---------  --------  -------
@@ -43,6 +43,12 @@ all is well
 
 def test_a_site_that_is_well_is_one_screen():
     assert format_screen(SITE, []) == SCREEN
+
+
+def test_status_head_reports_that_kafka_does_not_answer():
+    silent = replace(SITE, kafka_fault="_TRANSPORT")
+    head = format_screen(silent, []).splitlines()[0]
+    assert head == "2026-03-01T00:00:00.000Z  Kafka k:9092: does not answer"
 
 
 def test_the_last_lines_say_what_is_not_well():
