@@ -37,6 +37,7 @@ BILLING = {"logical_client": "billing", "client_id": "billing"}
 SHOP = {"logical_client": "shop", "client_id": "shop"}
 TWIN = {"logical_client": "twin", "client_id": "orders", "client_type": "consumer"}
 PRODUCER = ["--client-type", "producer"]
+TYPE = " ".join(PRODUCER)
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,13 @@ def settings(spark, tmp_path_factory):
         span("ssl.key.password", None, 0, **BILLING),
         span("group.id", "g", 0, **TWIN),
         span("acks", "1", 0, **SHOP | {"client_instance_ids": ["shop-1", "shop-2"]}),
+        *(
+            span(
+                key, value, 0, 1, **ORDERS | {"client_id": name, "logical_client": name}
+            )
+            for name, acks in (("ended-1", "all"), ("ended-2", "1"))
+            for key, value in (("acks", acks), ("client.id", name))
+        ),
     )
     push = {"client_instance_id": "orders-1", "decode_status": "ok"} | ORDERS
     shop = push | SHOP | {"client_instance_id": "shop-1", "received_at": hours(0)}
@@ -221,6 +229,22 @@ def test_an_instance_is_compared_by_its_pushes(ask):
     text = "diff --client-instance-id orders-1 --from 2026-03-01T13 --to 2026-03-01T15"
     assert ask(text).splitlines()[2:] == ["  acks (changed)", "-   all", "+   1"]
     assert "no difference" in ask(text.replace("15", "13:30"))
+
+
+def test_diff_of_clients_that_ended_names_when_each_was_last_seen(ask):
+    pair = "diff --client-id ended-1 --client-id ended-2 --principal User:a"
+    with pytest.raises(UnknownClient) as refused:
+        ask(pair)
+    assert refused.value.exit_code == 1
+    told = str(refused.value)
+    assert told.startswith("no client to compare was active: client-id ended-1 was not")
+    assert told.endswith("last seen 2026-03-01T13:00:00Z")
+    assert "client-id ended-2" in told
+    # While both were there, they differ; their names are no difference.
+    lines = ask(f"{pair} --at 2026-03-01T12:30").splitlines()[2:]
+    assert lines == ["  acks (changed)", "-   all", "+   1"]
+    one = ask(f"diff --client-id orders --client-id ended-1 {TYPE}")
+    assert "client-id ended-1 was not active at " in one.splitlines()[1]
 
 
 @pytest.mark.long

@@ -5,7 +5,7 @@ Words and lines are those of kafka-configs.sh where it has them; a hidden value 
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import reduce
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -32,6 +32,7 @@ from .questions import DESCRIBE, DIFF, HISTORY, ClientName, ConfigQuestion
 
 Say = Callable[[str], None]
 _NEAR = 5
+_NAME_KEY = "client.id"
 # A default that is hidden, or does not fit its type, is no less a default.
 _IS_SET = "NOT coalesce(is_default, false)"
 _IS_DYNAMIC = "dynamic_value IS NOT NULL"
@@ -116,13 +117,24 @@ class ConfigCommand:
             self._select_side(asked, name, moment)
             for name, moment in zip(names, moments, strict=True)
         ]
-        rows = self._narrow(client_config_diff(*sides), asked).collect()
+        absences = [
+            self._describe_absence(asked, name, moment) if side.isEmpty() else ""
+            for name, moment, side in zip(names, moments, sides, strict=True)
+        ]
+        if all(absences):
+            told = "; ".join(dict.fromkeys(absences))
+            raise UnknownClient(f"no client to compare was active: {told}")
+        differing = self._narrow(client_config_diff(*sides), asked)
+        if asked.start is None and _NAME_KEY not in asked.keys:
+            # Two clients were named by it.
+            differing = differing.where(F.col("config_key") != _NAME_KEY)
+        rows = differing.collect()
         if asked.is_json:
             self._print_json(rows)
             return
         titles = [
-            f"{name} at {lines.show_time(moment)}"
-            for name, moment in zip(names, moments, strict=True)
+            absence or f"{name} at {lines.show_time(moment)}"
+            for name, moment, absence in zip(names, moments, absences, strict=True)
         ]
         for line in lines.describe_diff(titles, rows):
             self._say(line)
@@ -229,6 +241,24 @@ class ConfigCommand:
                 f"say which"
             )
         return select_configs_at(timeline, at)
+
+    def _describe_absence(
+        self, asked: ConfigQuestion, name: ClientName, at: datetime
+    ) -> str:
+        """Return that a client had no configuration at a time, and when it had one."""
+        one = replace(asked, clients=(name,), keys=())
+        is_instance = name.column == INSTANCE
+        rows = self._select("client_configs" if is_instance else TIMELINE, one)
+        first, last = (
+            ("received_at", "received_at")
+            if is_instance
+            else ("valid_from", "valid_to")
+        )
+        ((begin, end),) = rows.agg(F.min(first), F.max(last)).collect()
+        is_later = begin is not None and begin.astimezone(UTC) > at.astimezone(UTC)
+        word, seen = ("first", begin) if is_later else ("last", end)
+        known = f", {word} seen {lines.show_time(seen)}" if seen is not None else ""
+        return f"{name} was not active at {lines.show_time(at)}{known}"
 
     def _select_instances(self, asked: ConfigQuestion, at: datetime) -> DataFrame:
         """Return the values that client instances themselves had at a moment."""

@@ -1,6 +1,7 @@
 """findings check: rules asked of one file of properties, before it is deployed."""
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pipelines.commands.call import Call
 from pipelines.commands.java.properties import parse_properties
 from pipelines.commands.options import CommandFault
+from pipelines.settings.client_releases import load_client_releases
+from pipelines.settings.config_catalogs import catalogs_by_software
 from pipelines.settings.finding_rules import ERROR, FindingRule, without_telemetry
+from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.rules import read_finding_rules
+from udfs.configs.values import INVALID, parse_value
 
 from .lines import format_finding, format_json
 
@@ -35,13 +40,16 @@ def check(call: Call, say: Say) -> int:
     words = call.arguments
     properties = _read(words.properties)
     settings = call.read_settings()
+    software = words.software or _JAVA
+    for doubt in find_doubts(settings, properties, software):
+        print(f"kafka-clientele: warning: {doubt}", file=sys.stderr)
     rules = without_telemetry(read_finding_rules(settings)).rules
     with call.session("findings") as spark, TemporaryDirectory() as nowhere:
         found, asked = ask(
             spark,
             _without_tables(settings, nowhere),
             rules,
-            _describe(properties, words.client_type, words.software or _JAVA),
+            _describe(properties, words.client_type, software),
         )
     for one in found:
         one |= {"logical_client": words.properties, "principal": None}
@@ -61,6 +69,38 @@ def _read(location: str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is no text"
         raise CommandFault(f"--properties: cannot read {location}: {reason}") from None
+
+
+def find_doubts(
+    settings: "Settings", properties: Mapping[str, str], software: str
+) -> Iterator[str]:
+    """Yield a sentence about each part of the input that no rule can evaluate.
+
+    Args:
+        properties: Of the client; no value is repeated, because it may be a secret.
+        software: NAME or NAME=VERSION.
+    """
+    name, _, version = software.partition("=")
+    catalogs = load_config_catalogs()
+    known = catalogs_by_software(settings.sensitive_keys.software, catalogs)
+    if name not in known:
+        yield (
+            f"--software: unknown client software {name}, so most rules are skipped. "
+            f"Known: {', '.join(sorted(known))}"
+        )
+    releases = [one.release for one in load_client_releases() if one.software == name]
+    if version and releases and version not in releases:
+        yield (
+            f"--software: unknown release {version} of {name}. Rules use the defaults "
+            f"of the nearest known release"
+        )
+    for key, value in properties.items():
+        types = sorted(known.get(name, {}).get(key, ()))
+        if types and all(parse_value(one, value) is INVALID for one in types):
+            yield (
+                f"--properties: {key}: value is not of type {' or '.join(types)}, so "
+                f"rules that need it are skipped"
+            )
 
 
 def _without_tables(settings: "Settings", nowhere: str) -> "Settings":

@@ -104,7 +104,6 @@ def _maintain(context: Context, say: Callable[[str], None]) -> Outcome:
         done = []
         for action in _maintain_one(context, contract):
             line = format_action(action, is_dry_run=request.is_dry_run)
-            _logger.info("%s", line)
             say(line)
             done.append(action)
             # At once: the run may be killed in the next action.
@@ -112,7 +111,11 @@ def _maintain(context: Context, say: Callable[[str], None]) -> Outcome:
         if not done:
             say(f"{contract.name}: nothing to do")
         actions += done
-    outcome = Outcome(tables=[one.name for one in contracts], actions=actions)
+    outcome = Outcome(
+        tables=[one.name for one in contracts],
+        actions=actions,
+        is_dry_run=request.is_dry_run,
+    )
     _write_down(context, run_id, [_sum_up(context, outcome)])
     return outcome
 

@@ -94,14 +94,14 @@ class OneTable:
             known, vacuum_hours=kept.vacuum_hours, log_hours=kept.log_hours
         )
         why = [
-            f"{name} was {known.get(name, 'not set')}"
+            f"{name} to {value} (was {known.get(name, 'not set')})"
             for name, value in wanted.items()
             if value != known.get(name)
         ]
         stated = self.contract.properties.get(STATISTICS_PROPERTY)
         if stated and STATISTICS_PROPERTY not in known:
             wanted[STATISTICS_PROPERTY] = stated
-            why.append("new files are to have bounds of what people ask by")
+            why.append(f"{STATISTICS_PROPERTY} to the columns that queries filter by")
         if wanted:
             set_them = partial(
                 old_versions.set_properties, self.context.spark, self._name, wanted

@@ -23,7 +23,7 @@ FAULTS = (PipelineError, PySparkException, Py4JJavaError, ValueError)
 WHOLE_RUN = "*"
 """What stands for a table in the row of a whole run."""
 _VERBS = {
-    PROPERTIES: ("told", "tell"),
+    PROPERTIES: ("set", "set"),
     RETENTION: ("deleted", "delete"),
     COMPACTION: ("compacted", "compact"),
     VACUUM: ("vacuumed", "vacuum"),
@@ -121,6 +121,7 @@ class Outcome:
     tables: Sequence[str]
     """Names of the tables that it looked at."""
     actions: Sequence[Action]
+    is_dry_run: bool = False
 
     @property
     def has_failed(self) -> bool:
@@ -133,5 +134,7 @@ class Outcome:
         for outcome in (DONE, LEFT_ALONE, FAILED):
             count = sum(action.outcome == outcome for action in self.actions)
             if count or outcome == DONE:
-                told.append(f"{counted(count, 'action')} {outcome}")
+                is_planned = self.is_dry_run and outcome == DONE
+                word = "planned" if is_planned else outcome
+                told.append(f"{counted(count, 'action')} {word}")
         return ", ".join(told)
