@@ -139,21 +139,37 @@ class DynamicProducer(HoldsHandle):
         return _TRANSACTIONAL if find("transactional.id") else ""
 
     def _change(self, wanted: Settled) -> str:
+        # A new handle pushes its configuration: it is made only for a change that can
+        # be expected to succeed.
+        fault = self._drain(None)
+        if fault:
+            return fault
         made = self._prepare(wanted)
         if made is None:
             return REFUSED
-        unused, fault = made[0], BUSY
-        with self._gate.alone() as is_alone:
-            if is_alone:
-                end = Wait(self._limit_s)
-                with self._callbacks.hold():
-                    is_drained = not self._handle.flush(end.left_s())
-                fault = "" if is_drained and self._have_heard(end) else _UNDELIVERED
-                if not fault:
-                    unused = self._handle
-                    self._put(*made)
-        unused.close()
+        fault = self._drain(made)
+        if fault:
+            made[0].close()
         return fault
+
+    def _drain(self, made: tuple[Any, Prepared] | None) -> str:
+        """Deliver all records, and use another handle then; return what stops it."""
+        end = Wait(self._limit_s)
+        with self._gate.alone() as is_alone:
+            if not is_alone:
+                return BUSY
+            with self._callbacks.hold():
+                left = self._handle.flush(end.left_s())
+            if left:
+                return _UNDELIVERED
+            if made is None:
+                return ""
+            if not self._have_heard(end):
+                return _UNDELIVERED
+            old = self._handle
+            self._put(*made)
+        old.close()
+        return ""
 
     def _have_heard(self, end: Wait) -> bool:
         """Return whether brokers have what was sent to them without acknowledgement."""

@@ -185,6 +185,10 @@ class DynamicConsumer(HoldsHandle):
         return _ASSIGNS if self._is_assigning else ""
 
     def _change(self, wanted: Settled) -> str:
+        with self._gate.alone() as is_alone:
+            pass
+        if not is_alone:
+            return BUSY
         if not self._commit_handed_out():
             return _UNCOMMITTED
         made = self._prepare(wanted)
