@@ -124,6 +124,8 @@ class Publisher:
         self._last_failure = self._last_aside_failure = ""
         self._is_revived = is_revived
         self._revival: asyncio.TimerHandle | None = None
+        self._is_letting_go = False
+        """Whether reports of a producer come that has another one after it."""
         self._config = {**config, "error_cb": self._note_error}
         try:
             self._producer = Producer(self._config, logger=kafka_logger)
@@ -342,7 +344,7 @@ class Publisher:
         self.refused_s = self._loop.time()
         if self._is_revived:
             self._warn_once(error)
-            if self._revival is None:
+            if self._revival is None and not self._is_letting_go:
                 self._revival = self._loop.call_later(REVIVE_S, self._revive)
             return
         self.failure = MissingService(
@@ -355,17 +357,27 @@ class Publisher:
         """Go on with another producer; what the old one still holds is refused."""
         old = [self._producer]
         old[0].purge()
-        while len(old[0]):
-            try:
-                old[0].flush(_PURGE_S)
-                break
-            except Exception as error:  # noqa: BLE001 - of one answer; the others go on
-                logger.warning(
-                    "Answering a refused record failed: %s", type(error).__name__
-                )
+        self._let_go(old)
         self.refuse_waiting()
-        self.held_bytes = self.aside_bytes = 0
         self._producer = Producer(self._config, logger=kafka_logger)
         self._revival = None
+
+    def _let_go(self, old: list[Producer]) -> None:
+        """Answer what an old producer gives up, in turns of the loop; destroy it then.
+
+        Its destruction reports nothing: a record aside that is not answered here would
+        never be.
+        """
+        self._is_letting_go = True
+        try:
+            old[0].flush(_PURGE_S)
+        except Exception as error:  # noqa: BLE001 - of one answer; the others go on
+            name = type(error).__name__
+            logger.warning("Answering a refused record failed: %s", name)
+        finally:
+            self._is_letting_go = False
+        if len(old[0]):
+            self._loop.call_later(POLL_S, self._let_go, old)
+            return
         # Its threads are waited for where nobody else waits.
         threading.Thread(target=old.clear, daemon=True).start()

@@ -212,15 +212,61 @@ def test_revival_refuses_every_record_although_an_answer_raises(monkeypatch):
             raise ValueError("of an answer")
 
         first, aside = publisher._producer, RECORD._replace(is_aside=True)
-        for answer in (answers.append, fail, answers.append):
+        last = asyncio.get_running_loop().create_future()
+        for answer in (answers.append, fail, last.set_result):
             publisher.publish(aside, answer)
         publisher._note_error(fatal)
-        revived = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_later(0.02, revived.set_result, None)
-        await revived
-        assert answers == [False, "raised", False]
+        assert await last is False
+        assert answers == [False, "raised"]
         assert publisher._producer is not first
         assert publisher.held_bytes == publisher.aside_bytes == 0
+
+    run_with_publisher(test, is_revived=True)
+
+
+class SlowProducer:
+    """A producer that reports one record that it gives up with each flush."""
+
+    def __init__(self):
+        self._reports = []
+
+    def produce(self, *_args, on_delivery, **_more):
+        self._reports.append(on_delivery)
+
+    def purge(self):
+        pass
+
+    def flush(self, _timeout_s):
+        refused = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no", True)
+        self._reports.pop(0)(refused, None)
+
+    def poll(self, _timeout_s):
+        return 0
+
+    def __len__(self):
+        return len(self._reports)
+
+
+def test_revival_refuses_every_record_that_the_old_producer_reports_late(monkeypatch):
+    monkeypatch.setattr("pipelines.bridge.publishing.publisher.REVIVE_S", 0)
+    fatal = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no", True)
+
+    async def test(publisher, _counters):
+        answers, old = [], SlowProducer()
+        loop = asyncio.get_running_loop()
+        last = loop.create_future()
+        publisher._producer.purge()
+        publisher._producer = old
+        aside = RECORD._replace(is_aside=True)
+        for answer in (answers.append, answers.append, answers.append, last.set_result):
+            publisher.publish(aside, answer)
+        publisher._note_error(fatal)
+        assert await last is False
+        assert answers == [False] * 3
+        assert publisher.held_bytes == publisher.aside_bytes == 0
+        # What the old producer reports does not end its successor.
+        assert publisher._producer is not old
+        assert publisher._revival is None
 
     run_with_publisher(test, is_revived=True)
 
