@@ -90,6 +90,7 @@ class BridgeServer:
         secrets: SecretReader,
         *,
         on_bootstrap: Callable[[str], None] = lambda _servers: None,
+        on_pages: Callable[[str], None] = lambda _url: None,
         accepted_cluster_id: str | None = None,
     ) -> None:
         """Check the settings; nothing is asked and nothing listens yet.
@@ -97,10 +98,12 @@ class BridgeServer:
         Args:
             secrets: Reads what [kafka] and [upstream] refer to.
             on_bootstrap: Called with the proxy's bootstrap.servers, before on_ready.
+            on_pages: Called with the address of the metrics pages, after on_ready.
             accepted_cluster_id: May be fed in place of what was at its address.
         Raises: InvalidSetting, UnresolvedSecret.
         """
         self._on_bootstrap = on_bootstrap
+        self._on_pages = on_pages
         self.counters = BridgeCounters()
         self._settings = settings
         self._bridge = settings.bridge
@@ -285,8 +288,7 @@ class BridgeServer:
     def _say_endpoints(
         self, sockets: Sequence[socket.socket], on_ready: OnReady
     ) -> None:
-        if self.proxy is not None:
-            self._on_bootstrap(self.proxy.bootstrap_servers)
+        """Log all addresses, then report them, so that they end the start."""
         for listener, one in zip(self._listeners, sockets, strict=True):
             host, port = one.getsockname()[:2]
             logger.info(
@@ -295,8 +297,15 @@ class BridgeServer:
                 "" if self.proxy is None else _say_push_only(self.proxy),
             )
             self.endpoints[listener.name] = (host, port)
+        pages_url = self.watch.pages_url
+        if pages_url is not None:
+            logger.info("metrics and health: %s", pages_url)
+        if self.proxy is not None:
+            self._on_bootstrap(self.proxy.bootstrap_servers)
+        for host, port in self.endpoints.values():
             on_ready(host, port)
-        self.watch.say_pages()
+        if pages_url is not None:
+            self._on_pages(pages_url)
 
     def _note_topics(self, connection: Connection) -> None:
         """Say where data goes when a client looks for it at a listener."""

@@ -44,6 +44,9 @@ def run(call: Call) -> int:
         use = _BESIDE_PROXY if settings.proxy.enabled else ""
         print(f"bridge: {host}:{port}{use}", flush=True)
 
+    def say_pages(url: str) -> None:
+        print(f"metrics and health: {url}", flush=True)
+
     def say_both(host: str, port: int) -> None:
         if settings.proxy.enabled:
             plan = plan_proxy(settings)
@@ -54,7 +57,14 @@ def run(call: Call) -> int:
     if settings.bridge.workers > 1:
         worker = partial(_run_worker, secrets, accepted)
         return run_workers(settings, worker, say_both)
-    return _run_one(secrets, accepted, settings, say_endpoint, say_bootstrap)
+    return _run_one(
+        secrets,
+        accepted,
+        settings,
+        say_endpoint,
+        on_bootstrap=say_bootstrap,
+        on_pages=say_pages,
+    )
 
 
 def _run_worker(
@@ -76,7 +86,9 @@ def _run_one(
     accepted_cluster_id: str | None,
     settings: Settings,
     on_ready: Callable[[str, int], None],
+    *,
     on_bootstrap: Callable[[str], None] = lambda _servers: None,
+    on_pages: Callable[[str], None] = lambda _url: None,
 ) -> int:
     """Serve clients from this process until SIGINT or SIGTERM."""
     import asyncio
@@ -87,6 +99,7 @@ def _run_one(
         settings,
         secrets,
         on_bootstrap=on_bootstrap,
+        on_pages=on_pages,
         accepted_cluster_id=accepted_cluster_id,
     )
 

@@ -103,9 +103,11 @@ class QuotaFollower:
             quotas = _read_quotas(asked, body)
         self._last_body = body[_THROTTLE_BYTES:]
         if quotas != self._last_quotas:
+            is_news = bool(quotas or self._last_quotas)
             self._last_quotas = quotas
             self._put(QuotaLimits(quotas))
-            logger.info("%d quotas of the cluster are in force", len(quotas))
+            if is_news:
+                logger.info("%d quotas of the cluster are in force", len(quotas))
 
 
 def _read_quotas(asked: Payload, body: bytes) -> frozenset[SetQuota]:

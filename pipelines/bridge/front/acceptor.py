@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from pipelines.bridge.core.handlers import RequestHandlers
 from pipelines.bridge.security.distinguished_names import format_distinguished_name
 from pipelines.bridge.security.principal_rules import PrincipalRules
 from pipelines.bridge.security.security_files import SecurityFiles
-from pipelines.settings.listener_records import ListenerSettings
+from pipelines.settings.listener_records import LimitSettings, ListenerSettings
 from pipelines.settings.records import Settings
 
 from .admission import SWEEP_INTERVAL_S, Connections
@@ -32,6 +32,12 @@ logger = logging.getLogger(__name__)
 
 _OWN_FILES = 100
 """Open files that are no connections: Kafka's, logs, libraries."""
+_DEFAULT_CONNECTIONS: int = next(
+    one.metadata["default"]
+    for one in fields(LimitSettings)
+    if one.name == "max_connections"
+)
+_FEW_CONNECTIONS = 1_000
 _LAST_REPLIES_S = 1.0
 _CHECKING_THREADS = 2
 
@@ -43,6 +49,24 @@ def raise_open_files() -> int:
         return soft
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
+
+
+def bound_connections(limits: LimitSettings, most: int) -> LimitSettings:
+    """Return limits with no more connections than this process can open files for.
+
+    Log a warning if somebody has asked for more, or if there are few of them. The
+    default is only an upper bound.
+    """
+    wanted = limits.max_connections
+    if wanted <= most:
+        return limits
+    if wanted != _DEFAULT_CONNECTIONS or most < _FEW_CONNECTIONS:
+        logger.warning(
+            "Lowered limits.max_connections from %d to %d, because this process may "
+            "not open more files. Raise its limit of open files (ulimit -n)",
+            *(wanted, most),
+        )
+    return replace(limits, max_connections=most)
 
 
 class LimitsOfAddresses(Protocol):
@@ -84,17 +108,10 @@ class Clients:
             open_files: How many files this process may open.
             limits_of_addresses: How many connections they may make; None: any.
         """
-        limits = settings.limits
         # Behind the proxy, each has a connection to its broker.
         files = 2 if settings.proxy.enabled else 1
         most = max((open_files - _OWN_FILES) // files, 1)
-        if limits.max_connections > most:
-            logger.warning(
-                "limits.max_connections is %d, and this process may open %d files: "
-                "it takes %d connections",
-                *(limits.max_connections, open_files, most),
-            )
-            limits = replace(limits, max_connections=most)
+        limits = bound_connections(settings.limits, most)
         self._settings = settings
         self._security = security
         self._counters = counters

@@ -114,7 +114,15 @@ class HttpListener:
     def __init__(
         self, pages: Mapping[str, MakePage], *, timeout_s: float = TIMEOUT_S
     ) -> None:
-        self._pages = pages
+        """Take the pages by their paths; an index of them is added at `/`."""
+        links = "".join(f'<li><a href="{path}">{path}</a></li>\n' for path in pages)
+        index = f"<!doctype html>\n<title>Pages</title>\n<ul>\n{links}</ul>\n"
+        self._index = Page(
+            status=HTTPStatus.OK,
+            body=index.encode(),
+            content_type="text/html; charset=utf-8",
+        )
+        self._pages = {"/": self._make_index, **pages}
         self._timeout_s = timeout_s
         self._open: dict[asyncio.StreamWriter, None] = {}
         """The oldest first."""
@@ -130,6 +138,9 @@ class HttpListener:
         """Take no more connections; the open ones have their own timeouts."""
         if self._server is not None:
             self._server.close()
+
+    async def _make_index(self, _accept: str) -> Page:
+        return self._index
 
     async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

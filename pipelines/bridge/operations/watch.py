@@ -139,14 +139,11 @@ class BridgeWatch:
             finally:
                 http.close()
 
-    def say_pages(self) -> None:
-        """Log where the pages are: behind the addresses that clients need."""
-        if self.http_port is not None:
-            logger.info(
-                "metrics and health: http://%s:%d",
-                self._bridge.http_host,
-                self.http_port,
-            )
+    @property
+    def pages_url(self) -> str | None:
+        """Address of the pages; None while there are none."""
+        host, port = self._bridge.http_host, self.http_port
+        return None if port is None else f"http://{host}:{port}/"
 
     def follow_quotas(self, quotas: WatchedQuotas) -> None:
         """Show what is used of quotas, and say where none is enforced."""

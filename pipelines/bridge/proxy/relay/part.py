@@ -167,6 +167,8 @@ class ProxyPart:
         except MissingService:
             await self.close()
             raise
+        # Clients are told where to connect once they may.
+        await asyncio.wait(self._opening)
 
     async def follow(self) -> None:
         """Look for brokers, and for clients that are gone, until cancelled."""

@@ -18,6 +18,7 @@ def start(servers, interval_ms):
         [
             f"subscriptions=[{{name='s',metrics=['*'],interval_ms={interval_ms},match=[]}}]",
             "bridge.quotas_enforced=false",
+            "bridge.subscriptions_source=conf",
         ],
     )
     connection = {"bootstrap.servers": servers, "security.protocol": "PLAINTEXT"}

@@ -78,7 +78,11 @@ def test_bridge_that_waits_for_kafka_lives_and_is_not_ready():
             assert status == 200
             assert "kafka_clientele_bridge_ready 0.0" in text
             assert 'bridge_id="bridge-1"' in text
-            assert (await fetch(port, "/"))[0] == 404
+            assert (await fetch(port, "/no-page"))[0] == 404
+            status, index = await fetch(port, "/")
+            assert status == 200
+            for path in ("/metrics", "/healthz", "/readyz"):
+                assert f'href="{path}"' in index
 
     asyncio.run(test())
 
