@@ -292,6 +292,7 @@ class Proxy:
             traffic=make_traffic(self.counters) if is_counted else None,
         )
         self.broker_address = None
+        self.suspected = []
         cares = rules.cares()
         self.endpoint = ProxyEndpoint(
             listener="PROXY",
@@ -300,6 +301,7 @@ class Proxy:
                 [(1, self.broker_address)] if self.broker_address else []
             ),
             find_address=find_address,
+            suspect=self.suspected.append,
             rules=rules,
             cares=watched_cares(cares) if is_watched else cares,
             connections=self.connections,

@@ -301,18 +301,30 @@ def test_a_bridge_says_first_what_clients_set_and_what_its_own_listener_is_for(
         bridge.close()
 
 
-def test_new_clients_find_the_cluster_while_a_broker_is_down(cluster):
+def test_new_clients_find_the_cluster_while_a_broker_is_down(cluster, wait_until):
     # The proxy does not know that it is down.
     settings = proxy_settings(cluster, "proxy.metadata_poll_ms=60000")
     with running_bridge(settings) as (server, _endpoint):
+        port = server.proxy.brokers.known[2].port
         cluster.kill(2)
         try:
             for _ in range(BROKERS):
                 # Its first connection alone must do.
                 versions = ask_in_bytes(find_servers(server), (18, 0, b""))
                 assert versions[0][4:6] == b"\0\0"
+            # Nobody accepts at the port of a broker that is down, as without a proxy.
+            wait_until(lambda: is_refused(port))
         finally:
             cluster.restart(2)
+        wait_until(lambda: is_answering(f"127.0.0.1:{port}"))
+
+
+def is_refused(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), PATIENCE_S).close()
+    except ConnectionError as error:
+        return isinstance(error, ConnectionRefusedError)
+    return False
 
 
 def is_answering(servers):

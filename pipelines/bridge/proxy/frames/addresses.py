@@ -15,7 +15,7 @@ import struct
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from kio.index import load_response_schema
 
@@ -23,10 +23,18 @@ from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.errors import MalformedRequest, MalformedResponse
 from pipelines.bridge.protocol.metadata import encode_uvarint
 
-FindAddress = Callable[[int, str, int], tuple[str, int]]
-"""Takes a broker's node id, host and port; returns what clients are told instead."""
+
+class FindAddress(Protocol):
+    """Returns what clients are told instead of a broker's address."""
+
+    def __call__(
+        self, node_id: int, host: str, port: int, /, *, is_fenced: bool = False
+    ) -> tuple[str, int]:
+        """Return host and port."""
+
 
 _NO_NODE = -1
+_FENCED = "is_fenced"
 _PORT = struct.Struct(">i")
 _LENGTH = struct.Struct(">h")
 _FIXED_BYTES: Mapping[str, int] = {
@@ -175,10 +183,18 @@ def _make_plain_walks(
     at = names.index("host")
     if not names[at - 1].endswith("_id") or names[at + 1] != "port":
         raise ValueError(f"{schema.__name__} has no address in the usual order")
+    behind = [_make_field_walk(one, schema) for one in plain[at + 2 :]]
+    before_fenced = (
+        behind[: names.index(_FENCED) - at - 2] if _FENCED in names else None
+    )
     return [
         *(_make_field_walk(one, schema) for one in plain[: at - 1]),
-        functools.partial(_walk_address, is_compact=schema.__flexible__),
-        *(_make_field_walk(one, schema) for one in plain[at + 2 :]),
+        functools.partial(
+            _walk_address,
+            is_compact=schema.__flexible__,
+            before_fenced=before_fenced,
+        ),
+        *behind,
     ]
 
 
@@ -235,7 +251,16 @@ def _walk_tags(copy: _Copy, tagged: Mapping[int, _Walk]) -> None:
             copy.put(size_at, end, encode_uvarint(len(value)) + value)
 
 
-def _walk_address(copy: _Copy, *, is_compact: bool) -> None:
+def _walk_address(
+    copy: _Copy, *, is_compact: bool, before_fenced: list[_Walk] | None
+) -> None:
+    """Replace an address.
+
+    Args:
+        copy: Stands at the node id.
+        is_compact: Whether strings are.
+        before_fenced: Fields between the address and is_fenced; None without that.
+    """
     cursor = copy.cursor
     node_id = cursor.read_int32()
     start = copy.position
@@ -243,7 +268,19 @@ def _walk_address(copy: _Copy, *, is_compact: bool) -> None:
     port = cursor.read_int32()
     if node_id == _NO_NODE or not host:
         return
-    new_host, new_port = copy.find_address(node_id, host, port)
+    if before_fenced is not None and _is_fenced(copy, before_fenced):
+        told = copy.find_address(node_id, host, port, is_fenced=True)
+    else:
+        told = copy.find_address(node_id, host, port)
+    new_host, new_port = told
     text = new_host.encode()
     length = encode_uvarint(len(text) + 1) if is_compact else _LENGTH.pack(len(text))
     copy.put(start, copy.position, length + text + _PORT.pack(new_port))
+
+
+def _is_fenced(copy: _Copy, before: list[_Walk]) -> bool:
+    """Return whether a broker is fenced, which is said behind its address."""
+    ahead = _Copy(copy.buffer, copy.position, copy.find_address)
+    for walk in before:
+        walk(ahead)
+    return ahead.cursor.read_bool()

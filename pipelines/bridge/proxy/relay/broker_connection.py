@@ -49,6 +49,7 @@ async def connect_to_broker(pair: Pair, endpoint: ProxyEndpoint) -> None:
                 connection, address, CONNECT_TIMEOUT_S if is_last else NEXT_BROKER_S
             )
         except (OSError, BrokenTls):
+            endpoint.suspect(node_id)
             # A pair that has been told of a broker cannot be told of another one.
             if is_last or connection.is_told:
                 raise

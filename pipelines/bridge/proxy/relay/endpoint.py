@@ -28,6 +28,8 @@ class ProxyEndpoint:
     """Returns who that is and where it is now, what is tried first at the beginning;
     nothing for a broker that has left."""
     find_address: FindAddress
+    suspect: Callable[[int], None]
+    """Called with the node id of a broker whose connection has failed or ended."""
     rules: ProxyRules
     cares: Mapping[int, Care]
     connections: Connections

@@ -13,11 +13,10 @@ from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import RequestHandlers
 from pipelines.bridge.front.acceptor import Clients
-from pipelines.bridge.front.listening import BACKLOG, bind_listener
+from pipelines.bridge.front.listening import BACKLOG
 from pipelines.bridge.operations.logs import describe_exception
 from pipelines.bridge.proxy.frames.line import Care
 from pipelines.bridge.proxy.rules.answer_room import AnswerRoom
-from pipelines.bridge.proxy.rules.brokers import Brokers
 from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
 from pipelines.bridge.proxy.rules.plan import plan_proxy
 from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
@@ -41,12 +40,12 @@ from .broker_list import read_brokers
 from .endpoint import ProxyEndpoint
 from .greeting import find_source
 from .pairs import ProxiedConnection
+from .ports import Ports
 
 logger = logging.getLogger(__name__)
 
 _MS = 1_000
 _LOOK_FOR_RESETS_S = 0.5
-_PORT_KEYS = "proxy.listen_host, proxy.base_port or proxy.ports"
 _SERVE = "serve"
 
 
@@ -78,16 +77,18 @@ class ProxyPart:
         """What clients set, once they may connect."""
         connection = plan.connection(secrets)
         self._access = read_access(connection, key_name=plan.cluster.key_name)
-        self.brokers = Brokers(plan.advertised_host, self._open_port)
-        """Who stands behind which port."""
+        self._ports = Ports(
+            plan,
+            settings.proxy.listen_host,
+            is_shared=settings.bridge.workers > 1,
+            accept=self._accept,
+        )
+        self.brokers = self._ports.brokers
+        """Which broker is behind which port."""
         self._security = SecurityFiles(
             [plan.listener], settings.authentication, secrets, table="proxy"
         )
         self._client = ClusterClient(self._access, client_id=settings.bridge.bridge_id)
-        self._servers: dict[int | None, asyncio.Server] = {}
-        """By node id; None is where clients find all brokers."""
-        self._ports: dict[int, int] = {}
-        self._opening: set[asyncio.Task[None]] = set()
         self._waiting: set[ProxiedConnection] = set()
         self._room: AnswerRoom
         self._keep_alive: KeepAlive
@@ -95,9 +96,6 @@ class ProxyPart:
         self._cares: Mapping[int, Care]
         self._clients: Clients
         self._last_fault = ""
-        self._without_port: set[int] = set()
-        """Node ids whose port could not be had; it is tried again."""
-        self._port_fault: MissingService | None = None
 
     @property
     def is_apart(self) -> bool:
@@ -158,17 +156,20 @@ class ProxyPart:
                 f"{error}; proxy.enabled is true, and only Kafka at "
                 f"{self._access.place} can say which brokers there are"
             ) from None
-        if self._port_fault is not None:
+        if self._ports.fault is not None:
             await self.close()
-            raise self._port_fault
+            raise self._ports.fault
         try:
             # Behind the brokers: there is somebody to be connected to.
-            self._open_bootstrap_port()
+            port = self._ports.open_bootstrap()
         except MissingService:
             await self.close()
             raise
+        self.bootstrap_servers = self._plan.bootstrap_servers(port)
+        # No broker's port has been named yet: theirs are when they are accepted at.
+        logger.info("clients set bootstrap.servers=%s", self.bootstrap_servers)
         # Clients are told where to connect once they may.
-        await asyncio.wait(self._opening)
+        await self._ports.wait_until_open()
 
     async def follow(self) -> None:
         """Look for brokers, and for clients that are gone, until cancelled."""
@@ -187,8 +188,7 @@ class ProxyPart:
     async def close(self) -> None:
         """Accept nobody any more; the connections end with those of the bridge."""
         self._security.stop()
-        for server in self._servers.values():
-            server.close()
+        self._ports.close()
         if self._wire_configs is not None:
             self._wire_configs.publish_new()
         if self._traffic is not None:
@@ -214,6 +214,7 @@ class ProxyPart:
                 else partial(self.brokers.places_of, node_id)
             ),
             find_address=self.brokers.find_address,
+            suspect=self._ports.suspect,
             rules=self._rules,
             cares=self._cares,
             connections=self._clients.connections,
@@ -273,10 +274,9 @@ class ProxyPart:
         told = await read_brokers(self._client, self._access.place, self._cluster)
         for node_id in self.brokers.update(told):
             logger.info("broker %d has left", node_id)
-            self._close_port(node_id)
+            self._ports.close_port(node_id)
         # Whoever had the port may be gone.
-        for node_id in self._without_port & self.brokers.known.keys():
-            self._open_port(node_id)
+        self._ports.open_missing()
 
     async def _try_read(self) -> None:
         try:
@@ -290,74 +290,20 @@ class ProxyPart:
             self._last_fault = ""
             logger.info("the brokers are followed again")
 
-    def _open_bootstrap_port(self) -> None:
-        """Listen where clients find all brokers; it is there as long as this is.
-
-        Raises: MissingService.
-        """
-        bound = self._bind(self._plan.base_port)
-        self.bootstrap_servers = self._plan.bootstrap_servers(bound.getsockname()[1])
-        # No broker's port has been named yet: theirs are when they are accepted at.
-        logger.info("clients set bootstrap.servers=%s", self.bootstrap_servers)
-        self._accept_soon(None, bound)
-
-    def _bind(self, port: int) -> socket.socket:
-        settings = self._settings
-        bound = bind_listener(
-            settings.proxy.listen_host,
-            port,
-            keys=_PORT_KEYS,
-            is_shared=settings.bridge.workers > 1,
-        )
-        bound.listen(BACKLOG)
-        return bound
-
-    def _open_port(self, node_id: int) -> int:
-        """Listen for a broker at once; connections are accepted a little later."""
-        # A broker that comes back has the port that clients know.
-        wanted = self._ports.get(node_id) or self._plan.port_of(node_id)
-        try:
-            self._plan.check_port(node_id, wanted, self.brokers.known)
-            bound = self._bind(wanted)
-        except MissingService as error:
-            # The others must go on; this one's clients find nobody there.
-            if node_id not in self._without_port:
-                logger.error("broker %d has no port: %s", node_id, error)  # noqa: TRY400 - its text is for operators
-            self._without_port.add(node_id)
-            self._port_fault = error
-            return wanted
-        self._without_port.discard(node_id)
-        port: int = bound.getsockname()[1]
-        self._ports[node_id] = port
-        self._accept_soon(node_id, bound)
-        return port
-
-    def _accept_soon(self, node_id: int | None, bound: socket.socket) -> None:
-        task = asyncio.get_running_loop().create_task(self._accept(node_id, bound))
-        self._opening.add(task)
-        task.add_done_callback(self._opening.discard)
-
-    async def _accept(self, node_id: int | None, bound: socket.socket) -> None:
+    async def _accept(
+        self, node_id: int | None, bound: socket.socket
+    ) -> asyncio.Server:
         endpoint = self._make_endpoint(node_id)
         connection_ids = self._clients.connection_ids
 
         def connect() -> ProxiedConnection:
             return ProxiedConnection(next(connection_ids), endpoint)
 
-        loop = asyncio.get_running_loop()
-        self._servers[node_id] = await loop.create_server(
+        return await asyncio.get_running_loop().create_server(
             self._clients.rates.guard(connect, partial(find_source, endpoint.networks)),
             sock=bound,
             backlog=BACKLOG,
         )
-        if node_id is not None:
-            host, port = bound.getsockname()[:2]
-            logger.info("broker %d is reached by %s port %d", node_id, host, port)
-
-    def _close_port(self, node_id: int) -> None:
-        server = self._servers.pop(node_id, None)
-        if server is not None:
-            server.close()
 
     async def _publish_wire_configs(self, wire_configs: WireConfigs) -> None:
         """Publish what is new of the clients' configurations, now and then."""

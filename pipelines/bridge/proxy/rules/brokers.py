@@ -13,6 +13,8 @@ Place = tuple[int, Address]
 """A broker's node id, and where it is."""
 OpenPort = Callable[[int], int]
 """Listens for one broker, by its node id, and returns the port."""
+NamePort = Callable[[int], int]
+"""Returns the port of one broker, by its node id, and does not open it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +30,19 @@ class KnownBroker:
 class Brokers:
     """All brokers of one cluster, as they come and go."""
 
-    def __init__(self, advertised_host: str, open_port: OpenPort) -> None:
+    def __init__(
+        self, advertised_host: str, open_port: OpenPort, name_port: NamePort
+    ) -> None:
         """Start with none.
 
         Args:
             advertised_host: What clients are told to connect to.
             open_port: Called when a broker is first heard of, or comes back.
+            name_port: Called for a broker that is fenced.
         """
         self._advertised_host = advertised_host
         self._open_port = open_port
+        self._name_port = name_port
         self._known: dict[int, KnownBroker] = {}
         self._turn = 0
 
@@ -59,9 +65,17 @@ class Brokers:
         first = self._turn % (len(places) or 1)
         return places[first:] + places[:first]
 
-    def find_address(self, node_id: int, host: str, port: int) -> Address:
-        """Return what clients are told of a broker; a new one is listened for first."""
+    def find_address(
+        self, node_id: int, host: str, port: int, *, is_fenced: bool = False
+    ) -> Address:
+        """Return what clients are told of a broker; a new one is listened for first.
+
+        A fenced broker serves no clients, and the cluster names it only to admins.
+        """
         known = self._known.get(node_id)
+        if is_fenced:
+            ours = self._name_port(node_id) if known is None else known.port
+            return self._advertised_host, ours
         if known is None or known.address != (host, port):
             ours = self._open_port(node_id) if known is None else known.port
             known = KnownBroker(address=(host, port), port=ours)

@@ -2,6 +2,7 @@
 
 import pytest
 from kio.schema.describe_cluster.v1 import response as describe_cluster
+from kio.schema.describe_cluster.v2 import response as describe_cluster_2
 from kio.schema.errors import ErrorCode
 from kio.schema.find_coordinator.v2 import response as find_coordinator_2
 from kio.schema.find_coordinator.v4 import response as find_coordinator_4
@@ -206,3 +207,33 @@ def test_no_coordinator_stays_no_coordinator():
 def test_every_version_that_is_rewritten_is_known(api_key, version):
     with pytest.raises(MalformedResponse):
         rewrite_addresses(api_key, version, b"", find_address)
+
+
+def test_rewrite_addresses_tells_which_brokers_are_fenced():
+    answer = describe_cluster_2.DescribeClusterResponse(
+        throttle_time=NO_THROTTLE,
+        error_code=ErrorCode.none,
+        error_message=None,
+        cluster_id="c",
+        controller_id=i32(1),
+        brokers=tuple(
+            describe_cluster_2.DescribeClusterBroker(
+                broker_id=node_id, host="h", port=i32(9092), rack=rack, is_fenced=fenced
+            )
+            for node_id, rack, fenced in ((1, "rack", False), (2, None, True))
+        ),
+    )
+    asked = []
+
+    def find(node_id, _host, _port, **options):
+        asked.append((node_id, options))
+        return "proxy", 9292 + node_id
+
+    data = b"\0" + encode_body(answer)
+    written = rewrite_addresses(60, 2, data, find)
+    assert asked == [(1, {}), (2, {"is_fenced": True})]
+    read, _ = entity_reader(describe_cluster_2.DescribeClusterResponse)(written[1:], 0)
+    assert [(one.host, one.port, one.is_fenced) for one in read.brokers] == [
+        ("proxy", 9293, False),
+        ("proxy", 9294, True),
+    ]

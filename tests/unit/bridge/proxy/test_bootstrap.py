@@ -6,6 +6,7 @@ import logging
 import struct
 
 import pytest
+import uvloop
 from kio.schema.metadata.v12.request import MetadataRequest
 from kio.schema.metadata.v12.response import MetadataResponse, MetadataResponseBroker
 from kio.serial import entity_reader
@@ -14,7 +15,7 @@ from kio.static.primitive import i32
 from pipelines.bridge.protocol.cluster_requests import encode_request
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.protocol.replies import NO_THROTTLE
-from pipelines.bridge.proxy.relay import part
+from pipelines.bridge.proxy.relay import part, ports
 from pipelines.bridge.server import BridgeServer
 from pipelines.errors import MissingService
 from pipelines.settings import load_settings
@@ -47,6 +48,19 @@ class Cluster:
     def stop(self, node_id):
         """Let a broker accept nobody any more; the others still name it."""
         self.brokers[node_id]._server.close()
+
+    def crash(self, node_id):
+        """End a broker's connections as well."""
+        self.stop(node_id)
+        for writer in self.brokers[node_id]._serving.values():
+            writer.transport.abort()
+
+    async def restart(self, node_id):
+        """Accept again at the same port."""
+        broker = self.brokers[node_id]
+        broker._server = await asyncio.start_server(
+            broker._serve, "127.0.0.1", broker.port
+        )
 
     def _describe(self, node_id):
         return MetadataResponse(
@@ -179,6 +193,134 @@ def test_a_client_is_let_go_where_no_broker_is_reached():
     asyncio.run(run())
 
 
+async def is_refused(servers):
+    """Return whether the system itself refuses a connection."""
+    host, _, port = servers.rpartition(":")
+    try:
+        _, writer = await asyncio.open_connection(host, int(port))
+    except ConnectionError as error:
+        # Reset: it waited to be accepted when the port was closed.
+        return isinstance(error, ConnectionRefusedError)
+    writer.close()
+    return False
+
+
+async def until(condition):
+    """Wait until something holds that nothing tells of."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not await condition():  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_port_of_a_broker_that_is_down_is_closed_until_it_is_back(run):
+    async def check():
+        async with proxied((1, 2), "proxy.base_port=0") as (cluster, proxy):
+            first, second = (
+                f"127.0.0.1:{proxy.brokers.known[node_id].port}" for node_id in (1, 2)
+            )
+            _, before = await ask(first)
+            cluster.stop(1)
+            # One client finds it out; all others are refused.
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                await ask(first)
+            await until(lambda: is_refused(first))
+            assert not await is_refused(second)
+            assert not await is_refused(proxy.bootstrap_servers)
+            # The cluster still names it, and the port stays closed.
+            await proxy._read()
+            assert await is_refused(first)
+            await cluster.restart(1)
+            await until(lambda: is_open(first))
+            name, told = await ask(first)
+            assert (name, told) == ("broker 1", before)
+
+    run(check())
+
+
+async def is_open(servers):
+    return not await is_refused(servers)
+
+
+def test_port_of_a_broker_that_drops_its_clients_and_is_down_is_closed():
+    async def run():
+        async with proxied((1, 2), "proxy.base_port=0") as (cluster, proxy):
+            host, port = "127.0.0.1", proxy.brokers.known[1].port
+            reader, writer = await asyncio.open_connection(host, port)
+            await cluster.brokers[1].has_connection.wait()
+            cluster.crash(1)
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+            writer.close()
+            await until(lambda: is_refused(f"{host}:{port}"))
+
+    asyncio.run(run())
+
+
+def test_port_of_a_broker_that_only_drops_a_connection_stays_open():
+    async def run():
+        async with proxied((1,), "proxy.base_port=0") as (cluster, proxy):
+            servers = f"127.0.0.1:{proxy.brokers.known[1].port}"
+            cluster.brokers[1].hangs_up_after = 1
+            for _ in range(3):
+                await ask(servers)
+            await asyncio.sleep(0.1)
+            assert not await is_refused(servers)
+
+    asyncio.run(run())
+
+
+def test_closed_proxy_opens_no_port_when_its_brokers_end():
+    async def run():
+        async with proxied((1,), "proxy.base_port=0") as (cluster, proxy):
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", proxy.brokers.known[1].port
+            )
+            await cluster.brokers[1].has_connection.wait()
+            await proxy.close()
+            cluster.crash(1)
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+            writer.close()
+            await asyncio.sleep(0.1)
+            assert await is_refused(proxy.bootstrap_servers)
+
+    asyncio.run(run())
+
+
+def test_bootstrap_port_is_closed_while_no_broker_is_reached():
+    async def run():
+        async with proxied((1, 2), "proxy.base_port=0") as (cluster, proxy):
+            cluster.stop(1)
+            cluster.stop(2)
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                await ask(proxy.bootstrap_servers)
+            await until(lambda: is_refused(proxy.bootstrap_servers))
+            await cluster.restart(2)
+            await until(lambda: is_open(proxy.bootstrap_servers))
+            assert (await ask(proxy.bootstrap_servers))[0] == "broker 2"
+
+    asyncio.run(run())
+
+
+def test_port_of_a_broker_that_left_while_it_was_down_is_opened_when_it_is_back():
+    async def run():
+        async with proxied((1, 2), "proxy.base_port=0") as (cluster, proxy):
+            first = f"127.0.0.1:{proxy.brokers.known[1].port}"
+            cluster.stop(1)
+            proxy._ports.suspect(1)
+            await until(lambda: is_refused(first))
+            cluster.listed = [2]
+            await proxy._read()
+            assert await is_refused(first)
+            await cluster.restart(1)
+            cluster.listed = [1, 2]
+            await proxy._read()
+            assert (await ask(first))[0] == "broker 1"
+
+    asyncio.run(run())
+
+
 def test_it_is_logged_before_any_brokers_address(caplog):
     caplog.set_level(logging.INFO)
 
@@ -190,7 +332,8 @@ def test_it_is_logged_before_any_brokers_address(caplog):
             return proxy.bootstrap_servers
 
     servers = asyncio.run(run())
-    said = [one.getMessage() for one in caplog.records if one.name == part.__name__]
+    names = {part.__name__, ports.__name__}
+    said = [one.getMessage() for one in caplog.records if one.name in names]
     assert servers.startswith("localhost:")
     assert said[0] == f"clients set bootstrap.servers={servers}"
     assert all("is reached by" in one for one in said[1:3])
