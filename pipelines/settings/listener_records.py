@@ -93,7 +93,8 @@ class AuthenticationSettings:
         default=["RS256", "ES256"],
     )
     oauth_principal_claim: str = key(
-        "The claim that names the principal.",
+        "The claim that names the principal. With the proxy, it must be the same as "
+        "sasl.oauthbearer.sub.claim.name of the brokers.",
         default="sub",
     )
     oauth_clock_skew_ms: int = key(

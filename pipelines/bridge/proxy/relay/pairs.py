@@ -250,7 +250,7 @@ class ProxiedConnection(asyncio.Protocol):
                 "broker of connection %d: %s", self._connection_id, type(exc).__name__
             )
         self._broker = self._requests = None
-        if self._client is not None and self._reader is not None:
+        if self._state is State.OPEN and self._client and self._reader:
             # It may be down: then its port is closed before the client comes back.
             node_id = self._reader.connection.identity.broker_id
             if node_id is not None:

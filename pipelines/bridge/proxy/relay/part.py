@@ -188,7 +188,7 @@ class ProxyPart:
     async def close(self) -> None:
         """Accept nobody any more; the connections end with those of the bridge."""
         self._security.stop()
-        self._ports.close()
+        await self._ports.close()
         if self._wire_configs is not None:
             self._wire_configs.publish_new()
         if self._traffic is not None:

@@ -6,6 +6,7 @@ when a connection to it fails or ends.
 """
 
 import asyncio
+import contextlib
 import errno
 import logging
 import socket
@@ -97,13 +98,15 @@ class Ports:
         if server is not None:
             server.close()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close all ports for good; connections that were accepted go on."""
         self._is_over = True
-        for check in self._checks.values():
+        checks = list(self._checks.values())
+        for check in checks:
             check.cancel()
         for node_id in list(self._open):
             self.close_port(node_id)
+        await asyncio.gather(*checks, return_exceptions=True)
 
     def suspect(self, node_id: int) -> None:
         """Check a broker whose connection has failed or ended."""
@@ -227,5 +230,7 @@ async def _is_reached(address: Address) -> bool:
         return False
     except OSError as error:
         return error.errno not in _UNREACHABLE
-    writer.transport.abort()
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
     return True

@@ -230,3 +230,24 @@ def test_a_client_whose_broker_is_not_there_is_let_go(run):
         assert proxy.counters.failed_upstream_connections == 1
 
     run(check())
+
+
+@on_both_loops
+def test_broker_is_suspected_only_when_it_ends_a_connection_itself(run):
+    async def check():
+        async with paired() as (proxy, client, broker):
+            await half_close(client, broker)
+            broker[1].write(response(1))
+            broker[1].close()
+            await read_frame(client[0])
+            assert await client[0].read() == b""
+            assert proxy.suspected == []
+        async with paired() as (proxy, client, broker):
+            client[1].write(request(1))
+            await read_frame(broker[0])
+            broker[1].transport.abort()
+            with contextlib.suppress(ConnectionError):
+                assert await client[0].read() == b""
+            assert proxy.suspected == [1]
+
+    run(check())
