@@ -154,7 +154,8 @@ def test_forwarder_large_pushes_are_skipped_or_sent_while_it_stays_healthy(
             topic, receiver.port,
             "forward.temporality=cumulative", "forward.batch_bytes=268435456",
         )  # fmt: skip
-        wait_until(lambda: "a.total" in str(receiver.requests[-1:]), PATIENCE_S)
+        done = b"kafka_clientele_forwarder_records_total 10.0"
+        wait_until(lambda: done in forwarder.watch.answer("/metrics")[1], PATIENCE_S)
         assert len(receiver.requests) > 1
         assert len(receiver.points()) == 6 * 40_000 + 1
     turns = itertools.pairwise(forwarder.turns)
