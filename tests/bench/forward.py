@@ -81,7 +81,7 @@ def main():
                 if kind != "otlp as_sent":
                     limits = {"max_series": 10**6, "idle_ms": 10**6}
                     sums = Sums(f"{folder}/sums", topic="t", group_id="g", **limits)
-                    sums.open_partition(0, None)
+                    sums.open_partition(0, None, "")
                 rates = [
                     run_round(pushes, sums, one, kind != "remote_write")
                     for one in range(rounds)
