@@ -12,7 +12,6 @@ _DELETION_VECTORS = {"delta.enableDeletionVectors": "true"}
 
 def _statistics(*names: str) -> dict[str, str]:
     return {
-        **_DELETION_VECTORS,
         # Never of a value: statistics stay in the log when a value is taken out.
         STATISTICS_PROPERTY: ",".join((*names, "topic", "partition", "offset")),
     }
@@ -59,7 +58,8 @@ DYNAMIC_CLIENT_CONFIGS = TableContract(
     ),
     contract_version=1,
     closes_by="valid_to",
-    properties=_statistics("user_name", "client_id", "config_key", "valid_from"),
+    properties=_DELETION_VECTORS
+    | _statistics("user_name", "client_id", "config_key", "valid_from"),
 )
 
 CLIENT_SUPPORTED_CONFIGS = TableContract(
@@ -82,7 +82,8 @@ CLIENT_SUPPORTED_CONFIGS = TableContract(
         "client_software_version",
     ),
     contract_version=1,
-    properties=_statistics("user_name", "client_id", "client_software_name"),
+    properties=_DELETION_VECTORS
+    | _statistics("user_name", "client_id", "client_software_name"),
 )
 
 DYNAMIC_CONFIG_CHANGES = TableContract(

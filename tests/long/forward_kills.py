@@ -57,6 +57,7 @@ SITE_TOPIC = "clientele.telemetry"
 COLUMNS = [
     *("client_instance_id", "metric", "attributes", "time_unix_nano"),
     *("value_long", "value_double", "temporality", "push_id"),
+    *("node_id", "node_role"),
 ]
 MEMBER = "group_member_id"
 PUSH_EVERY_S, PATIENCE_S = 0.5, 120
@@ -177,6 +178,12 @@ def comparable(value):
     return "NaN" if value != value else value  # noqa: PLR0124 - what a NaN is
 
 
+def forwarded_attributes(row):
+    """Return the labels that a receiver gets of a point, by its row in the table."""
+    nodes = {name: row[name] for name in ("node_id", "node_role") if row[name]}
+    return dict(row["attributes"]) | nodes
+
+
 def read_table(source, folder):
     """Let the job make tables; return rows as (series, time, value, temporality).
 
@@ -203,7 +210,7 @@ def read_table(source, folder):
             (
                 (one["client_instance_id"], members[one["push_id"]]),
                 one["metric"],
-                tuple(sorted(one["attributes"])),
+                tuple(sorted(forwarded_attributes(one).items())),
             ),
             one["time_unix_nano"],
             comparable(

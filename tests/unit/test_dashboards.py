@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.forwarder.bodies import LABEL_HEADERS, plain_label
+from pipelines.forwarder.nodes import NODE_ID, NODE_ROLE
 from pipelines.forwarder.remote_write import metric_name
 from pipelines.settings import CONF_PATH
 from pipelines.settings.places import ROOT_PATH
@@ -130,9 +131,11 @@ def read_forwarded(name):
         found = [
             (one["metric"], re.sub(r":\w+", "", one["attributes"])) for one in rows
         ]
+    # The forwarder adds the role of the connection to a node ID.
     return {
         metric_name(metric, is_total=metric.endswith(".total")): {
-            plain_label(one) for one in labels.split()
+            plain_label(one)
+            for one in labels.replace(NODE_ID, f"{NODE_ID} {NODE_ROLE}").split()
         }
         for metric, labels in found
     }

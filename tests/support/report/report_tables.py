@@ -109,10 +109,10 @@ def _fill_telemetry(settings):
             HOSTILE: (1.0, 1.0),
         },
     }
-    times = (45, 1)
+    times, of_points = (45, 1), CLIENT_METRICS.column_names
     append_rows(settings.tables, CLIENT_METRICS,
         *(
-            _who(one)
+            {name: told for name, told in _who(one).items() if name in of_points}
             | {"received_at": ago(minutes), "event_date": ago(minutes).date()}
             | {"metric": f"org.apache.kafka.{metric}", "value_double": value}
             | {"temporality": "cumulative", "node_id": node, "attributes": {}}
