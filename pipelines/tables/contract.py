@@ -11,6 +11,7 @@ from .columns import COORDINATES, Column, names
 
 CONTRACT_VERSION_PROPERTY = "kafka_clientele.contract_version"
 STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
+VECTORS_PROPERTY = "delta.enableDeletionVectors"
 CHECKPOINTS = {
     # Commits of a streamed table between two checkpoints of its log, each of which
     # lists every file of the table: with Delta's 10 they are a good part of the job.
@@ -59,6 +60,11 @@ class TableContract:
     def column_names(self) -> tuple[str, ...]:
         """Names of the columns, in table order."""
         return names(self.columns)
+
+    @property
+    def has_deletion_vectors(self) -> bool:
+        """Whether changed rows are marked, which some readers do not understand."""
+        return self.properties.get(VECTORS_PROPERTY) == "true"
 
     @property
     def merge_condition(self) -> str:

@@ -10,7 +10,7 @@ from delta.tables import DeltaTable
 from pyspark.sql.types import StructType
 
 from pipelines.delta_tables.batch_files import read_batch_files
-from pipelines.delta_tables.direct.fit import KNOWN_SPARK, VECTORS_PROPERTY
+from pipelines.delta_tables.direct.fit import KNOWN_SPARK
 from pipelines.delta_tables.locations import has_table
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.spark_writer import BegunBatches
@@ -20,7 +20,11 @@ from pipelines.delta_tables.writers import open_writer
 from pipelines.errors import IncompatibleTable
 from pipelines.settings import load_settings
 from pipelines.tables.columns import Column
-from pipelines.tables.contract import column_definition, create_statement
+from pipelines.tables.contract import (
+    VECTORS_PROPERTY,
+    column_definition,
+    create_statement,
+)
 from tests.spark.test_row_changes import CONTRACT as CHANGED
 from tests.spark.test_row_changes import SCHEMA
 from tests.spark.test_table_files import CONTRACT as APPENDED

@@ -53,6 +53,8 @@ def _format_contract(contract: TableContract) -> Iterator[str]:
     ]
     told = [f"{what} {', '.join(map(code, names))}" for what, names in facts if names]
     yield f"Contract version {contract.contract_version}; {'; '.join(told)}."
+    if contract.has_deletion_vectors:
+        yield "Rows change: readers must support the Delta feature `deletionVectors`."
     yield format_table(
         ("column", "type", "null", "meaning"),
         [

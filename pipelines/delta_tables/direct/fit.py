@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
-from pipelines.tables.contract import TableContract
+from pipelines.tables.contract import VECTORS_PROPERTY, TableContract
 
 from .delta_transactions import start_transaction
 
@@ -43,7 +43,6 @@ UNKNOWN_IN_SCHEMA = (
 )
 """The same in the metadata of columns."""
 _FEATURE = "delta.feature."
-VECTORS_PROPERTY = "delta.enableDeletionVectors"
 
 
 def find_strange_version(spark: SparkSession) -> str | None:
@@ -102,8 +101,7 @@ def _find_unknown(
             return f"the feature {feature}"
     # A schema as Spark shows it lacks what Delta keeps to itself.
     metadata = start_transaction(spark, location)[1].metadata().json()
-    wants_vectors = contract.properties.get(VECTORS_PROPERTY) == "true"
-    if wants_vectors and not has_vectors(metadata):
+    if contract.has_deletion_vectors and not has_vectors(metadata):
         return "no deletion vectors"
     return find_unknown(metadata)
 

@@ -22,7 +22,7 @@ from pipelines.delta_tables.locations import check_is_there
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.delta_tables.ways import POSITION, ROWS_PER_FILE, join_rows
 from pipelines.errors import IncompatibleTable
-from pipelines.tables.contract import TableContract
+from pipelines.tables.contract import VECTORS_PROPERTY, TableContract
 from udfs.spark_types import arrow_schema
 
 from .deletion_vectors import FILE_PATH, ROW_INDEX, StoredVectors, mark_rows
@@ -35,7 +35,7 @@ from .delta_transactions import (
     start_transaction,
     streaming_update,
 )
-from .fit import VECTORS_PROPERTY, has_vectors
+from .fit import has_vectors
 from .key_places import can_read, find_rows, find_whole_rows
 
 
