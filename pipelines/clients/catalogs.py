@@ -16,8 +16,8 @@ from .key_lists import SHARE_CONSUMER
 from .sensitive_key_rules import SensitiveKeyRule
 from .sensitive_keys import ANY_SOFTWARE, SensitiveKeyRules, compile_rules
 
-JAVA_VERSION = "4.3.1"
-LIBRDKAFKA_FILE = "librdkafka-2.15.csv"
+JAVA_VERSION = "4.4.0"
+LIBRDKAFKA_FILE = "librdkafka-2.16.csv"
 LIBRDKAFKA_TYPES = {
     "boolean": "BOOLEAN",
     "float": "DOUBLE",

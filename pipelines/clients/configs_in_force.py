@@ -2,7 +2,7 @@
 
 Strategy: what the application gave, by librdkafka's own names, over librdkafka's
 defaults; then what librdkafka itself changes, such as for idempotent producers.
-Source: librdkafka 2.15, CONFIGURATION.md.
+Source: librdkafka 2.16, CONFIGURATION.md.
 """
 
 from collections.abc import Mapping

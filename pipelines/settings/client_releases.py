@@ -17,6 +17,8 @@ from .places import CONF_PATH
 RELEASES_NAME, FAULTS_NAME = "client_releases.csv", "client_faults.csv"
 SUPPORTED, ENDED, ADVISED_AGAINST = "supported", "ended", "advised_against"
 FAMILIES = ("java", "librdkafka", "franz-go", "sarama")
+METRICS_KIND = "metrics"
+"""Kind of a fault that makes the values of a client's metrics wrong."""
 SEVERITIES = ("error", "warning", "advice")
 _NO_DATE = ""
 _SUPPORT = f"(|{SUPPORTED}|{ENDED}|{ADVISED_AGAINST})"
@@ -39,6 +41,7 @@ _FAULT_FORMS = {
     "severity": re.compile("|".join(SEVERITIES)),
     "issue": _SOME,
     "fault": _SOME,
+    "kind": re.compile(f"(|{METRICS_KIND})"),
     "condition_key": re.compile(r"[a-z.]*"),
     "condition_value": _ANY,
 }
@@ -71,6 +74,8 @@ class ClientFault:
     issue: str
     """Its key, by which the reader finds it."""
     fault: str
+    kind: str
+    """METRICS_KIND or empty."""
     condition_key: str
     """The client has it only with this configuration; in the names of Java's client."""
     condition_value: str

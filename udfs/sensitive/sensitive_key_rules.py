@@ -113,7 +113,8 @@ class CompiledRule:
         """
         if self.value_types:
             return is_plainly_typed(type_name.upper(), value)
-        items = (text.strip(" ") for text in value.split(","))
+        # Java writes the default of partition.assignment.strategy as `class <name>`.
+        items = (text.strip(" ").removeprefix("class ") for text in value.split(","))
         return self.value_items.issuperset(items)
 
     def takes(self, key: str, plain: str, types: set[str], *, is_custom: bool) -> bool:

@@ -9,7 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pyspark.sql import SparkSession
 
-from pipelines.settings.client_releases import load_client_faults, load_client_releases
+from pipelines.settings.client_releases import (
+    ENDED,
+    SUPPORTED,
+    load_client_faults,
+    load_client_releases,
+)
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import quote_text
 from pipelines.tables.traffic import CLIENT_TRAFFIC
@@ -46,6 +51,8 @@ VENDOR_BUILD_SQL = (
 )
 """Whether it is a build of somebody else, with a numbering or mended faults of its own;
 null where the version is not known."""
+_LINE_SQL = "regexp_extract({}, '^[0-9]+[.][0-9]+', 0)"
+"""Minor line of a release: Kafka supports lines, not single patch releases."""
 # Of bindings of librdkafka its version stands behind their own.
 _SEEN_SQL = f"""
   SELECT *, {FAMILY_SQL} AS family,
@@ -76,7 +83,7 @@ listed AS (
     ON own.software = IF(client_software_version RLIKE '[0-9]-(ccs|ce)'
       AND family = 'java', '{_PLATFORM}', client_software_name)
     AND own.release = IF(own.software = '{_PLATFORM}',
-      regexp_extract(own_release, '^[0-9]+[.][0-9]+', 0), own_release)
+      {_LINE_SQL.format("own_release")}, own_release)
 )
 SELECT listed.cluster_id, principal, client_id, client_software_name,
   client_software_version, client_types, instances, last_seen, family,
@@ -84,12 +91,20 @@ SELECT listed.cluster_id, principal, client_id, client_software_name,
   is_vendor_build,
   coalesce(listed.released_on, IF(is_vendor_build, NULL, core.released_on))
     AS released_on,
-  coalesce(listed.support, IF(is_vendor_build, NULL, core.support)) AS support,
+  coalesce(
+    listed.support, IF(is_vendor_build, NULL, coalesce(core.support, lines.support))
+  ) AS support,
   coalesce(listed.note, IF(is_vendor_build, NULL, core.note)) AS note,
   newest.release AS newest_core_release
 FROM listed
 LEFT JOIN {CLIENT_RELEASES} AS core
   ON core.software = {{core}} AND core.release = listed.core_release
+LEFT JOIN (
+  SELECT software, {_LINE_SQL.format("release")} AS line, max(support) AS support
+  FROM {CLIENT_RELEASES} WHERE support IN ('{SUPPORTED}', '{ENDED}') GROUP BY ALL
+) AS lines
+  ON lines.software = {{core}}
+  AND lines.line = {_LINE_SQL.format("listed.core_release")}
 LEFT JOIN (
   SELECT software, max_by(release, number) AS release FROM {CLIENT_RELEASES} GROUP BY 1
 ) AS newest ON newest.software = {{core}}
@@ -168,7 +183,7 @@ def _releases_sql() -> str:
 def _faults_sql() -> str:
     names = (
         "family, client_type, from_release, fixed_in, from_number, fixed_number, "
-        "severity, issue, fault, condition_key, condition_value"
+        "severity, issue, fault, kind, condition_key, condition_value"
     )
     rows = (
         (
@@ -177,6 +192,7 @@ def _faults_sql() -> str:
             f"{number_version(one.from_release)}L",
             f"{number_version(one.fixed_in) if one.fixed_in else NO_NUMBER}L",
             *(_text(one.severity), _text(one.issue), _text(one.fault)),
+            _text(one.kind),
             *(_text(one.condition_key), _text(one.condition_value)),
         )
         for one in load_client_faults()

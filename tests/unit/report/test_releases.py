@@ -17,10 +17,10 @@ librdkafka,2.10.0,2025-04-17,,advised_against,
 confluent-kafka-python,2.6.1,2024-11-18,2.6.1,ended,
 """
 FAULTS = """\
-family,client_type,from_release,fixed_in,severity,issue,fault,condition_key,condition_value
-java,producer,3.0.0,3.0.1,warning,K-1,is off,,
-java,,,3.9.1,advice,K-2,is slow,acks,1
-librdkafka,,2.6.0,,error,#5,is lost,,
+family,client_type,from_release,fixed_in,severity,issue,fault,kind,condition_key,condition_value
+java,producer,3.0.0,3.0.1,warning,K-1,is off,,,
+java,,,3.9.1,advice,K-2,is slow,,acks,1
+librdkafka,,2.6.0,,error,#5,is lost,,,
 """
 
 

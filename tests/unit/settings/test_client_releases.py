@@ -8,12 +8,17 @@ from kio.index import load_request_schema
 from pipelines.errors import InvalidSetting
 from pipelines.settings import api_versions, client_releases
 from pipelines.settings.api_versions import load_api_versions
-from pipelines.settings.client_releases import load_client_faults, load_client_releases
+from pipelines.settings.client_releases import (
+    ENDED,
+    SUPPORTED,
+    load_client_faults,
+    load_client_releases,
+)
 from pipelines.settings.places import CONF_PATH
 
 RELEASES_HEAD = "software,release,released_on,core_release,support,note\n"
 FAULTS_HEAD = (
-    "family,client_type,from_release,fixed_in,severity,issue,fault,condition_key,"
+    "family,client_type,from_release,fixed_in,severity,issue,fault,kind,condition_key,"
     "condition_value\n"
 )
 APIS_HEAD = "api_key,api_name,3.9,4.0\n"
@@ -34,8 +39,35 @@ def test_releases_are_in_order_and_name_cores_that_there_are():
         if one.core_release and one.software != "confluent-platform":
             assert one.core_release in by_software["librdkafka"]
     dated = {(one.software, one.release): str(one.released_on) for one in found}
-    assert dated["apache-kafka-java", "3.9.0"] == "None"
+    assert dated["apache-kafka-java", "4.2.2"] == "2026-09-18"
+    assert dated["librdkafka", "2.15.1"] == "None"
     assert dated["librdkafka", "2.15.0"] == "2026-06-30"
+
+
+def test_releases_of_one_minor_line_have_one_support():
+    lines = {}
+    for one in load_client_releases():
+        if one.support in {SUPPORTED, ENDED}:
+            line = (one.software, number(one.release)[:2])
+            lines.setdefault(line, set()).add(one.support)
+    assert len(lines) > 20
+    assert [line for line, found in lines.items() if len(found) > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("release", "has_it"),
+    [("2.7.2", False), ("2.8.0", True), ("3.9.1", True), ("3.9.2", False),
+     ("4.0.1", True), ("4.0.2", False), ("4.1.1", True), ("4.1.2", False),
+     ("4.2.0", False)],
+)  # fmt: skip
+def test_faults_list_reused_buffers_per_release_line(release, has_it):
+    found = [
+        one
+        for one in load_client_faults()
+        if one.issue == "KAFKA-19012"
+        and number(one.from_release) <= number(release) < number(one.fixed_in)
+    ]
+    assert (len(found) == 1) is has_it
 
 
 def test_faults_are_of_ranges_that_end_after_they_begin():
@@ -86,12 +118,12 @@ def load_all(path):
         (client_releases.FAULTS_NAME, FAULTS_HEAD, "has no rows"),
         (
             client_releases.FAULTS_NAME,
-            f"{FAULTS_HEAD}java,,,,error,,slow,,\n",
+            f"{FAULTS_HEAD}java,,,,error,,slow,,,\n",
             "line 2: issue ''",
         ),
         (
             client_releases.FAULTS_NAME,
-            f"{FAULTS_HEAD}java,,,,error,K-1,slow,acks,\n",
+            f"{FAULTS_HEAD}java,,,,error,K-1,slow,,acks,\n",
             "condition_key without condition_value",
         ),
         (api_versions.FILE_NAME, "api_key,api_name,new\n", "are no releases"),

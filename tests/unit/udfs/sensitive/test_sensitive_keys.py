@@ -162,6 +162,7 @@ KNOWN_CLASSES, CLASSES = ("known-class-list", ALLOW), ("class-list", REDACT)
     [
         ("partition.assignment.strategy", RANGE, KNOWN_CLASSES),
         ("partition.assignment.strategy", f"{RANGE}, range", KNOWN_CLASSES),
+        ("partition.assignment.strategy", f"class {RANGE},class {RANGE}", KNOWN_CLASSES),
         ("partition.assignment.strategy", "range,roundrobin", KNOWN_CLASSES),
         ("partition.assignment.strategy", f"{RANGE},com.acme.Sticky", CLASSES),
         ("partition.assignment.strategy", f"{RANGE}.hunter2", CLASSES),
