@@ -147,6 +147,12 @@ display(
 # MAGIC %md
 # MAGIC ## Newest values
 # MAGIC The newest value of each client and metric.
+# MAGIC Do not trust the values of clients in the first table: their releases are known
+# MAGIC to report wrong metrics.
+
+# COMMAND ----------
+
+display(views.select_wrong_metrics(client_metrics).toPandas())
 
 # COMMAND ----------
 

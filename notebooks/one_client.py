@@ -146,6 +146,12 @@ if "effective_quotas" in registered:
 
 # MAGIC %md
 # MAGIC ## What it reported last
+# MAGIC Do not trust the values of clients in the first table: their releases are known
+# MAGIC to report wrong metrics.
+
+# COMMAND ----------
+
+display(views.select_wrong_metrics(client_metrics).toPandas())
 
 # COMMAND ----------
 

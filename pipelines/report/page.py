@@ -51,6 +51,8 @@ class SoftwareRow:
     age_days: int | None
     support: str
     faults: str
+    has_wrong_metrics: bool
+    """Whether the metrics of its clients are known to be wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +268,7 @@ def _describe_software(
         age_days=(today - released).days if released else None,
         support=known.support if known else "",
         faults=known.faults if known else "",
+        has_wrong_metrics=known.has_wrong_metrics if known else False,
     )
 
 

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from pipelines.settings.client_releases import (
+    METRICS_KIND,
     ClientFault,
     ClientRelease,
     load_client_faults,
@@ -33,6 +34,8 @@ class Release:
     """Null: not known."""
     support: str
     faults: str
+    has_wrong_metrics: bool = False
+    """Whether the metrics of its clients are known to be wrong."""
 
 
 Releases = Mapping[tuple[str, str], Release]
@@ -49,22 +52,27 @@ def load_releases(conf: Path) -> Releases:
         (one.software, one.release): Release(
             released=one.released_on,
             support=one.support.replace("_", " "),
-            faults=_tell_faults(one, faults),
+            faults="; ".join(map(_tell, _find_faults(one, faults))),
+            has_wrong_metrics=any(
+                fault.kind == METRICS_KIND for fault in _find_faults(one, faults)
+            ),
         )
         for one in load_client_releases(conf)
     }
 
 
-def _tell_faults(release: ClientRelease, faults: Sequence[ClientFault]) -> str:
+def _find_faults(
+    release: ClientRelease, faults: Sequence[ClientFault]
+) -> list[ClientFault]:
     family = _FAMILIES.get(release.software, _LIBRDKAFKA)
     number = _number(release.core_release or release.release)
-    return "; ".join(
-        _tell(one)
+    return [
+        one
         for one in faults
         if one.family == family
         and _number(one.from_release) <= number
         and not (one.fixed_in and _number(one.fixed_in) <= number)
-    )
+    ]
 
 
 def _number(release: str) -> tuple[int, ...]:

@@ -149,6 +149,7 @@ def test_newest_values_are_those_that_the_library_gives(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings, find_names_in(views.NEWEST_VALUES))
     known = {"client_instance_id": "a", "metric": "m"}
+    kgo = {"client_software_name": "kgo", "value_double": 1.0}
     append_rows(
         settings.tables,
         CLIENT_METRICS,
@@ -157,14 +158,24 @@ def test_newest_values_are_those_that_the_library_gives(spark, settings):
         known | {"value_double": float("nan"), "offset": 3},
         known | {"offset": 4},
         known | {"metric": "n", "value_double": 2.5},
+        known | kgo | {"client_instance_id": "b", "client_software_version": "v1.20.5"},
+        known | kgo | {"client_instance_id": "c", "client_software_version": "v1.21.4"},
     )
     found = spark.table(views.NEWEST_VALUES)
-    assert {(r["metric"], r["value"]) for r in found.collect()} == {
-        ("m", 7.0),
-        ("n", 2.5),
+    rows = found.collect()
+    assert {(r["client_instance_id"], r["metric"], r["value"]) for r in rows} == {
+        ("a", "m", 7.0),
+        ("a", "n", 2.5),
+        ("b", "m", 1.0),
+        ("c", "m", 1.0),
     }
+    # Releases whose metrics are known to be wrong are marked.
+    marked = {r["client_instance_id"] for r in rows if r[views.METRICS_FAULT]}
+    assert marked == {"b"}
+    wrong = spark.table("client_metrics").transform(views.select_wrong_metrics)
+    assert [r["client_software_version"] for r in wrong.collect()] == ["v1.20.5"]
     expected = spark.table("client_metrics").transform(select_newest_values)
-    assertDataFrameEqual(found, expected)
+    assertDataFrameEqual(found.drop(views.METRICS_FAULT), expected)
 
 
 def test_a_client_is_live_silent_or_terminated(spark, settings):

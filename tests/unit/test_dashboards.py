@@ -11,6 +11,11 @@ from pipelines.forwarder.bodies import LABEL_HEADERS, plain_label
 from pipelines.forwarder.nodes import NODE_ID, NODE_ROLE
 from pipelines.forwarder.remote_write import metric_name
 from pipelines.settings import CONF_PATH
+from pipelines.settings.client_releases import (
+    METRICS_KIND,
+    load_client_faults,
+    load_client_releases,
+)
 from pipelines.settings.places import ROOT_PATH
 from tests.support.exported_metrics import read_bridge_families, read_job_families
 
@@ -99,6 +104,32 @@ def test_labels_of_a_dashboard_are_those_of_its_metrics(families, name):
             one for group in LABELS.findall(expression) for one in group.split(", ")
         }
         assert used <= known | PROMETHEUS_LABELS, panel["title"]
+
+
+def test_clients_dashboard_marks_the_releases_with_wrong_metrics():
+    (panel,) = (
+        one
+        for one in DASHBOARDS["clients"]["panels"]
+        if one["title"] == "Clients whose metrics are wrong"
+    )
+    expression = panel["targets"][0]["expr"]
+    (pattern,) = set(re.findall(r'client_software_version=~"([^"]+)"', expression))
+    (fault,) = (one for one in load_client_faults() if one.kind == METRICS_KIND)
+    assert fault.family == "franz-go"
+    shown = {
+        one.release: re.fullmatch(pattern, f"v{one.release}") is not None
+        for one in load_client_releases()
+        if one.software == "kgo"
+    }
+    assert shown == {
+        release: number(fault.from_release) <= number(release) < number(fault.fixed_in)
+        for release in shown
+    }
+    assert fault.from_release in shown
+
+
+def number(release):
+    return tuple(map(int, release.split(".")))
 
 
 @pytest.mark.parametrize("name", [*DASHBOARDS])

@@ -3,6 +3,7 @@
 from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
 
 from .client_software_views import CLIENT_RELEASES, CLIENT_SOFTWARE, KNOWN_FAULTS
+from .metric_faults import METRICS_FAULT, select_wrong_metrics
 from .session_views import register
 from .view_names import (
     CLIENTS,
@@ -22,6 +23,7 @@ __all__ = [
     "COVERAGE",
     "KNOWN_FAULTS",
     "LABELLED",
+    "METRICS_FAULT",
     "NEWEST_VALUES",
     "SILENT_AFTER_INTERVALS",
     "TABLES_AND_VIEWS",
@@ -29,4 +31,5 @@ __all__ = [
     "find_names",
     "find_names_in",
     "register",
+    "select_wrong_metrics",
 ]

@@ -32,6 +32,7 @@ from .client_software_views import register_client_software
 from .coverage_view import register_coverage
 from .finding_views import register_findings
 from .kernel_functions import register_kernels
+from .metric_faults import METRICS_FAULT, metrics_fault_sql
 from .node_columns import NODE_COLUMNS
 from .quota_functions import QUOTA_OF, register_quota_of
 from .view_names import CLIENTS, CONFIG_VIEWS, COVERAGE, LABELLED, NEWEST_VALUES
@@ -40,6 +41,7 @@ from .view_names import CLIENTS, CONFIG_VIEWS, COVERAGE, LABELLED, NEWEST_VALUES
 _CLIENTS_SQL = f"""
 SELECT
   instances.* EXCEPT (broker_id),
+  {{fault}} AS {METRICS_FAULT},
   seen.last_push,
   coalesce(seen.pushes, 0) AS pushes,
   coalesce(seen.points, 0) AS points,
@@ -76,13 +78,14 @@ LEFT JOIN (
 
 # As reading.overview.select_newest_values; filters on its columns, but for those of
 # the newest point, reach the files.
-_NEWEST_VALUES_SQL = """
+_NEWEST_VALUES_SQL = f"""
 SELECT
   client_instance_id,
   client_id,
   metric,
   newest.value,
-  newest.received_at
+  newest.received_at,
+  newest.{METRICS_FAULT}
 FROM (
   SELECT
     client_instance_id,
@@ -90,14 +93,15 @@ FROM (
     metric,
     max(named_struct(
       'received_at', received_at, 'offset', offset, 'point_index', point_index,
-      'value', coalesce(value_double, double(value_long))
+      'value', coalesce(value_double, double(value_long)),
+      '{METRICS_FAULT}', {{fault}}
     )) AS newest
-  FROM {metrics}
+  FROM {{metrics}}
   WHERE (value_double IS NOT NULL OR value_long IS NOT NULL)
     AND NOT isnan(coalesce(value_double, double(value_long)))
   GROUP BY client_instance_id, client_id, metric
 )
-"""
+"""  # noqa: S608 - names of our own contracts
 
 
 # Dates part both tables: a filter on that of a point spares the files of pushes, too.
@@ -130,7 +134,9 @@ def register(
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {CLIENTS} AS {query}")
         registered.append(CLIENTS)
     if CLIENT_METRICS.name in registered:
-        query = _NEWEST_VALUES_SQL.format(metrics=CLIENT_METRICS.name)
+        query = _NEWEST_VALUES_SQL.format(
+            metrics=CLIENT_METRICS.name, fault=metrics_fault_sql()
+        )
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NEWEST_VALUES} AS {query}")
         registered.append(NEWEST_VALUES)
     registered += register_brokers(spark, registered)
@@ -221,4 +227,6 @@ def clients_query(instances: str, pushes: str) -> str:
         instances: SQL identifier of client_instances.
         pushes: SQL identifier of client_pushes.
     """
-    return _CLIENTS_SQL.format(instances=instances, pushes=pushes)
+    return _CLIENTS_SQL.format(
+        instances=instances, pushes=pushes, fault=metrics_fault_sql()
+    )

@@ -78,8 +78,10 @@ _OF_CONFIGS = (ENTRIES, TIMELINE, DISAGREEMENTS, CONFIG_CATALOG)
 """Views that are made of all that is known of configurations."""
 VIEWS = {
     CLIENTS: "A client instance, with its last push, its pushes and points, and its "
-    "state: `live`, `silent` (no push for three intervals) or `terminated`.",
-    NEWEST_VALUES: "A client instance and a metric, with the newest value.",
+    "state: `live`, `silent` (no push for three intervals) or `terminated`; "
+    "`metrics_fault` if its metrics are known to be wrong.",
+    NEWEST_VALUES: "A client instance and a metric, with the newest value, and "
+    "`metrics_fault` if the client's metrics are known to be wrong.",
     LABELLED: "A data point of `client_metrics` with all labels that KIP-714 has "
     "brokers add: `client_source_port` and `broker_id` (KIP-714's `node_id`) beside "
     "those that it has, and `cluster_id`.",

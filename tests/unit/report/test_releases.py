@@ -15,12 +15,17 @@ apache-kafka-java,3.9.1,2025-05-21,,supported,
 confluent-platform,7.9,2025-02-19,3.9.0,supported,
 librdkafka,2.10.0,2025-04-17,,advised_against,
 confluent-kafka-python,2.6.1,2024-11-18,2.6.1,ended,
+kgo,1.18.0,,,,
+kgo,1.19.0,,,,
+kgo,1.21.3,,,,
+kgo,1.21.4,,,,
 """
 FAULTS = """\
 family,client_type,from_release,fixed_in,severity,issue,fault,kind,condition_key,condition_value
 java,producer,3.0.0,3.0.1,warning,K-1,is off,,,
 java,,,3.9.1,advice,K-2,is slow,,acks,1
 librdkafka,,2.6.0,,error,#5,is lost,,,
+franz-go,,1.19.0,1.21.4,advice,G-1,reports wrong values,metrics,,
 """
 
 
@@ -85,3 +90,11 @@ def test_a_wrong_file_is_refused_by_its_name(tmp_path):
     (tmp_path / "client_releases.csv").write_text(text)
     with pytest.raises(InvalidSetting, match=r"client_releases\.csv"):
         load_releases(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("version", "is_wrong"),
+    [("v1.18.0", False), ("v1.19.0", True), ("v1.21.3", True), ("v1.21.4", False)],
+)
+def test_release_with_fault_of_metrics_is_marked(releases, version, is_wrong):
+    assert find_release(releases, "kgo", version).has_wrong_metrics is is_wrong

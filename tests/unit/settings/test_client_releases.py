@@ -1,6 +1,7 @@
 """Releases of clients, their faults, and what releases of brokers serve."""
 
 import csv
+import re
 
 import pytest
 from kio.index import load_request_schema
@@ -10,6 +11,7 @@ from pipelines.settings import api_versions, client_releases
 from pipelines.settings.api_versions import load_api_versions
 from pipelines.settings.client_releases import (
     ENDED,
+    METRICS_KIND,
     SUPPORTED,
     load_client_faults,
     load_client_releases,
@@ -68,6 +70,16 @@ def test_faults_list_reused_buffers_per_release_line(release, has_it):
         and number(one.from_release) <= number(release) < number(one.fixed_in)
     ]
     assert (len(found) == 1) is has_it
+
+
+def test_findings_exclude_clients_with_wrong_metrics_up_to_the_same_release():
+    rules = (CONF_PATH / "findings.toml").read_text("utf-8")
+    excluded = re.findall(
+        r"NOT \(l\.family = '([a-z-]+)' AND [^<]+< version_number\('([0-9.]+)'\)", rules
+    )
+    (fault,) = (one for one in load_client_faults() if one.kind == METRICS_KIND)
+    assert set(excluded) == {(fault.family, fault.fixed_in)}
+    assert len(excluded) >= 2
 
 
 def test_faults_are_of_ranges_that_end_after_they_begin():
