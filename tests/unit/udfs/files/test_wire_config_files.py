@@ -105,7 +105,9 @@ def test_a_record_says_who_it_is_about_and_what_was_seen():
 
 
 def test_every_key_may_be_written_by_the_rules_of_the_product():
-    configs = dict.fromkeys(WIRE_KEYS, "x")
+    configs = dict.fromkeys(WIRE_KEYS, "x") | {
+        "partition.assignment.strategy": "range,cooperative-sticky"
+    }
     record = make_record(configs)
     assert json.loads(record.value)["configs"] == configs
     assert dict(record.headers)["redacted_keys"] == b""
