@@ -103,4 +103,15 @@ def find_release(releases: Releases, software: str, version: str) -> Release | N
     known = releases.get((software, own[1])) if own else None
     if known is None and inner:
         known = releases.get((_LIBRDKAFKA, inner[1]))
+    if known is None and own and software == _JAVA:
+        known = _find_line(releases, own[1])
     return known
+
+
+def _find_line(releases: Releases, release: str) -> Release | None:
+    """Return the support of the minor line of a Kafka release that is not listed."""
+    line = _number(release)[:2]
+    for (software, listed), one in releases.items():
+        if software == _JAVA and one.support and _number(listed)[:2] == line:
+            return Release(released=None, support=one.support, faults="")
+    return None

@@ -69,7 +69,7 @@ def test_a_version_has_what_is_known_of_its_release(
 
 
 @pytest.mark.parametrize(
-    "who", [("apache-kafka-java", "3.9.10"), ("unknown", "unknown"), ("kgo", "")]
+    "who", [("apache-kafka-java", "3.10.9"), ("unknown", "unknown"), ("kgo", "")]
 )
 def test_of_others_nothing_is_said(releases, who):
     assert find_release(releases, *who) is None
@@ -98,3 +98,11 @@ def test_a_wrong_file_is_refused_by_its_name(tmp_path):
 )
 def test_release_with_fault_of_metrics_is_marked(releases, version, is_wrong):
     assert find_release(releases, "kgo", version).has_wrong_metrics is is_wrong
+
+
+def test_unlisted_patch_release_has_the_support_of_its_line(releases):
+    # 3.9.10 is not 3.9.1.
+    assert find_release(releases, "apache-kafka-java", "3.9.10").released is None
+    found = find_release(releases, "apache-kafka-java", "3.0.9")
+    assert (found.support, found.released, found.faults) == ("ended", None, "")
+    assert find_release(releases, "apache-kafka-java", "3.5.0") is None
