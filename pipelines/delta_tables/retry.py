@@ -28,6 +28,10 @@ _logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
+class LostRace(Exception):
+    """Raised when another run has already changed the version that a run has read."""
+
+
 def is_conflict(error: Exception) -> bool:
     """Say whether somebody else was quicker."""
     return _name(error) in CONFLICTS
@@ -39,7 +43,8 @@ def is_lost_race(error: Exception) -> bool:
     Of two programs that write under one application id Delta fails the slower one. A
     job of a topic must end then: its twin has its records.
     """
-    return is_conflict(error) or _name(error) == "ConcurrentTransactionException"
+    is_twin = _name(error) == "ConcurrentTransactionException"
+    return is_conflict(error) or is_twin or isinstance(error, LostRace)
 
 
 def repeat_on_conflict(

@@ -197,11 +197,11 @@ class MergedChanges:
 
     def commit(
         self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
-    ) -> None:
+    ) -> bool:
         """Put rows in the places of old ones, or beside them, once."""
         del row_count  # A MERGE finds its own number of files.
         source = rows.drop(POSITION)
-        merge_rows(
+        return merge_rows(
             source, self._contract, self._table, self._transaction, is_gone=is_gone
         )
 
@@ -276,7 +276,7 @@ def merge_rows(
     transaction: Transaction,
     *,
     is_gone: str | None = None,
-) -> None:
+) -> bool:
     """Replace or insert one row per merge key, or take it away, once.
 
     Args:
@@ -285,6 +285,7 @@ def merge_rows(
         table: SQL identifier of the table.
         transaction: The micro-batch; Delta skips one that it has.
         is_gone: Name of a column of rows: whether nothing comes in its place.
+    Returns: Whether Delta ran the MERGE, instead of skipping it.
     """
     # Named one by one, so that a column that a user added stays as it is.
     values: dict[str, str | Column] = {
@@ -301,11 +302,13 @@ def merge_rows(
         if is_gone is not None:
             merge = merge.whenMatchedDelete(f"source.`{is_gone}`")
             comes = f"NOT source.`{is_gone}`"
-        (
+        metrics = (
             merge.whenMatchedUpdate(set=values)
             .whenNotMatchedInsert(condition=comes, values=values)
             .execute()
         )
+        # A MERGE that was skipped has no metrics.
+        return not metrics.isEmpty()
 
 
 @contextmanager

@@ -60,7 +60,7 @@ class Changes(Protocol):
 
     def commit(
         self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
-    ) -> None:
+    ) -> bool:
         """Put rows in the places of old ones, or beside them, once.
 
         Args:
@@ -70,6 +70,7 @@ class Changes(Protocol):
                 keeps its value where they have it.
             row_count: Of rows, about; many go to several files.
             is_gone: Name of a column of rows: whether nothing comes in its place.
+        Returns: Whether rows were written; not if the table has the transaction.
         Raises: One of retry.CONFLICTS; the table is as it was then.
         """
 

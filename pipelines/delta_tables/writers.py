@@ -28,7 +28,7 @@ from .locations import (
     identify_table,
 )
 from .log_stores import find_limit
-from .retry import JOB_ATTEMPTS, repeat_on_conflict
+from .retry import JOB_ATTEMPTS, LostRace, repeat_on_conflict
 from .spark_writer import SparkWriter
 from .ways import Changes, Replacement, StoreFile, Way
 
@@ -122,16 +122,38 @@ class TableWriter:
         row_count: int,
         *,
         is_gone: str | None = None,
-    ) -> None:
+    ) -> bool:
         """Change rows by their key, if there are any; the observer is told anyway.
 
         Args:
             changes: From begin.
             rows: As ways.Changes.commit takes them, and is_gone.
+        Returns: False if the table has the transaction already.
         """
         with self.observed(contract, row_count):
-            if row_count:
-                changes.commit(rows, row_count=row_count, is_gone=is_gone)
+            if not row_count:
+                return True
+            return changes.commit(rows, row_count=row_count, is_gone=is_gone)
+
+    def change_version(
+        self,
+        changes: Changes,
+        contract: TableContract,
+        rows: DataFrame,
+        row_count: int,
+        *,
+        is_gone: str | None = None,
+    ) -> None:
+        """Change rows of the version that names the transaction of a run.
+
+        Two runs that read one version have one transaction, of which Delta skips the
+        second without an error.
+
+        Raises: LostRace for the second run, which must read the table again; else as
+            ways.Changes.commit.
+        """
+        if not self.change(changes, contract, rows, row_count, is_gone=is_gone):
+            raise LostRace(contract.name)
 
     def begin_replacement(
         self, spark: SparkSession, contract: TableContract

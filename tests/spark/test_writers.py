@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from pipelines.delta_tables.batch_files import read_batch_files
 from pipelines.delta_tables.direct.fit import KNOWN_SPARK
 from pipelines.delta_tables.locations import has_table
+from pipelines.delta_tables.retry import is_lost_race
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.spark_writer import BegunBatches
 from pipelines.delta_tables.transactions import Transaction
@@ -123,6 +124,30 @@ def test_rows_are_put_changed_and_taken_away_once(spark, open_by, way):
     assert read(spark, writer, CHANGED, "id", "text") == [(1, "a"), (2, "B"), (5, "e")]
     change(spark, open_by(CHANGED, way), 1, (2, "again"), (9, "again"))
     assert read(spark, writer, CHANGED, "id", "text") == [(1, "a"), (2, "B"), (5, "e")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("begins_late", [False, True])
+def test_change_version_by_two_runs_at_once_fails_the_second_one(
+    spark, open_by, way, begins_late
+):
+    """A scheduled job has the version that it reads as the number of its write."""
+    writer = open_by(CHANGED, way)
+    change(spark, writer, 0, (1, "a"))
+    version = writer.read_version(spark, CHANGED)
+    transaction = Transaction(query_id="job", batch_id=version)
+    rows = spark.createDataFrame([(1, "b")], "id BIGINT, text STRING")
+
+    def begin():
+        changes = writer.begin(spark, CHANGED, transaction)
+        known = changes.read().select("id", POSITION)
+        return changes, rows.join(known, "id", "left").persist()
+
+    first, second = begin(), None if begins_late else begin()
+    writer.change_version(first[0], CHANGED, first[1], 1)
+    with pytest.raises(Exception) as lost:  # noqa: PT011 - Delta's own, or ours
+        writer.change_version((second or begin())[0], CHANGED, first[1], 1)
+    assert is_lost_race(lost.value)
 
 
 def list_texts(found):

@@ -146,13 +146,13 @@ class RowChanges:
 
     def commit(
         self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
-    ) -> None:
+    ) -> bool:
         """Put rows in the places of old ones, or beside them, once.
 
         Raises: As ways.Changes.commit; MissingTable where the table was deleted.
         """
         if self.is_committed:
-            return
+            return False
         new = rows if is_gone is None else rows.where(~F.col(is_gone))
         gone = None
         if POSITION in rows.columns:
@@ -178,6 +178,7 @@ class RowChanges:
             added.concat(as_scala(self._jvm, actions)),
             streaming_update(self._jvm, named.query_id, named.batch_id),
         )
+        return True
 
     def _name_transaction(self) -> Any:  # noqa: ANN401 - an action
         seen = {

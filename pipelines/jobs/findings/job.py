@@ -161,7 +161,7 @@ def _write(
         )
         ((row_count, holding),) = counts.collect()
         before = were_open.count()
-        writer.change(changes, CLIENT_FINDINGS, changed, row_count)
+        writer.change_version(changes, CLIENT_FINDINGS, changed, row_count)
     now_open = writer.read(spark, CLIENT_FINDINGS).where("until IS NULL").count()
     closed = row_count - holding
     return Evaluated(

@@ -229,7 +229,7 @@ def _write(
     if table.isEmpty():
         with transactions.persisted(rows.transform(steps.as_new, table)) as kept:
             count = kept.count()
-            writer.change(changes, contract, kept, count, is_gone=IS_DELETED)
+            writer.change_version(changes, contract, kept, count, is_gone=IS_DELETED)
         return Refreshed(changed=count, gone=0)
     with transactions.persisted(rows.transform(steps.find_differing, table)) as found:
         counts = found.agg(
@@ -238,7 +238,7 @@ def _write(
         ((count, gone),) = counts.collect()
         changed = rows.transform(steps.select_changed, table, found, count)
         with transactions.persisted(changed) as kept:
-            writer.change(changes, contract, kept, count, is_gone=IS_DELETED)
+            writer.change_version(changes, contract, kept, count, is_gone=IS_DELETED)
     return Refreshed(changed=count - gone, gone=gone)
 
 
