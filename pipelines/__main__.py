@@ -10,7 +10,7 @@ import signal
 import sys
 
 # In full: Spark starts this file as a script.
-from pipelines.commands import COMMANDS_BY_NAME, FORMER_NAMES, parse_words
+from pipelines.commands import COMMANDS_BY_NAME, FORMER_NAMES, is_available, parse_words
 from pipelines.commands.call import Call
 from pipelines.commands.failures import (
     EXIT_INTERRUPTED,
@@ -39,6 +39,13 @@ def main(words: list[str]) -> int:
         print(f"kafka-clientele: {words[0]} is called {now} now", file=sys.stderr)
         words = [now, *words[1:]]
     command = COMMANDS_BY_NAME.get(words[0] if words else "")
+    if command and not is_available(command):
+        print(
+            f"kafka-clientele: {command.name} is not available in an installation by "
+            "pip. Clone the repository and run ./spark-submit.sh there",
+            file=sys.stderr,
+        )
+        return InvalidSetting.exit_code
     spark_words: list[str] = []
     if command and command.takes_spark_options:
         from pipelines.commands.submit.spark_words import split_arguments

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pipelines import __version__
 from pipelines.settings.loading import BASE_NAME
-from pipelines.settings.places import PROGRAM
+from pipelines.settings.places import IS_CHECKOUT, PROGRAM
 
 from . import (
     bridge,
@@ -109,13 +109,13 @@ GROUPS = {
     "Look up": (settings, explain_rule, completion, reference),
 }
 """The commands, as the help has them."""
-EXAMPLES = f"""\
-  {PROGRAM} demo
-  {PROGRAM} bridge --env cluster
-  {PROGRAM} client_telemetry_to_delta --env cluster --master spark://host:7077
-  {PROGRAM} sql "select * from clients"
-  {PROGRAM} notebook notebooks/clients_overview.py
-"""  # noqa: S608 - what people type
+EXAMPLES = (
+    "demo",
+    "bridge --env cluster",
+    "client_telemetry_to_delta --env cluster --master spark://host:7077",
+    'sql "select * from clients"',
+    "notebook notebooks/clients_overview.py",
+)
 COMMANDS = tuple(one.COMMAND for group in GROUPS.values() for one in group)
 FORMER_NAMES = {
     command.former_name: command.name for command in COMMANDS if command.former_name
@@ -130,6 +130,11 @@ COMMANDS_BY_NAME = {
     )
     for command in COMMANDS
 }
+
+
+def is_available(command: Command) -> bool:
+    """Return whether this copy of the product has what a command needs."""
+    return IS_CHECKOUT or not command.needs_checkout
 
 
 def parse_words(words: list[str]) -> argparse.Namespace:
@@ -181,7 +186,7 @@ def build_parser() -> CommandParser:
     subparsers = parser.add_subparsers(
         dest=COMMAND_WORD, required=True, metavar=COMMAND_WORD
     )
-    for command in COMMANDS_BY_NAME.values():
+    for command in filter(is_available, COMMANDS_BY_NAME.values()):
         epilog = (
             "Any option of spark-submit may be added, --master among them."
             if command.takes_spark_options
@@ -240,12 +245,18 @@ def _add_actions(parser: CommandParser, command: Command) -> None:
 
 def _format_overview() -> str:
     width = max(len(command.name) for command in COMMANDS)
+    examples = [
+        one for one in EXAMPLES if is_available(COMMANDS_BY_NAME[one.split()[0]])
+    ]
     lines = [
         f"usage: {PROGRAM} command [options]",
         "",
         "kafka-clientele: which clients use this cluster, and how.",
     ]
-    for title, group in GROUPS.items():
+    for title, rooms in GROUPS.items():
+        group = [one for one in rooms if is_available(one.COMMAND)]
+        if not group:
+            continue
         lines += ["", f"{title}:"]
         for one in group:
             name, text = one.COMMAND.name, one.COMMAND.help.removeprefix("job: ")
@@ -257,4 +268,5 @@ def _format_overview() -> str:
                 break_on_hyphens=False,
             )
     more = f"{PROGRAM} help COMMAND says what a command takes; --version which this is."
-    return "\n".join([*lines, "", "Examples:", EXAMPLES, more, ""])
+    lines += ["", "Examples:", *(f"  {PROGRAM} {one}" for one in examples)]
+    return "\n".join([*lines, "", more, ""])

@@ -83,5 +83,6 @@ COMMAND = Command(
         flag("--mend", "with --site: then set the six right, and run as long again"),
         flag("--keep", "keep everything running after the summary, until Ctrl-C"),
     ),
+    needs_checkout=True,
     run=run,
 )

@@ -36,5 +36,6 @@ COMMAND = Command(
             default="PLAINTEXT",
         ),
     ),
+    needs_checkout=True,
     run=run,
 )

@@ -64,6 +64,8 @@ class Command:
     """Whether it answers a wrong option as Apache Kafka's own tools do."""
     takes_secrets: bool = False
     """Whether a word too many may be a secret: then none is repeated."""
+    needs_checkout: bool = False
+    """Whether an installation by pip lacks what it needs."""
     former_name: str | None = None
     """What it was called; taken for one release, with a word on it."""
     is_job: bool = False

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -100,15 +101,8 @@ def spark_arguments(
     _prepare_details(environ)
     # Of the JVM that writes the line which starts the other one.
     environ.setdefault("SPARK_LAUNCHER_OPTS", LAUNCHER_OPTIONS)
-    installation = Installation(
-        packages_path=PACKAGES_PATH,
-        conf=CONF_PATH,
-        cache=CACHE_PATH,
-        python=sys.executable,
-        archive=environ.get(CLASSES_VARIABLE, ""),
-    )
     return build_arguments(
-        installation,
+        _find_installation(environ.get(CLASSES_VARIABLE, "")),
         spark_words,
         is_short=is_short,
         is_small=is_small,
@@ -135,6 +129,7 @@ def start_session(name: str) -> SparkSession:
     """Start Spark with the configuration that spark-submit was given."""
     spark = SparkSession.builder.appName(name).getOrCreate()
     keep_helpers(spark.sparkContext._jvm)  # noqa: SLF001 - pyspark has no other door to Java
+    _keep_jars(spark)
     # Spark's own asks the JVM something, in the middle of whatever was asked before.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     spark.conf.set(*_TIME_ZONE)
@@ -146,6 +141,26 @@ def start_further_session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.conf.set(*_TIME_ZONE)
     return session
+
+
+def _keep_jars(spark: SparkSession) -> None:
+    """Keep what Ivy has fetched: each resolution takes seconds and prints 7 kB."""
+    conf = spark.sparkContext.getConf()
+    packages, jars = conf.get("spark.jars.packages", ""), conf.get("spark.jars", "")
+    if packages and jars:
+        places = [Path(urlsplit(one).path) for one in jars.split(",")]
+        with suppress(OSError):  # A full disk only costs the next run its time.
+            _find_installation("").keep_fetched_jars(packages, places)
+
+
+def _find_installation(archive: str) -> Installation:
+    return Installation(
+        packages_path=PACKAGES_PATH,
+        conf=CONF_PATH,
+        cache=CACHE_PATH,
+        python=sys.executable,
+        archive=archive,
+    )
 
 
 def start_own_session(

@@ -29,5 +29,6 @@ COMMAND = Command(
             "add linters and what tests need, and what checks and report need",
         ),
     ),
+    needs_checkout=True,
     run=run,
 )

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 
 from pipelines.commands.call import Call
 from pipelines.commands.options import Command
-from pipelines.errors import InvalidSetting
-from pipelines.settings.places import IS_CHECKOUT, ROOT_PATH
+from pipelines.settings.places import ROOT_PATH
 
 
 def list_pages() -> Mapping[str, Callable[[], str]]:
@@ -29,12 +28,7 @@ def list_pages() -> Mapping[str, Callable[[], str]]:
 
 
 def run(_call: Call) -> int:
-    """Write what differs, and name it.
-
-    Raises: InvalidSetting where this is no checkout.
-    """
-    if not IS_CHECKOUT:
-        raise InvalidSetting("reference writes files of a checkout, and this is none")
+    """Write the files that differ, and print their names."""
     for name, make in list_pages().items():
         path, text = ROOT_PATH / name, make()
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -47,5 +41,6 @@ COMMAND = Command(
     name="reference",
     help="write conf/base.toml and the pages of docs/reference/ that code makes",
     options=(),
+    needs_checkout=True,
     run=run,
 )

@@ -1,11 +1,13 @@
 """Turn a command into spark-submit arguments; options of the user's own win."""
 
+import hashlib
 import importlib.util
 import os
 import re
 import shlex
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +95,39 @@ class Installation:
     @property
     def jars(self) -> list[Path]:
         """Return the jars that Spark needs beside its own."""
-        return sorted((self.cache / "jars" / "spark").glob("*.jar"))
+        of_setup = sorted((self.cache / "jars" / "spark").glob("*.jar"))
+        return of_setup or sorted(self.fetched_jars.glob("*.jar"))
+
+    @property
+    def fetched_jars(self) -> Path:
+        """Return the directory of the jars that Spark has fetched for this release."""
+        digest = hashlib.sha256(",".join(self.packages).encode()).hexdigest()
+        return self.cache / "jars" / f"fetched-{digest[:16]}"
+
+    def keep_fetched_jars(self, packages: str, jars: Iterable[Path]) -> None:
+        """Keep the jars that Spark has fetched, so that it resolves them only once.
+
+        Args:
+            packages: Coordinates that were resolved; others than ours are not kept.
+            jars: Files that Ivy has stored.
+        """
+        files = [*jars]
+        if (
+            packages != ",".join(self.packages)
+            or self.jars
+            or not all(one.is_file() for one in files)
+        ):
+            return
+        unfinished = self.fetched_jars.with_name(
+            f"{self.fetched_jars.name}.{os.getpid()}"
+        )
+        unfinished.mkdir(parents=True)
+        for one in files:
+            shutil.copy(one, unfinished / one.name)
+        try:
+            unfinished.rename(self.fetched_jars)
+        except OSError:  # another process was first
+            shutil.rmtree(unfinished)
 
     @property
     def packages(self) -> list[str]:

@@ -87,21 +87,21 @@ def test_help_names_the_entry_point(run):
     assert "./spark-submit.sh" not in done.stdout
 
 
+@pytest.mark.parametrize("name", ["demo", "kafka", "setup", "reference"])
+def test_command_that_needs_a_checkout_is_refused_at_once_and_not_in_help(run, name):
+    done = run(name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"kafka-clientele: {name} is not available in an installation by pip. Clone "
+        "the repository and run ./spark-submit.sh there\n"
+    )
+    listed = run("help").stdout
+    assert f"\n  {name} " not in listed
+    assert f"kafka-clientele {name}\n" not in listed
+    assert "\n  bridge " in listed
+
+
 def test_rules_and_catalogs_go_with_it(run):
     done = run("explain-rule", "--key", "sasl.jaas.config", "--type", "PASSWORD")
     assert done.returncode == 0, done.stderr
     assert "password-type" in done.stdout
-
-
-def test_pages_are_made_in_a_checkout_alone(run, tmp_path):
-    done = run("reference")
-    assert done.returncode == 2
-    assert done.stderr.endswith("writes files of a checkout, and this is none\n")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_broker_from_jars_is_refused_in_a_sentence(run, tmp_path):
-    done = run("kafka", HOME=str(tmp_path))
-    assert done.returncode == 1
-    assert "the set-up of spark-submit.sh puts it there, in a checkout" in done.stderr
-    assert "Traceback" not in done.stderr

@@ -6,6 +6,8 @@ import re
 import shlex
 import shutil
 import zipfile
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -322,3 +324,29 @@ def test_jars_that_nobody_has_set_up_are_fetched_by_spark(tmp_path, words):
     )
     assert users == words[1:]
     assert "spark.driver.extraClassPath" not in made
+
+
+def test_jars_fetched_by_spark_are_resolved_once(tmp_path):
+    (tmp_path / "conf").symlink_to(CONF_PATH)
+    installation = install(tmp_path)
+    ivy = tmp_path / "ivy"
+    ivy.mkdir()
+    jars = [ivy / name for name in ("a.jar", "b.jar")]
+    for one in jars:
+        one.write_text("jar")
+    packages = ",".join(installation.packages)
+    installation.keep_fetched_jars(f"{packages},a:b:1", jars)
+    assert "spark.jars.packages" in read_conf(build_arguments(installation, []))
+    for _ in range(2):
+        installation.keep_fetched_jars(packages, jars)
+    made = read_conf(build_arguments(installation, []))
+    assert "spark.jars.packages" not in made
+    names = [Path(one).name for one in made["spark.driver.extraClassPath"].split(":")]
+    assert names == ["a.jar", "b.jar"]
+    # Another release has other packages.
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "ivy.xml").write_text(
+        (CONF_PATH / "ivy.xml").read_text().replace('rev="4.4.0"', 'rev="9.9.9"')
+    )
+    assert replace(installation, conf=other).jars == []
