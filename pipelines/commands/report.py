@@ -14,6 +14,7 @@ from pipelines.time_ranges import parse_moment
 
 from .call import Call
 from .options import CONFIG, ENV, SET, Command, flag, option, whole_number
+from .progress import report_progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,8 +97,10 @@ def _make(call: Call, spark: "SparkSession", settings: Settings, vega: str) -> "
         made_at=now,
         since=since,
         principals=tuple(words.principal),
+        report_part=report_progress,
     )
     fleet = collect(spark, settings, request)
+    report_progress("Making the page")
     return make_page(
         fleet,
         vega,

@@ -21,6 +21,7 @@ from pipelines.delta_tables.java_classes import keep_helpers
 from pipelines.settings.places import CACHE_PATH, CONF_PATH, PACKAGES_PATH
 
 from .failures import EXIT_INTERRUPTED, told_in_a_sentence
+from .progress import progress_of
 from .submit.arguments import (
     WORKER_PYTHON,
     Installation,
@@ -201,7 +202,7 @@ def own_session(
         environ["SPARK_SUBMIT_OPTS"] = shlex.quote(f"-Djava.io.tmpdir={scratch}")
         try:
             with told_in_a_sentence(is_verbose=is_verbose):
-                with held_signals():
+                with progress_of("Starting Spark (about 15 s)"), held_signals():
                     spark = start_own_session(name, spark_words, environ)
                 if not is_verbose:
                     # What fails is raised; Spark would tell of it as well, at length.

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 
 ROOT = ROOT_PATH
+_STARTED = time.monotonic()
 
 
 SETTINGS_FILE = "settings.toml"
@@ -54,8 +56,9 @@ def quieten() -> None:
 
 
 def say(text: str) -> None:
-    """Say how far it is, beside what is printed."""
-    print(text, file=sys.stderr, flush=True)
+    """Print progress with the time since the start, next to the results."""
+    elapsed_s = time.monotonic() - _STARTED
+    print(f"[{elapsed_s:4.0f} s] {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -255,9 +255,11 @@ def make_tables(spark: SparkSession, settings: Settings) -> None:
     # Reading took a while: at the newest push that was read, clients are live.
     ((newest,),) = spark.sql("SELECT max(received_at) FROM client_pushes").collect()
     now = newest.astimezone()
+    say("quotas: calculating")
     refresh_quotas.refresh(spark, settings, now)
     rules = read_finding_rules(settings)
     for number in range(_EVALUATIONS):
+        say(f"findings: evaluation {number + 1} of {_EVALUATIONS}")
         at = now + timedelta(seconds=number)
         done = client_findings.evaluate(spark, settings, rules, at)
     say(f"findings: {done.open} open")

@@ -1,9 +1,10 @@
 """From tables to a fleet: what is there is asked, what is not is said."""
 
-from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -66,6 +67,8 @@ class Request:
     made_at: datetime
     since: datetime
     principals: tuple[str, ...] = ()
+    report_part: Callable[[str], None] = lambda _: None
+    """Called with one line for each part that was read."""
 
 
 def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
@@ -86,6 +89,7 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
         steps=STEPS,
         principals=request.principals,
     )
+    request.report_part("Reading tables of clients")
     register_open(asked)
     for some in _KEPT:
         _keep(spark, names.intersection(some))
@@ -116,7 +120,16 @@ def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
     who = zip(*(clients.column(name).to_pylist() for name in WHO), strict=True)
     places = {one: row for row, one in enumerate(who)}
     findings_missing = asked.explain_missing(FINDINGS)
-    # To plan a question keeps one core busy, and there are some thirty.
+    done: list[str] = []
+
+    def note(name: str) -> Callable[[object], None]:
+        def report(_future: object) -> None:
+            done.append(name)
+            request.report_part(f"Read {name} ({len(done)} of {len(parts)} parts)")
+
+        return report
+
+    # Planning a query keeps one core busy, and there are about thirty queries.
     with ThreadPoolExecutor(_AT_ONCE, "report") as pool:
         details = pool.submit(read_details, asked, clients, logical, MOST_DETAILS)
         not_told = pool.submit(section_rows.read_not_told, asked, clients)
@@ -129,6 +142,21 @@ def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
         limits = pool.submit(section_rows.read_limits, asked)
         health = pool.submit(section_rows.read_health, asked)
         rules = None if findings_missing else pool.submit(read_rules, asked, places)
+        parts: dict[str, Future[Any]] = {
+            "details": details,
+            "coverage": not_told,
+            "brokers": brokers,
+            "changes": changes,
+            "disagreements": disagreements,
+            "performance": performance,
+            "outliers": outliers,
+            "active clients": live,
+            "quotas": limits,
+            "table health": health,
+            **({} if rules is None else {"findings": rules}),
+        }
+        for name, part in parts.items():
+            part.add_done_callback(note(name))
     latency, time_spent, consumers = performance.result()
     brokers_known, drift = brokers.result()
     return Fleet(

@@ -225,6 +225,7 @@ def _open_records(
         job_run.claim = claim_tables(
             spark, settings.tables, ledger.job_name, checkpoint_location
         )
+    _logger.info("%s: preparing %d tables", ledger.job_name, len(contracts))
     ensure_tables(spark, settings.tables, contracts)
     start = _decide(
         spark,

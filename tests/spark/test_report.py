@@ -167,8 +167,13 @@ def test_a_report_says_what_is_not_there(session, settings):
     with pytest.raises(MissingTable, match="client_telemetry_to_delta"):
         collect(session, settings, REQUEST)
     make_tables(session, settings.tables, TELEMETRY_CONTRACTS)
-    later = dataclasses.replace(REQUEST, made_at=NOW + timedelta(minutes=1))
+    said = []
+    later = dataclasses.replace(
+        REQUEST, made_at=NOW + timedelta(minutes=1), report_part=said.append
+    )
     fleet = collect(session, settings, later)
+    assert said[0] == "Reading tables of clients"
+    assert said[-1].endswith(" (10 of 10 parts)")
     assert fleet.clients.num_rows == 0
     assert "client_findings" in fleet.findings_missing
     assert "refresh_quotas" in fleet.limits.missing

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.commands.call import Call
 from pipelines.commands.java.properties import parse_properties
 from pipelines.commands.options import CommandFault
+from pipelines.commands.progress import progress_of
 from pipelines.settings.client_releases import load_client_releases
 from pipelines.settings.config_catalogs import catalogs_by_software
 from pipelines.settings.finding_rules import ERROR, FindingRule, without_telemetry
@@ -44,7 +45,11 @@ def check(call: Call, say: Say) -> int:
     for doubt in find_doubts(settings, properties, software):
         print(f"kafka-clientele: warning: {doubt}", file=sys.stderr)
     rules = without_telemetry(read_finding_rules(settings)).rules
-    with call.session("findings") as spark, TemporaryDirectory() as nowhere:
+    with (
+        call.session("findings") as spark,
+        TemporaryDirectory() as nowhere,
+        progress_of(f"Evaluating {len(rules)} rules"),
+    ):
         found, asked = ask(
             spark,
             _without_tables(settings, nowhere),
