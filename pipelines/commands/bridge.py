@@ -19,8 +19,7 @@ from .options import CONFIG, ENV, SET, Command, option
 _BESIDE_PROXY = " (only for pushes: to produce or consume, use bootstrap.servers above)"
 ACCEPT_CLUSTER_ID = option(
     "--accept-cluster-id",
-    "feed topics.cluster from the cluster with this id, also where another cluster was "
-    "at the same address before",
+    "Publish this cluster ID even if the address had another cluster before",
     metavar="ID",
 )
 RARE_COLLECTIONS = (50_000, 100, 1_000)
@@ -130,7 +129,7 @@ def _run_one(
 
 COMMAND = Command(
     name="bridge",
-    help="run the endpoint that clients push their telemetry to",
+    help="Run the endpoint that clients push telemetry to",
     options=(ENV, CONFIG, SET, ACCEPT_CLUSTER_ID),
     run=run,
 )

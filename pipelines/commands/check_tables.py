@@ -41,26 +41,25 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="check_tables",
-    help="job: what should be true of the tables and is not, into quality_results; "
-    "exit code 1 where anything is not",
+    help="job: Check the expectations of the tables; exit code 1 if one fails",
     options=(
         option(
             "--table",
-            "one table, with what it is compared with; may be repeated (default: all)",
+            "Table to check; may be repeated (default: all)",
             default=[],
             action="append",
             metavar="NAME",
         ),
         option(
             "--since",
-            "first date, where a table has dates (default: the newest one of each)",
+            "First date (default: the newest of each table)",
             type=DATE,
             metavar="DATE",
         ),
-        flag("--all", "all dates"),
+        flag("--all", "Check all dates"),
         option(
             "--html",
-            "write great-expectations' Data Docs to a folder",
+            "Write the Data Docs of great-expectations to a directory",
             metavar="FOLDER",
         ),
         ENV,

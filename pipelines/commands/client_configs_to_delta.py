@@ -26,6 +26,6 @@ def prepare(call: Call) -> PreparedJob:
 
 COMMAND = streaming_command(
     "client_configs_to_delta",
-    "job: pushed configurations to Delta tables",
+    "job: Write pushed configurations to Delta tables",
     prepare,
 )

@@ -47,7 +47,7 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="client_findings",
-    help="job: what rules say of the clients that live, in the table client_findings",
+    help="job: Evaluate the rules for active clients into client_findings",
     options=(ENV, CONFIG, SET),
     takes_spark_options=True,
     is_job=True,

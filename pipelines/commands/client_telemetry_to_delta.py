@@ -13,6 +13,6 @@ def prepare(_call: Call) -> PreparedJob:
 
 COMMAND = streaming_command(
     "client_telemetry_to_delta",
-    "job: pushed metrics to Delta tables",
+    "job: Write pushed metrics to Delta tables",
     prepare,
 )

@@ -17,6 +17,6 @@ def prepare(_call: Call) -> PreparedJob:
 
 COMMAND = streaming_command(
     "client_traffic_to_delta",
-    "job: what clients behind the proxy produce and fetch to a Delta table",
+    "job: Write the traffic of the proxy's clients to a Delta table",
     prepare,
 )

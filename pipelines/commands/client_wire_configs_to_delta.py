@@ -17,6 +17,6 @@ def prepare(_call: Call) -> PreparedJob:
 
 COMMAND = streaming_command(
     "client_wire_configs_to_delta",
-    "job: configurations seen by the proxy to a Delta table",
+    "job: Write configurations inferred by the proxy to a Delta table",
     prepare,
 )

@@ -32,6 +32,6 @@ def prepare(call: Call) -> PreparedJob:
 
 COMMAND = streaming_command(
     "cluster_metadata_to_delta",
-    "job: brokers, configs, subscriptions and quotas of a cluster to Delta tables",
+    "job: Write brokers, configs, subscriptions and quotas to Delta tables",
     prepare,
 )

@@ -54,18 +54,18 @@ def _as_date(moment: datetime) -> str:
 
 COMMAND = Command(
     name="compact_tables",
-    help="job: the compaction of maintain_tables alone; goes with the next release",
+    help="job: Compact tables; removed in the next release, use maintain_tables",
     options=(
         option(
             "--from",
-            "first date (default: seven days ago)",
+            "First date (default: 7 days ago)",
             dest="start",
             type=DATE,
             metavar="DATE",
         ),
         option(
             "--to",
-            "the date after the last one (default: today in UTC)",
+            "End of the dates, exclusive (default: today in UTC)",
             dest="end",
             type=DATE,
             metavar="DATE",

@@ -20,7 +20,7 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="completion",
-    help="print a script that completes commands and options: bash, zsh or tcsh",
-    options=(option("shell", "whose script", choices=SHELLS),),
+    help="Print a completion script for bash, zsh or tcsh",
+    options=(option("shell", "Shell of the script", choices=SHELLS),),
     run=run,
 )

@@ -60,7 +60,7 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="demo",
-    help="run everything on this machine: Kafka, bridge, clients, job, summary",
+    help="Run Kafka, bridge, clients and jobs on this machine, and print a summary",
     options=(
         option(
             "--duration",
@@ -77,11 +77,10 @@ COMMAND = Command(
         ),
         flag(
             "--site",
-            "a site instead: three brokers, twelve clients of three families, six of "
-            "them wrong on purpose, quotas, rolling changes of clients and brokers",
+            "Run a sample fleet: 3 brokers and 12 clients, 6 of them misconfigured",
         ),
-        flag("--mend", "with --site: then set the six right, and run as long again"),
-        flag("--keep", "keep everything running after the summary, until Ctrl-C"),
+        flag("--mend", "With --site: fix the six clients, then run again"),
+        flag("--keep", "Keep everything running after the summary until Ctrl-C"),
     ),
     needs_checkout=True,
     run=run,

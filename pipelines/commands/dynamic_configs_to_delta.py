@@ -17,6 +17,6 @@ def prepare(_call: Call) -> PreparedJob:
 
 COMMAND = streaming_command(
     "dynamic_configs_to_delta",
-    "job: dynamic client configs, and which clients can take them, to Delta tables",
+    "job: Write dynamic client configs and their clients to Delta tables",
     prepare,
 )

@@ -153,20 +153,20 @@ def _without_surrogates(text: str) -> str:
 
 COMMAND = Command(
     name="explain-rule",
-    help="say which rule decides a configuration entry, why, and what it does",
+    help="Print which rule decides a configuration entry, and why",
     takes_secrets=True,
     options=(
-        option("--key", "configuration key", required=True, metavar="KEY"),
+        option("--key", "Configuration key", required=True, metavar="KEY"),
         option(
             "--type",
-            f"its type: {', '.join(CONFIG_TYPE_NAMES)} (default: STRING)",
+            f"{'|'.join(CONFIG_TYPE_NAMES)} (default: STRING)",
             type=one_of(CONFIG_TYPE_NAMES),
             default="STRING",
             metavar="TYPE",
         ),
         option(
             "--value",
-            "-: read a value from the standard input; it is never printed",
+            "'-' reads a value from stdin; it is never printed",
             type=one_of(("-",)),
             metavar="-",
         ),

@@ -23,7 +23,7 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="forward",
-    help="send pushes on to an OpenTelemetry collector or to Prometheus",
+    help="Forward pushes to an OpenTelemetry collector or Prometheus",
     options=(ENV, CONFIG, SET),
     run=run,
 )

@@ -164,29 +164,28 @@ def _format_counts(counts: Counter[str]) -> str:
 
 COMMAND = Command(
     name="import-metadata",
-    help="publish what copied files of a cluster's metadata log say",
+    help="Publish the records of a copied cluster metadata log",
     options=(
         option(
             "--files",
-            "files of the log, .log and .checkpoint, or folders that hold them",
+            "Log files (.log, .checkpoint), or directories with them",
             nargs="+",
             metavar="PATH",
         ),
         option(
             "--registration-request",
-            "the body of a BrokerRegistrationRequest, instead of files of the log",
+            "Body of a BrokerRegistrationRequest, instead of log files",
             metavar="FILE",
         ),
         option(
             "--api-version",
-            f"its version, 0 to {LATEST_VERSION}",
+            f"Version of the request, 0 to {LATEST_VERSION}",
             type=whole_number(0, LATEST_VERSION),
             metavar="NUMBER",
         ),
         option(
             "--cluster-id",
-            "whose they are (default: as meta.properties beside the log, or the "
-            "registration, says)",
+            "Cluster ID (default: from meta.properties or the registration)",
             metavar="ID",
         ),
         ENV,

@@ -150,11 +150,11 @@ def _choice(name: str, help_text: str) -> Option:
 
 COMMAND = Command(
     name="jobs",
-    help="job: every streaming job in one process, for a small site",
+    help="job: Run all streaming jobs in one process, for a small deployment",
     options=(
         *OPTIONS,
-        _choice("--only", "run this job; may be repeated (default: all)"),
-        _choice("--without", "leave this job out; may be repeated"),
+        _choice("--only", "Run this job; may be repeated (default: all)"),
+        _choice("--without", "Skip this job; may be repeated"),
         flag("--findings", "With --once: evaluate findings after all jobs ended"),
     ),
     takes_spark_options=True,

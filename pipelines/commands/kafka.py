@@ -20,18 +20,23 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="kafka",
-    help="run a throw-away Apache Kafka until Ctrl-C",
+    help="Run a temporary Apache Kafka until Ctrl-C",
     options=(
-        option("--brokers", "brokers (default: 1)", type=whole_number(1), default=1),
+        option(
+            "--brokers",
+            "Number of brokers (default: 1)",
+            type=whole_number(1),
+            default=1,
+        ),
         option(
             "--port",
-            "port of the first broker (default: a free one)",
+            "Port of the first broker (default: a free port)",
             type=whole_number(0, MAX_PORT),
             default=0,
         ),
         option(
             "--security",
-            "protocol of the clients' listener (default: PLAINTEXT)",
+            "Protocol of the clients' listener (default: PLAINTEXT)",
             choices=("PLAINTEXT", "SASL_SSL"),
             default="PLAINTEXT",
         ),

@@ -126,22 +126,21 @@ def _check_tables(
 
 COMMAND = Command(
     name="maintain_tables",
-    help="job: compact files, delete what retention lets go, and files that no version "
-    "needs; compare topics' retention with the jobs; check the tables; for once a day",
+    help="job: Compact, apply retention, vacuum and check the tables; run it daily",
     options=(
         option(
             "--table",
-            "a table to maintain; may be repeated (default: all that there are)",
+            "Table to maintain; may be repeated (default: all)",
             default=[],
             action="append",
             metavar="NAME",
         ),
-        flag("--dry-run", "say what would be done and why, and change nothing"),
+        flag("--dry-run", "Print the planned actions and reasons, and change nothing"),
         flag(
             "--without-topics",
-            "ask Kafka nothing: do not compare what topics keep with the jobs",
+            "Do not compare the retention of topics with the jobs",
         ),
-        flag("--no-checks", "do not check the tables afterwards, as check_tables does"),
+        flag("--no-checks", "Do not run check_tables afterwards"),
         ENV,
         CONFIG,
         SET,

@@ -33,17 +33,16 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="migrate_tables",
-    help="job: bring tables of an older release to this one: columns, properties and "
-    "comments, without rewriting a row",
+    help="job: Migrate tables of an older release, without rewriting rows",
     options=(
         option(
             "--table",
-            "this table alone; may be repeated (default: all that there are)",
+            "Only this table; may be repeated (default: all)",
             choices=sorted(_CONTRACTS),
             action="append",
             metavar="NAME",
         ),
-        flag("--dry-run", "say what would be done, and change nothing"),
+        flag("--dry-run", "Print what would be done, and change nothing"),
         ENV,
         CONFIG,
         SET,

@@ -191,13 +191,13 @@ MOMENT = _as_argument(parse_moment, "a date or a time, such as 2026-03-01T06:00"
 LOCAL = "local"
 ENV = option(
     "--env",
-    f"Environment, a file of conf/: {', '.join(list_environments())} "
-    f"(default: {LOCAL}, or {BASE_NAME} with {CONFIG_OPTION})",
+    f"{', '.join(list_environments())} or {BASE_NAME} "
+    f"(default: {LOCAL}; with {CONFIG_OPTION}: {BASE_NAME})",
     metavar="NAME",
 )
 CONFIG = option(
     CONFIG_OPTION,
-    "Load settings from FILE; overrides --env",
+    "Load settings from FILE, which override --env",
     metavar="FILE",
 )
 SET = option(
@@ -207,7 +207,7 @@ SET = option(
     action="append",
     metavar="KEY=VALUE",
 )
-VERBOSE = flag("--verbose", "print the whole of an error, with its stack")
+VERBOSE = flag("--verbose", "Print the complete error with its stack trace")
 
 
 # argparse's words for a misuse, and those of Kafka's tools.

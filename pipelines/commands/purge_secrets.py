@@ -17,10 +17,9 @@ def run(call: Call) -> int:
 COMMAND = Command(
     name="purge_secrets",
     former_name="purge-secrets",
-    help="job: take out of the tables of client configurations what the rules for "
-    "sensitive entries hide now; stop the jobs that write them before",
+    help="job: Remove configuration values that rules hide now; stop their jobs first",
     options=(
-        flag("--dry-run", "say what is found, and change nothing"),
+        flag("--dry-run", "Print what would be removed, and change nothing"),
         ENV,
         CONFIG,
         SET,

@@ -25,30 +25,29 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="push-config",
-    help="push a file of properties as a Java client would",
+    help="Push a properties file as a Java client would",
     options=(
         option(
             "--properties",
-            "the client's properties, with its bootstrap.servers",
+            "Properties of the client, with bootstrap.servers",
             required=True,
             metavar="FILE",
         ),
         option(
             "--client-type",
-            f"what the client is: {', '.join(CLIENT_TYPES)}",
+            f"Type of the client: {', '.join(CLIENT_TYPES)}",
             required=True,
             choices=CLIENT_TYPES,
             metavar="TYPE",
         ),
         option(
             "--client-instance-id",
-            "the one that the client's telemetry has, as KafkaProducer's "
-            "clientInstanceId() gives it (default: a new one)",
+            "Client instance ID of the client's telemetry (default: a new ID)",
             metavar="ID",
         ),
         option(
             "--command-config",
-            "properties of the connection, where it is not the client's own",
+            "Properties of the connection (default: the client's)",
             metavar="FILE",
         ),
     ),

@@ -22,8 +22,7 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="refresh_quotas",
-    help="job: what quotas mean for the clients that were seen of late, in the table "
-    "effective_quotas",
+    help="job: Calculate the effective quotas of recent clients",
     options=(ENV, CONFIG, SET),
     takes_spark_options=True,
     is_job=True,

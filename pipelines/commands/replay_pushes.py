@@ -27,12 +27,11 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="replay_pushes",
-    help="job: decode stored pushes again, after a fix of the decoder",
+    help="job: Decode stored pushes again after a fix of the decoder",
     options=(
         option(
             "--from",
-            "first moment that a push was received at: 2026-03-01 or "
-            "2026-03-01T06:00, UTC unless it says otherwise",
+            "Start of the time range: 2026-03-01 or 2026-03-01T06:00, in UTC",
             dest="start",
             type=MOMENT,
             required=True,
@@ -40,13 +39,13 @@ COMMAND = Command(
         ),
         option(
             "--to",
-            "the moment after the last one",
+            "End of the time range, exclusive",
             dest="end",
             type=MOMENT,
             required=True,
             metavar="TIME",
         ),
-        flag("--dry-run", "say what differs, and change nothing"),
+        flag("--dry-run", "Print the differences, and change nothing"),
         ENV,
         CONFIG,
         SET,

@@ -171,39 +171,37 @@ def _replace(path: Path, text: str) -> None:
 
 COMMAND = Command(
     name="report",
-    help="make one page of all clients: what they run, what is wrong, what changed; it "
-    "needs no network",
+    help="Write one page about all clients: software, problems and changes",
     options=(
-        option("--out", "the page, or with --folder its folder", metavar="PATH"),
+        option(
+            "--out", "File of the page, or with --folder its directory", metavar="PATH"
+        ),
         option(
             "--principal",
-            "only clients of this principal; may be repeated (default: all)",
+            "Only clients of this principal; may be repeated (default: all)",
             default=[],
             action="append",
             metavar="NAME",
         ),
         option(
             "--since",
-            "begin of changes and of lines: a time span, such as 24h, 30m or 7d, or a "
-            "moment (default: 24h)",
+            "Start of changes and lines: 24h, 30m, 7d or a time (default: 24h)",
             type=_parse_since,
             default=_USUAL_SPAN,
             metavar="SPAN",
         ),
-        flag(
-            "--folder", "write a folder for a web server, with scripts beside the page"
-        ),
-        flag("--serve", "serve it on loopback, and make it anew, until it is ended"),
+        flag("--folder", "Write a directory for a web server, with separate scripts"),
+        flag("--serve", "Serve the page on loopback and refresh it until Ctrl-C"),
         option(
             "--port",
-            "port to serve it on (default: a free one)",
+            "Port for --serve (default: a free port)",
             type=whole_number(0, _HIGHEST_PORT),
             default=0,
             metavar="PORT",
         ),
         option(
             "--refresh",
-            f"seconds between two looks at the tables with --serve (default: "
+            f"Seconds between refreshes with --serve (default: "
             f"{_USUAL_REFRESH_SECONDS})",
             type=whole_number(1),
             default=_USUAL_REFRESH_SECONDS,

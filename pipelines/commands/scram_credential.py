@@ -82,26 +82,25 @@ def _append(line: str, path: str) -> os.stat_result:
 
 COMMAND = Command(
     name="scram-credential",
-    help="make a line of authentication.credentials_location of a read password",
+    help="Create a SCRAM credential from a password read on stdin",
     options=(
-        option("--name", "name of the user", required=True, metavar="USER"),
+        option("--name", "Name of the user", required=True, metavar="USER"),
         option(
             "--mechanism",
-            "what its clients use, where it is not PLAIN (default: SCRAM-SHA-512)",
+            "SCRAM mechanism of the clients (default: SCRAM-SHA-512)",
             choices=SCRAM_MECHANISMS,
             default=SCRAM_MECHANISMS[-1],
         ),
         option(
             "--iterations",
-            "work of a guess, and of a login: 4096 to 16384 (default: 8192)",
+            "Iterations of the hash: 4096 to 16384 (default: 8192)",
             type=int,
             default=8_192,
             metavar="COUNT",
         ),
         option(
             "--output",
-            "file that the line is added to; a new one is its owner's alone "
-            "(default: the line is printed)",
+            "File to append the credential to (default: print it)",
             metavar="FILE",
         ),
     ),

@@ -17,12 +17,12 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="settings",
-    help="print the settings in force",
+    help="Print the effective settings",
     options=(
         ENV,
         CONFIG,
         SET,
-        flag("--reference", "print the page of all keys instead"),
+        flag("--reference", "Print the reference of all keys instead"),
     ),
     run=run,
 )

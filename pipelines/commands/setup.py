@@ -16,17 +16,19 @@ def run(_call: Call) -> int:
 
 COMMAND = Command(
     name="setup",
-    help="install what is needed below .venv and .cache; other commands do it, too",
+    help="Install dependencies into .venv and .cache; other commands do it as well",
     options=(
-        flag("--without-java", "leave out what needs a Java: enough for the bridge"),
+        flag(
+            "--without-java", "Skip everything that needs Java; enough for the bridge"
+        ),
         flag(
             "--with-checks",
-            "add great-expectations, which check_tables and maintain_tables need",
+            "Add great-expectations for check_tables and maintain_tables",
         ),
-        flag("--with-report", "add Jinja2 and Vega-Altair, which report needs"),
+        flag("--with-report", "Add Jinja2 and Vega-Altair for report"),
         flag(
             "--with-tests",
-            "add linters and what tests need, and what checks and report need",
+            "Add linters and the packages of tests, checks and report",
         ),
     ),
     needs_checkout=True,

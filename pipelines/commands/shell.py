@@ -16,7 +16,7 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="shell",
-    help="open a PySpark shell with the tables registered",
+    help="Open a PySpark shell with the tables registered",
     options=(ENV, CONFIG, SET),
     takes_spark_options=True,
     run=run,

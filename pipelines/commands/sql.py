@@ -21,22 +21,20 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="sql",
-    help="print the result of a SQL query over the tables",
+    help="Print the result of a SQL query over the tables",
     options=(
-        option("query", "the query"),
+        option("query", "SQL query"),
         ENV,
         CONFIG,
         SET,
         option(
             "--limit",
-            "most rows to print (default: 1000 at a terminal, else all)",
+            "Maximum number of rows to print (default: 1000 at a terminal, else all)",
             type=whole_number(0),
         ),
         option(
             "--format",
-            "table; csv: RFC 4180 with a header, null is empty and an empty text "
-            'is ""; json: one object a line, bytes as base64 (default: table, '
-            "whose cells are cut at a terminal only)",
+            "Output: table, csv (RFC 4180 with a header) or json (one object a line)",
             choices=("table", "csv", "json"),
             default="table",
         ),

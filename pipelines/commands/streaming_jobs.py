@@ -19,12 +19,11 @@ OPTIONS = (
     ENV,
     CONFIG,
     SET,
-    flag("--once", "take what is there now, then stop"),
-    flag("--continuous", "go on until stopped (the default)"),
+    flag("--once", "Read all present records, then stop"),
+    flag("--continuous", "Run until stopped (default)"),
     flag(
         "--accept-data-loss",
-        "go on behind records that Kafka no longer has; quarantine says which they "
-        "were",
+        "Continue after records that Kafka has deleted; quarantine lists them",
     ),
 )
 

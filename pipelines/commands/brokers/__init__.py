@@ -62,7 +62,7 @@ _COMMON = (
 
 COMMAND = Command(
     name="brokers",
-    help="print the brokers of a cluster, their differences and their history",
+    help="Print the brokers of a cluster, their differences and their history",
     actions=(
         Action(name=LIST, help="Print the brokers and what they run", options=_COMMON),
         Action(

@@ -102,8 +102,7 @@ _OF_SOFTWARE = (
 
 COMMAND = Command(
     name="clients",
-    help="print which metrics clients deliver, how old their software is, and what an "
-    "upgrade of the brokers breaks; exit code 1 for a problem",
+    help="Print missing metrics, old software and upgrade risks of clients",
     actions=(
         Action(
             name=COVERAGE,

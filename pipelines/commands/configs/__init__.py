@@ -71,7 +71,7 @@ _COMMON = (flag("--json", "Print JSON"), ENV, CONFIG, SET)
 
 COMMAND = Command(
     name="configs",
-    help="print configurations of clients: current values, differences and history",
+    help="Print configurations of clients: current values, differences and history",
     actions=(
         Action(
             name=DESCRIBE,

@@ -34,8 +34,7 @@ _COMMON = (flag("--json", "Print JSON"), ENV, CONFIG, SET)
 
 COMMAND = Command(
     name="findings",
-    help="print problems of clients, since when, and what to set, the most severe "
-    "first; exit code 1 if one is an error",
+    help="Print problems of clients and what to set; exit code 1 for an error",
     actions=(
         Action(
             name=LIST,

@@ -28,7 +28,7 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="kafka-client-metrics",
-    help="subscriptions of a cluster, in the words of kafka-client-metrics.sh",
+    help="List and alter subscriptions with the options of kafka-client-metrics.sh",
     options=tuple(
         option(name, text, metavar=value, action="append", default=[])
         if value

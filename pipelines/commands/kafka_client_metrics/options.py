@@ -23,17 +23,17 @@ SELECTOR_KEYS = (
 
 OPTIONS = (
     ("--bootstrap-server", "SERVERS", "REQUIRED: the Kafka server to connect to"),
-    ("--command-config", "FILE", "properties of a Java client: security, SASL, TLS"),
-    ("--alter", "", "alter the configuration of a client metrics resource"),
-    ("--delete", "", "delete the configuration of a client metrics resource"),
-    ("--describe", "", "print the configuration of one resource, or of all"),
-    ("--list", "", "list the client metrics resources"),
-    ("--name", "NAME", "name of the client metrics resource"),
-    ("--generate-name", "", "generate a UUID to use as the name"),
-    ("--interval", "MS", "push interval in milliseconds; empty: reset it"),
+    ("--command-config", "FILE", "Properties of a Java client: security, SASL, TLS"),
+    ("--alter", "", "Alter the configuration of a client metrics resource"),
+    ("--delete", "", "Delete the configuration of a client metrics resource"),
+    ("--describe", "", "Print the configuration of one resource, or of all"),
+    ("--list", "", "List the client metrics resources"),
+    ("--name", "NAME", "Name of the client metrics resource"),
+    ("--generate-name", "", "Generate a UUID to use as the name"),
+    ("--interval", "MS", "Push interval in milliseconds; empty: reset it"),
     ("--match", "K1=V1,K2=V2", f"selectors; keys are {', '.join(SELECTOR_KEYS)}"),
-    ("--metrics", "M1,M2", "metric name prefixes"),
-    ("--version", "", "print the version"),
+    ("--metrics", "M1,M2", "Metric name prefixes"),
+    ("--version", "", "Print the version"),
 )
 """Name, what its value is called (empty for none), and what it means."""
 

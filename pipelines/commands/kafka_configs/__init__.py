@@ -20,8 +20,7 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="kafka-configs",
-    help="quotas and dynamic configs of users, client ids and addresses, in the words "
-    "of kafka-configs.sh",
+    help="List and alter quotas and client configs, as kafka-configs.sh does",
     options=OPTIONS,
     # A password of SCRAM stands among the words that Kafka's own tool takes.
     takes_secrets=True,

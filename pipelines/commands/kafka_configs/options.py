@@ -49,7 +49,7 @@ _DEFAULT_FLAGS = {
 
 _REFUSED = f"refused: {_KAFKA_TOOL} has it"
 _DEFAULT_ARGUMENTS: dict[str, Any] = {
-    "help": "the default entity of a type, in place of an --entity-name",
+    "help": "The default entity of a type, in place of an --entity-name",
     "action": "append_const",
     "const": None,
     # In one list with the names, since both count in order.
@@ -68,35 +68,35 @@ def _option(name: str, value: str, text: str) -> Option:
 
 
 _TABLE = (
-    ("--bootstrap-server", "SERVERS", "brokers, or a bridge"),
+    ("--bootstrap-server", "SERVERS", "Brokers, or a bridge"),
     (
         "--command-config",
         "FILE",
-        "properties of a Java client: security, SASL, TLS",
+        "Properties of a Java client: security, SASL, TLS",
     ),
-    ("--alter", "", "alter the configs of an entity"),
-    ("--describe", "", "print the configs of an entity, or of all that are meant"),
+    ("--alter", "", "Alter the configs of an entity"),
+    ("--describe", "", "Print the configs of one entity, or of all"),
     (
         "--entity-type",
         "TYPE",
         f"{USERS}, {CLIENTS} (or both), {IPS}, {CLIENT_METRICS}",
     ),
-    ("--entity-name", "NAME", "name of an entity, in the order of the types"),
+    ("--entity-name", "NAME", "Name of an entity, in the order of the types"),
     _ENTITY_DEFAULT,
     ("--user", "NAME", f"short for --entity-type {USERS} --entity-name NAME"),
     ("--client", "ID", f"short for --entity-type {CLIENTS} --entity-name ID"),
     ("--ip", "ADDRESS", f"short for --entity-type {IPS} --entity-name ADDRESS"),
-    ("--client-metrics", "NAME", "short for the type and the name of a subscription"),
+    ("--client-metrics", "NAME", "Short for the type and the name of a subscription"),
     ("--user-defaults", "", f"short for --entity-type {USERS} --entity-default"),
     ("--client-defaults", "", f"short for --entity-type {CLIENTS} --entity-default"),
     ("--ip-defaults", "", f"short for --entity-type {IPS} --entity-default"),
     (
         "--add-config",
         "K1=V1,K2=[V2,V3]",
-        "configs to set; brackets hold a value that has commas",
+        "Configs to set; brackets hold a value that has commas",
     ),
-    ("--add-config-file", "FILE", "properties to set"),
-    ("--delete-config", "K1,K2", "configs to remove"),
+    ("--add-config-file", "FILE", "Properties to set"),
+    ("--delete-config", "K1,K2", "Configs to remove"),
     ("--all", "", f"{CLIENT_METRICS}: also configs that are not set"),
     ("--topic", "NAME", _REFUSED),
     ("--group", "ID", _REFUSED),
@@ -104,7 +104,7 @@ _TABLE = (
     ("--broker-logger", "ID", _REFUSED),
     ("--broker-defaults", "", _REFUSED),
     ("--bootstrap-controller", "SERVERS", _REFUSED),
-    ("--version", "", "print the version"),
+    ("--version", "", "Print the version"),
 )
 """Name, what its value is called (empty for none), and what it means."""
 OPTIONS = tuple(

@@ -43,22 +43,22 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="notebook",
-    help="run a notebook and write it as an HTML page, or for Jupyter",
+    help="Run a notebook and write it as an HTML page or for Jupyter",
     options=(
-        option("path", "notebook in Databricks source format"),
+        option("path", "Notebook in Databricks source format"),
         ENV,
         CONFIG,
         SET,
         option(
             "--to",
-            "what is written: a page, or a notebook of Jupyter with what it showed",
+            "Format of the output: HTML page or Jupyter notebook",
             default=HTML,
             choices=(HTML, IPYNB),
         ),
-        option("--output", "the file (default: data/NAME.html or data/NAME.ipynb)"),
+        option("--output", "Output file (default: data/NAME.html or data/NAME.ipynb)"),
         option(
             "--widget",
-            "value of a widget, as name=value; may be repeated",
+            "Value of a widget, as name=value; may be repeated",
             default=[],
             action="append",
             metavar="NAME=VALUE",

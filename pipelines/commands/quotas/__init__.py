@@ -63,7 +63,7 @@ _COMMON = (
 
 COMMAND = Command(
     name="quotas",
-    help="explain, compare and alter client quotas, and list clients near a limit",
+    help="Explain, compare and alter client quotas, and list clients near a limit",
     actions=(
         Action(
             name=EXPLAIN,

@@ -39,7 +39,7 @@ def run(_call: Call) -> int:
 
 COMMAND = Command(
     name="reference",
-    help="write conf/base.toml and the pages of docs/reference/ that code makes",
+    help="Generate conf/base.toml and the pages of docs/reference/",
     options=(),
     needs_checkout=True,
     run=run,

@@ -36,7 +36,7 @@ def _repeat_options(call: Call) -> str:
 
 COMMAND = Command(
     name="status",
-    help="print the state of bridges, jobs and tables; exit code 1 for a problem",
+    help="Print the state of bridges, jobs and tables; exit code 1 for a problem",
     options=(ENV, CONFIG, SET, flag("--json", "Print one JSON object")),
     run=run,
 )

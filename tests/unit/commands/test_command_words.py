@@ -9,7 +9,7 @@ from pipelines import __version__
 from pipelines.__main__ import main
 from pipelines.commands import COMMANDS, COMMANDS_BY_NAME, GROUPS, parse_words
 from pipelines.commands.call import Call
-from pipelines.commands.options import SET, VERBOSE
+from pipelines.commands.options import ENV, SET
 from pipelines.errors import PipelineError
 
 
@@ -176,8 +176,23 @@ def test_options_of_actions_have_one_meaning_each():
     for _, action in ACTIONS:
         for one in action.options:
             assert one.name != "--set" or one is SET
-            assert one is VERBOSE or one.arguments["help"][0].isupper()
             assert not one.arguments["help"].startswith(prefixes)
+
+
+KAFKA_TOOLS = {"kafka-configs", "kafka-client-metrics"}
+SOFTWARE_NAME = "client_software_name of"
+"""A name of a column keeps its lower case."""
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS_BY_NAME.keys() - KAFKA_TOOLS))
+def test_help_texts_begin_with_a_capital_and_have_at_most_80_characters(name):
+    command = COMMANDS_BY_NAME[name]
+    texts = [one.arguments["help"] for one in command.all_options if one is not ENV]
+    texts += [command.help, *(action.help for action in command.actions)]
+    for text in (one.removeprefix("job: ") for one in texts):
+        assert not text[0].islower() or text.startswith(SOFTWARE_NAME)
+        assert len(text) <= 80
+        assert not text.endswith(".")
 
 
 def test_findings_without_action_lists_and_keeps_options_before_it():
