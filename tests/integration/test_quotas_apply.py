@@ -177,23 +177,27 @@ def test_a_file_of_properties_that_is_missing_is_named(applying):
         applying.run(PLAN, "--command-config /nowhere")
 
 
+def apply(words):
+    arguments = parse_words(["quotas", "apply", *shlex.split(words)])
+    return COMMANDS_BY_NAME["quotas"].run(Call(arguments=arguments, environ=os.environ))
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("", "say which file: --file"),
-        ("--file f --json", "apply does not take --json"),
+        ("", "the following arguments are required: --file"),
+        ("--file f --json", "unrecognized arguments: --json"),
         ("--file f --command-config f", "--command-config belongs to --bootstrap"),
-        ("--file f --user u", "apply does not take --user"),
-        ("--file f --cluster-id i", "apply does not take --cluster-id"),
+        ("--file f --user u", "it belongs to quotas explain"),
+        (
+            "--file f --cluster-id i",
+            "unrecognized arguments: --cluster-id i; it belongs to",
+        ),
     ],
 )
 def test_misuse_is_told(capsys, words, said):
-    call = Call(
-        arguments=parse_words(["quotas", "apply", *shlex.split(words)]),
-        environ=os.environ,
-    )
     with pytest.raises(SystemExit) as ended:
-        COMMANDS_BY_NAME["quotas"].run(call)
+        apply(words)
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
 
