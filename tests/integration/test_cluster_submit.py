@@ -50,7 +50,7 @@ for room in ("jobs", "streaming", "delta_tables"):
     names = pkgutil.walk_packages(package.__path__, f"pipelines.{room}.")
     assert [importlib.import_module(one.name) for one in names]
 settings = load_settings(
-    "cluster", ["tables.root_path=file:///tables", "watching.jobs_http_port=0"]
+    "databricks", ["tables.root_path=file:///tables", "watching.jobs_http_port=0"]
 )
 assert load_config_catalogs()
 from pipelines.commands.job_pages import served_metrics

@@ -163,7 +163,8 @@ def say(text):
 def write_settings(path, servers, root):
     """Write the file that all jobs are called with."""
     lines = [f'kafka.bootstrap_servers = "{servers}"', f'tables.root_path = "{root}"']
-    lines += KEYS[CHECKS]
+    # Several drivers run on this machine.
+    lines += ["watching.jobs_http_port = 0", *KEYS[CHECKS]]
     for name in STREAMS:
         lines += [
             f'{name}.checkpoint_location = "{root}-progress/{name}"',
