@@ -17,7 +17,8 @@ from pipelines.settings.config_catalogs import catalogs_by_software
 from pipelines.settings.finding_rules import ERROR, FindingRule, without_telemetry
 from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.rules import read_finding_rules
-from udfs.configs.values import INVALID, parse_value
+from udfs.sensitive.sensitive_keys import ANY_SOFTWARE
+from udfs.sensitive.typed_values import INVALID, parse_value
 
 from .lines import format_finding, format_json
 
@@ -86,8 +87,13 @@ def find_doubts(
         software: NAME or NAME=VERSION.
     """
     name, _, version = software.partition("=")
-    catalogs = load_config_catalogs()
-    known = catalogs_by_software(settings.sensitive_keys.software, catalogs)
+    rules = settings.sensitive_keys
+    known = dict(
+        catalogs_by_software(
+            rules.software, rules.shared_catalogs, load_config_catalogs()
+        )
+    )
+    del known[ANY_SOFTWARE]
     if name not in known:
         yield (
             f"--software: unknown client software {name}, so most rules are skipped. "

@@ -14,7 +14,6 @@ from pipelines.tables.columns import CLIENT, RECEIVED, names
 from pipelines.tables.contract import DECODED, PUSH
 from pipelines.tables.telemetry import CLIENT_METRICS, QUARANTINE
 from pipelines.time_ranges import TimeRange
-from udfs.envelopes.headers import MAX_TIME_MS
 
 COMPRESSION_IDS: Mapping[str, int] = {
     "none": 0,
@@ -26,6 +25,9 @@ COMPRESSION_IDS: Mapping[str, int] = {
 """Kafka's CompressionType: name to id on the wire."""
 UNKNOWN_COMPRESSION_ID = -1
 """No codec has it; the decoder reports such a push as unknown_codec."""
+
+_FIRST_AND_LAST = ("1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z")
+"""Bounds of timestamps, as in rows that the job writes: Python reads no later ones."""
 
 
 def filter_quarantined(pushes: DataFrame) -> DataFrame:
@@ -54,7 +56,7 @@ def with_reason(pushes: DataFrame) -> DataFrame:
 
 def select_quarantine(pushes: DataFrame, source_job: str) -> DataFrame:
     """End a chain: the columns of quarantine."""
-    first, last = (F.timestamp_millis(F.lit(one)) for one in (0, MAX_TIME_MS))
+    first, last = (F.lit(one).cast("timestamp") for one in _FIRST_AND_LAST)
     bounded = F.greatest(F.least("kafka_timestamp", last), first)
     return (
         pushes.withColumn("kafka_timestamp", bounded)
