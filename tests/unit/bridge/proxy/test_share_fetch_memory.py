@@ -10,8 +10,10 @@ import pytest
 import uvloop
 
 from pipelines.bridge.protocol.metadata import encode_uvarint
+from pipelines.bridge.proxy.frames.line import Awaited, Line
+from pipelines.bridge.proxy.frames.response_frames import ResponseFrames
 from pipelines.bridge.proxy.relay.sides import MAX_UNSENT_BYTES
-from tests.fuzz.proxy_lives import Proxy, frame, read_frame
+from tests.fuzz.proxy_lives import Proxy, find_address, frame, read_frame
 
 PATIENCE_S = 20
 SHARE_FETCH = 78
@@ -208,3 +210,20 @@ def test_share_fetch_client_that_never_reads_is_found_stalled(run):
             assert await reading == expected[4:]
 
     run(check())
+
+
+@pytest.mark.parametrize("has_data", [True, False], ids=["ShareFetch", "Metadata"])
+def test_answer_above_64_mib_is_received_if_there_is_room(has_data):
+    # Brokers allow it: fetch.max.bytes.
+    size, notes = 70 * 2**20, []
+    line = Line()
+    line.append(Awaited(7, lambda body: body, has_data=has_data))
+    frames = ResponseFrames(
+        line,
+        find_address=find_address,
+        to_client=notes.append,
+        note_large=lambda: notes.append(frames.large_bytes),
+    )
+    frames.receive(struct.pack(">ii", size, 7) + b"begun")
+    assert notes == [size]
+    assert frames.missing_bytes == size + 4 - 13
