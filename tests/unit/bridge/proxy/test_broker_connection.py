@@ -39,6 +39,7 @@ async def connect_and_cancel():
         endpoint = SimpleNamespace(
             brokers_name="broker 1",
             find_brokers=lambda: [(1, address)],
+            suspect=print,
             broker_tls=None,
         )
         pair.task = asyncio.create_task(connect_to_broker(pair, endpoint))
@@ -87,10 +88,14 @@ def test_the_next_broker_is_taken_where_one_is_down_and_the_pair_is_told_of_one(
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as up:
             address = up.sockets[0].getsockname()[:2]
             pair = TellingPair()
+            suspected = []
             endpoint = SimpleNamespace(
-                find_brokers=lambda: [*down, (7, address)], broker_tls=None
+                find_brokers=lambda: [*down, (7, address)],
+                suspect=suspected.append,
+                broker_tls=None,
             )
             await connect_to_broker(pair, endpoint)
+            assert suspected == [node_id for node_id, _ in down]
             ((node_id, broker),) = pair.told
             assert node_id == 7
             broker.abort()
