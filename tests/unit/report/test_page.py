@@ -159,6 +159,15 @@ def test_ages_are_those_of_releases_where_they_are_known():
     assert "The age of none of them is known" in make_page(made, VEGA, {}).html
 
 
+def test_page_marks_software_whose_metrics_are_wrong():
+    wrong = Release(released=None, support="", faults="", has_wrong_metrics=True)
+    html = make_page(make_fleet(), VEGA, {("librdkafka", "2.6.1"): wrong}).html
+    performance = html[html.index('<section id="performance">') :]
+    assert performance.count("are known to be wrong") == 1
+    assert "librdkafka 2.6.1</bdi> are known to be wrong" in performance
+    assert "are known to be wrong" not in make_page(make_fleet(), VEGA, {}).html
+
+
 @pytest.mark.parametrize("part", [Part(missing="run this"), Part(names=("a",))])
 def test_a_part_without_rows_says_why(part):
     page = make_page(dataclasses.replace(make_fleet(), brokers=part), VEGA, {})
