@@ -179,7 +179,7 @@ def test_upgrade_names_who_breaks(spark, settings, capsys):
     assert "User:a breaks" not in text
     found = json.loads(ask(spark, settings, capsys, f"{line} --json --all", 1))
     by_id = {one["client_id"]: one for one in found}
-    assert len(by_id) == len(found) == 13
+    assert len(by_id) == len(found) == 15
     assert by_id["old-java"]["verdict"] == by_id["new-java"]["verdict"] == "works"
     assert by_id["go"]["verdict"] == by_id["rust"]["verdict"] == "not_seen"
     broken = by_id[None]
