@@ -43,17 +43,6 @@ window_s = picked.window_of(client_metrics)
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Clients whose metrics are wrong
-# MAGIC Do not trust the values of these clients below: their releases are known to
-# MAGIC report wrong metrics (`conf/client_faults.csv`).
-
-# COMMAND ----------
-
-display(views.select_wrong_metrics(client_metrics).toPandas())
-
-# COMMAND ----------
-
-# MAGIC %md
 # MAGIC ## How long clients wait
 # MAGIC A line is the longest mean of a request among so many of the clients.
 
@@ -70,6 +59,17 @@ display(
         unit="mean of a request, ms",
     )
 )
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Clients whose metrics are wrong
+# MAGIC Do not trust the values of these clients: their releases are known to
+# MAGIC report wrong metrics (`conf/client_faults.csv`).
+
+# COMMAND ----------
+
+display(views.select_wrong_metrics(client_metrics).toPandas())
 
 # COMMAND ----------
 
