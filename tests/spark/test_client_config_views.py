@@ -141,7 +141,7 @@ def test_a_client_without_defaults_is_completed_by_learned_ones_then_the_catalog
 
 
 @pytest.mark.parametrize(
-    ("version", "nearest"), [("3.7", "3.9.2"), ("4.0", "4.3.1"), ("unknown", "4.3.1")]
+    ("version", "nearest"), [("3.7", "3.9.2"), ("4.0", "4.3.1"), ("unknown", "4.4.0")]
 )
 def test_the_nearest_catalogued_release_counts(entries, version, nearest):
     assert entries[version, "batch.size"]["catalog_version"] == nearest
