@@ -1,10 +1,11 @@
 // Collector is an OpenTelemetry Collector with what the long proof of forwarding needs:
-// it receives OTLP and passes it on as OTLP/HTTP.
+// it receives OTLP, and exports OTLP/HTTP or metrics that Prometheus scrapes.
 package main
 
 import (
 	"log"
 
+	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/prometheusexporter"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
@@ -17,10 +18,11 @@ import (
 )
 
 func main() {
-	receivers, exporters := otlpreceiver.NewFactory(), otlphttpexporter.NewFactory()
+	receivers := otlpreceiver.NewFactory()
+	otlp, scraped := otlphttpexporter.NewFactory(), prometheusexporter.NewFactory()
 	factories := otelcol.Factories{
 		Receivers: map[component.Type]receiver.Factory{receivers.Type(): receivers},
-		Exporters: map[component.Type]exporter.Factory{exporters.Type(): exporters},
+		Exporters: map[component.Type]exporter.Factory{otlp.Type(): otlp, scraped.Type(): scraped},
 		Telemetry: otelconftelemetry.NewFactory(),
 	}
 	settings := otelcol.CollectorSettings{
