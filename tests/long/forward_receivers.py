@@ -38,6 +38,7 @@ from confluent_kafka import Producer  # noqa: E402 - path
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData  # noqa: E402 - path
 
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.forwarder.bodies import NODE_ID, plain_label  # noqa: E402 - path
 from pipelines.forwarder.remote_write import metric_name  # noqa: E402 - path
 from pipelines.settings import CONF_PATH  # noqa: E402 - path
 from tests.support.documents import find_block  # noqa: E402 - path
@@ -264,7 +265,7 @@ def count_node_metrics(client):
     """Return the number of metrics of a client whose points name a node."""
     push = MetricsData.FromString(make_push(client, 10**18, 0))
     return sum(
-        any(one.key == "node_id" for one in point.attributes)
+        any(plain_label(one.key) == NODE_ID for one in point.attributes)
         for metric in push.resource_metrics[0].scope_metrics[0].metrics
         for point in getattr(metric, metric.WhichOneof("data")).data_points
     )
