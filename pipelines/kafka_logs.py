@@ -8,8 +8,6 @@ A client logs only while it is polled, so a caller that waits must poll in betwe
 import logging
 import re
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 _EVERY_S = 60.0
@@ -35,25 +33,21 @@ class _Reason:
 class RepeatFilter(logging.Filter):
     """Filter that passes one line per reason and minute, with the number of repeats."""
 
-    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
-        """Start without a known reason.
-
-        Args:
-            now_s: clock, in seconds.
-        """
+    def __init__(self) -> None:
+        """Start without a known reason."""
         super().__init__()
-        self._now_s = now_s
         self._lock = threading.Lock()
         self._reasons: dict[str, _Reason] = {}
         """By the part of a line that does not vary; the oldest is first."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Count a repeated line; pass the first one of a reason, and one a minute."""
-        now_s, line = self._now_s(), record.getMessage()
+        now_s, line = record.created, record.getMessage()
         reason = " ".join(_VARYING.sub(" ", line).split())
         with self._lock:
             known = self._reasons.get(reason)
-            if known is not None and now_s < known.since_s + _EVERY_S:
+            # The clock may have been set back.
+            if known is not None and 0 <= now_s - known.since_s < _EVERY_S:
                 known.repeats += 1
                 return False
             self._reasons.pop(reason, None)

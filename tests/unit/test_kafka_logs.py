@@ -10,16 +10,17 @@ CONNECT = "Connect to ipv4#127.0.0.1:9092 failed: Connection refused"
 @pytest.fixture
 def log():
     """A log that takes what librdkafka says at a time, and the lines that pass."""
-    now_s, lines = [0.0], []
+    lines = []
     logger = logging.Logger("librdkafka")  # noqa: LOG001 - of one test only
-    logger.addFilter(RepeatFilter(lambda: now_s[0]))
+    logger.addFilter(RepeatFilter())
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())
     logger.addHandler(handler)
 
-    def say(at_s, facility, client, text):
-        now_s[0] = at_s
-        logger.log(logging.ERROR, "%s [%s] %s", facility, client, text)
+    def say(at_s, *words):
+        made = logger.makeRecord("", logging.ERROR, "", 0, "%s [%s] %s", words, None)
+        made.created = at_s
+        logger.handle(made)
         return lines
 
     return say
@@ -47,6 +48,11 @@ def test_repeat_filter_other_reason_passes_at_once(log):
 def test_repeat_filter_reason_that_returns_later_passes_without_a_count(log):
     log(0, "FAIL", "b#producer-1", CONNECT)
     assert log(100, "FAIL", "b#producer-1", CONNECT)[1].endswith("refused")
+
+
+def test_repeat_filter_clock_set_back_passes_at_once(log):
+    log(1000, "FAIL", "b#producer-1", CONNECT)
+    assert len(log(10, "FAIL", "b#producer-1", CONNECT)) == 2
 
 
 def test_repeat_filter_many_reasons_keeps_a_bounded_number(log):
