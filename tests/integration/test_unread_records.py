@@ -15,6 +15,7 @@ from confluent_kafka.admin import (
     ConfigResource,
 )
 
+from pipelines.errors import UnsafeStart
 from pipelines.jobs.maintain.queries import clean_checkpoints, compare_topics
 from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.settings.secret_references import SecretReader
@@ -118,11 +119,17 @@ def test_a_topic_that_was_made_anew_is_loud(spark, kafka, settings):
     run_once(spark, settings)
     remake_topic(servers, topic)
     PushProducer(servers, topic).send(5)
-    assert compare(spark, settings) == (
+    line = (
         f"!!! client_telemetry_to_delta, topic {topic}: the topic was made anew since "
         f"the job has read it, and 5 records of the new one are to be read: start the "
         f"job, which says what is lost and how it goes on"
     )
+    assert compare(spark, settings) == line
+    # A new checkpoint location knows the topic by what its tables have stored.
+    shutil.rmtree(settings.client_telemetry_to_delta.checkpoint_location)
+    assert compare(spark, settings) == line
+    with pytest.raises(UnsafeStart, match="was deleted and recreated"):
+        run_once(spark, settings)
 
 
 def test_a_ledger_that_cannot_be_read_is_loud(spark, settings):
