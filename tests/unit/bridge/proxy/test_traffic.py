@@ -359,33 +359,6 @@ def test_nothing_is_said_before_it_is_known_about_whom_or_which_cluster():
     assert outlet.said()[0]["brokers"][0]["produce_requests"] == 1
 
 
-def test_client_that_never_logs_in_leaves_no_record():
-    outlet = Outlet()
-    client = Client()
-    client.named = False
-    pair = Pair(outlet, client)
-    for number in range(3 * module.MOST_RETIRED):
-        pair.ask(produce(10, client_id=b"stranger-%d" % number))
-    pair.watch.end()
-    outlet.end_time()
-    assert not outlet.records
-    assert outlet.counters.lost_traffic_records == 0
-
-
-def test_open_connection_is_counted_when_ended_ones_have_taken_all_room(monkeypatch):
-    monkeypatch.setattr(module, "MOST_CLIENTS", 3)
-    outlet = Outlet()
-    Pair(outlet).ask(produce(10, client_id=b"open"))
-    ended = Pair(outlet, Client(2))
-    for number in range(4):
-        ended.ask(produce(10, client_id=b"ended-%d" % number))
-    ended.watch.end()
-    outlet.end_time()
-    assert len(outlet.records) == 3
-    assert b"User:ANONYMOUS/open" in {one.key for one in outlet.records}
-    assert outlet.counters.lost_traffic_records == 2
-
-
 def test_a_client_whose_record_cannot_be_made_ends_nothing():
     outlet = Outlet()
     broken, other = Client(1), Client(2)
