@@ -284,6 +284,9 @@ def test_a_bridge_says_first_what_clients_set_and_what_its_own_listener_is_for(
         first, second = bridge.said
         assert first == f"bootstrap.servers=127.0.0.1:{base}"
         assert second.startswith(f"bridge: 127.0.0.1:{bridge.port} (only for pushes: ")
+        if workers == 1:
+            pages = bridge.read_line()
+            assert pages.startswith("metrics and health: http://127.0.0.1:")
         clients = ProxiedClients(first.partition("=")[2])
         topic = clients.create_topic(3, BROKERS)
         write_all(clients.producer("p"), topic, VALUES)

@@ -72,6 +72,10 @@ class BridgeProcess:
             assert line, f"see {self.log_path}"
             self.said.append(line.rstrip())
 
+    def read_line(self):
+        """Return the next line that it prints after its address."""
+        return self._process.stdout.readline().rstrip()
+
     def kill(self):
         """End it as a power cut would."""
         self._process.kill()
