@@ -2,6 +2,9 @@
 
 import pytest
 
+from pipelines.delta_tables.noted_offsets import Note
+from pipelines.jobs.cluster.batch import read_sets
+from pipelines.jobs.cluster.states import Extent
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
     CLIENT_METRICS_SUBSCRIPTIONS,
@@ -22,6 +25,7 @@ from tests.support.cluster_records import (
 )
 from tests.support.cluster_tables import Cluster
 from tests.support.spark.cluster_job import ClusterJob, Stop, canonical
+from udfs.cluster.cluster_records import ClusterRecord
 
 BOTH = pytest.mark.parametrize("job", ["spark", "direct"], indirect=True)
 # That both write is shown by the tests of both; that both are cut off, by long ones.
@@ -158,6 +162,36 @@ def test_what_cannot_be_read_is_in_quarantine_and_the_ledger_knows_it(job):
     job.write(place(records[:1], first=7))
     assert len(job.changed) == 1
     assert job.read(BROKER_REGISTRATIONS).count() == 0
+
+
+def test_read_sets_finds_members_next_to_their_end_and_far_from_it(spark):
+    """Another writer of the topic may have put its records between those of a set."""
+    rows = [
+        *(("t", "near", offset, "Config", f"k{offset}") for offset in (8, 9)),
+        *(("t", "far", offset, "Config", f"k{offset}") for offset in (1, 7)),
+        *(("t", "near", 2, "full_set", "end"), ("other", "near", 8, "Config", "no")),
+    ]
+    names = "topic STRING, set_id STRING, offset BIGINT, record_type STRING, "
+    ledger = spark.createDataFrame(rows, f"{names} record_key STRING")
+
+    def record(set_id, offset, record_type, **fields):
+        return ClusterRecord(
+            topic="t", partition=0, offset=offset, key=f"k{offset}", cluster_id="c",
+            source="metadata_log", at=0, set_id=set_id, record_type=record_type,
+            fields=fields,
+        )  # fmt: skip
+
+    records = [
+        *(record("near", 10, "Config"), record("near", 11, "full_set", records=3)),
+        *(record("far", 12, "full_set", records=2), record("whole", 13, "Config")),
+        record("whole", 14, "full_set", records=1),
+    ]
+    note = Note(topic="t", topic_id=None, offset=14, query_id="query")
+    extent = Extent(note=note, first=10, earliest_us=0, cluster_ids=["c"])
+    keys = read_sets(ledger, records, extent)
+    assert {name: sorted(found) for name, found in keys.items()} == {
+        "near": ["k8", "k9"], "far": ["k1", "k7"], "whole": [],
+    }  # fmt: skip
 
 
 @pytest.mark.long

@@ -119,31 +119,58 @@ class ClusterBatchWriter:
             for contract in CLUSTER_STATES
             if contract.name in needed
         }
-        ending = sorted({one.set_id or "" for one in records if _ends_set(one)})
+        keys: Mapping[str, Sequence[str | None]] = {}
+        if any(map(_ends_set, records)):
+            ledger = self.tables.read(session, CLUSTER_CHANGES)
+            keys = read_sets(ledger, records, extent)
         return fold_records(
             TableStates(**known),
             records,
-            keys_of_sets=self._read_sets(session, ending, extent) if ending else {},
+            keys_of_sets=keys,
             config_types=self.config_types,
         )
 
-    def _read_sets(
-        self, session: SparkSession, set_ids: Sequence[str], extent: Extent
-    ) -> Mapping[str, list[str | None]]:
-        """Return the keys of all records of full sets that came before."""
-        ledger = self.tables.read(session, CLUSTER_CHANGES)
-        rows = (
-            ledger.where(F.col("topic") == extent.note.topic)
-            .where(F.col("set_id").isin(*set_ids))
-            .where(F.col("offset") < extent.first)
-            .where(~F.col("record_type").eqNullSafe(FULL_SET))
-            .select("set_id", "record_key")
-            .collect()
+
+def read_sets(
+    ledger: DataFrame, records: Sequence[ClusterRecord], extent: Extent
+) -> Mapping[str, Sequence[str | None]]:
+    """Return the keys of the records of full sets that came before a micro-batch.
+
+    The records of a set mostly have consecutive offsets, by which Delta skips nearly
+    all files of the table. Only a set that is not found whole there is looked for in
+    the whole table.
+
+    Args:
+        ledger: The table cluster_changes.
+        records: Those of the micro-batch.
+    Returns: Keys by the ID of each set that ends in the micro-batch.
+    """
+    known: dict[str, Sequence[str | None]] = {}
+    for end in filter(_ends_set, records):
+        set_id, wanted = end.set_id or "", (end.fields or {})["records"]
+        here = sum(_is_member(one, set_id) for one in records)
+        if here >= wanted:
+            known[set_id] = ()
+            continue
+        of_set = ledger.where(
+            (F.col("topic") == extent.note.topic)
+            & (F.col("set_id") == set_id)
+            & (F.col("offset") < extent.first)
+            & ~F.col("record_type").eqNullSafe(FULL_SET)
         )
-        keys: dict[str, list[str | None]] = {}
-        for row in rows:
-            keys.setdefault(row["set_id"], []).append(row["record_key"])
-        return keys
+        keys = _collect_keys(of_set.where(F.col("offset") >= end.offset - wanted))
+        if len(keys) + here < wanted:
+            keys = _collect_keys(of_set)
+        known[set_id] = keys
+    return known
+
+
+def _collect_keys(rows: DataFrame) -> list[str | None]:
+    return [row["record_key"] for row in rows.select("record_key").collect()]
+
+
+def _is_member(record: ClusterRecord, set_id: str) -> bool:
+    return record.set_id == set_id and record.record_type != FULL_SET
 
 
 def _ends_set(record: ClusterRecord) -> bool:
