@@ -8,7 +8,9 @@ read from, are restored.
 
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
@@ -20,8 +22,8 @@ from .held_handles import BUSY, REFUSED, HoldsHandle, Wait
 from .kept_places import KeptPlaces
 from .key_lists import CONSUMER
 
-_ON_ASSIGN = "on_assign"
-_CALLBACKS = (_ON_ASSIGN, "on_revoke", "on_lost")
+_ON_ASSIGN, _ON_REVOKE = "on_assign", "on_revoke"
+_CALLBACKS = (_ON_ASSIGN, _ON_REVOKE, "on_lost")
 _INCREMENTAL = "cooperative"
 """In the name of each strategy that assigns partitions one by one."""
 _NOTHING_TO_COMMIT = confluent_kafka.KafkaError._NO_OFFSET  # noqa: SLF001 - its public name
@@ -42,7 +44,7 @@ class DynamicConsumer(HoldsHandle):
         find = LibrdkafkaConfigs(CONSUMER, self._given.conf, {}).find
         is_incremental = _INCREMENTAL in find("partition.assignment.strategy")
         self._places = KeptPlaces(is_incremental=is_incremental)
-        self._late: list[Any] = []
+        self._late: deque[Any] = deque()
         """Read while the group was left; handed out next."""
 
     def subscribe(self, topics: list[str], *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as upstream
@@ -67,6 +69,7 @@ class DynamicConsumer(HoldsHandle):
         """Take partitions."""
         with self._gate.serving():
             self._held().assign(partitions)
+            self._places.forget_seeks(partitions)
             self._places.has_assigned = True
             self._is_assigning = self._subscription is None
 
@@ -76,6 +79,7 @@ class DynamicConsumer(HoldsHandle):
         """Take more partitions."""
         with self._gate.serving():
             self._held().incremental_assign(partitions)
+            self._places.forget_seeks(partitions)
             self._places.has_assigned = True
 
     def unassign(self) -> None:
@@ -110,7 +114,8 @@ class DynamicConsumer(HoldsHandle):
                 self._follow()
                 self._callbacks.run()
                 handle = self._held()
-                found = self._late.pop(0) if self._late else handle.poll(wait.part_s())
+                late = self._take_late(1)
+                found = late[0] if late else handle.poll(wait.part_s())
                 self._places.note_read([found])
             if found is not None or wait.is_over():
                 return found
@@ -122,13 +127,22 @@ class DynamicConsumer(HoldsHandle):
             with self._gate.serving():
                 self._follow()
                 self._callbacks.run()
-                found: list[Any] = self._held().consume(num_messages, wait.part_s())
+                handle, found = self._held(), self._take_late(num_messages)
+                found = found or handle.consume(num_messages, wait.part_s())
                 if found and len(found) < num_messages:
                     # What it holds now goes out before any change.
                     found += self._consume_rest(num_messages - len(found), wait)
                 self._places.note_read(found)
             if found or wait.is_over():
                 return found
+
+    def _take_late(self, count: int) -> list[Any]:
+        """Return at most so many of what was read while the group was left."""
+        taken: list[Any] = []
+        with suppress(IndexError):
+            while len(taken) < count:
+                taken.append(self._late.popleft())
+        return taken
 
     def _consume_rest(self, count: int, wait: Wait) -> list[Any]:
         left_s = wait.left_s()
@@ -161,6 +175,8 @@ class DynamicConsumer(HoldsHandle):
 
             def call(handle: object, partitions: Any) -> None:  # noqa: ANN401 - as upstream
                 places.has_assigned = False
+                if name != _ON_ASSIGN:
+                    places.forget_seeks(partitions)
                 if callback is not None:
                     callback(this(), partitions)
                 if name == _ON_ASSIGN:
@@ -170,7 +186,7 @@ class DynamicConsumer(HoldsHandle):
 
         wrapped = {
             name: bind(name)
-            for name in {_ON_ASSIGN, *callbacks}
+            for name in {_ON_ASSIGN, _ON_REVOKE, *callbacks}
             if callable(callbacks.get(name)) or callbacks.get(name) is None
         }
         return callbacks | wrapped
@@ -195,12 +211,14 @@ class DynamicConsumer(HoldsHandle):
         if made is None:
             return REFUSED
         unused, fault = made[0], BUSY
+        self._places.is_changing = True
         held = self._leave_group()
         with self._gate.alone() as is_alone:
             if is_alone:
                 unused, fault = self._handle, ""
                 self._put(*made)
         self._run_kept(unused.close)
+        self._places.is_changing = False
         if fault and held:
             self._handle.resume(held)
         self._go_on()

@@ -28,6 +28,8 @@ class KeptPlaces:
         """Whether the handle is not the first one."""
         self.has_assigned = False
         """Whether the application has assigned partitions in its callback."""
+        self.is_changing = False
+        """Whether partitions are given up only to be taken by another handle."""
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Note paused partitions."""
@@ -40,6 +42,12 @@ class KeptPlaces:
     def seek(self, partition: TopicPartition) -> None:
         """Note a position that the application has set."""
         self._sought[_place(partition)] = partition.offset
+
+    def forget_seeks(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forget seeks in partitions that are given up, or assigned at other places."""
+        if not self.is_changing:
+            for one in partitions:
+                self._sought.pop(_place(one), None)
 
     def note_read(self, messages: Iterable[Any]) -> None:
         """Forget seeks that a record was read from."""

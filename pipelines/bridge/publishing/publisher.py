@@ -357,12 +357,12 @@ class Publisher:
         """Go on with another producer; what the old one still holds is refused."""
         old = [self._producer]
         old[0].purge()
-        self._let_go(old)
+        self._let_go(old, _PURGE_S)
         self.refuse_waiting()
         self._producer = Producer(self._config, logger=kafka_logger)
         self._revival = None
 
-    def _let_go(self, old: list[Producer]) -> None:
+    def _let_go(self, old: list[Producer], wait_s: float = 0) -> None:
         """Answer what an old producer gives up, in turns of the loop; destroy it then.
 
         Its destruction reports nothing: a record aside that is not answered here would
@@ -370,7 +370,7 @@ class Publisher:
         """
         self._is_letting_go = True
         try:
-            old[0].flush(_PURGE_S)
+            old[0].flush(wait_s)
         except Exception as error:  # noqa: BLE001 - of one answer; the others go on
             name = type(error).__name__
             logger.warning("Answering a refused record failed: %s", name)

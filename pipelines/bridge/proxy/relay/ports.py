@@ -90,6 +90,8 @@ class Ports:
                 self._settle_bootstrap()
             elif node_id in self.brokers.known and node_id not in self._down:
                 self._open_broker(node_id)
+        # Other brokers may be known by now than those that were down.
+        self._settle_bootstrap()
 
     def close_port(self, node_id: int | None) -> None:
         """Accept no more connections; those that were accepted go on."""
@@ -121,14 +123,17 @@ class Ports:
         while node_id in self._suspected:
             self._suspected.discard(node_id)
             for _, address in self.brokers.places_of(node_id):
-                if await _is_reached(address):
+                is_reached = await _is_reached(address)
+                if is_reached:
                     self._note_up(node_id)
-                else:
-                    self._suspected.add(node_id)
+                    continue
+                self._suspected.add(node_id)
+                if is_reached is False:
                     self._note_down(node_id)
             await asyncio.sleep(_CHECK_PAUSE_S)
         # A broker that has left has no port, and gets one when it is back.
         self._down.discard(node_id)
+        self._settle_bootstrap()
 
     def _note_down(self, node_id: int) -> None:
         if node_id not in self.brokers.known or node_id in self._down:
@@ -152,7 +157,7 @@ class Ports:
 
     def _settle_bootstrap(self) -> None:
         """Accept clients of all brokers only while one of them can be reached."""
-        if _BOOTSTRAP not in self._numbers:
+        if _BOOTSTRAP not in self._numbers or self._is_over:
             return
         if self.brokers.known.keys() <= self._down:
             self.close_port(_BOOTSTRAP)
@@ -206,8 +211,12 @@ class Ports:
         return port
 
     async def _serve(self, node_id: int | None, bound: socket.socket) -> None:
-        server = await self._accept(node_id, bound)
-        if node_id not in self._open:
+        try:
+            server = await self._accept(node_id, bound)
+        except BaseException:
+            bound.close()
+            raise
+        if node_id not in self._open or node_id in self._servers:
             server.close()
             return
         self._servers[node_id] = server
@@ -221,15 +230,17 @@ class Ports:
         )
 
 
-async def _is_reached(address: Address) -> bool:
-    """Return whether a broker accepts connections, unless the fault is our own."""
+async def _is_reached(address: Address) -> bool | None:
+    """Return whether a broker accepts connections; None if the fault is our own."""
     try:
         async with asyncio.timeout(_CHECK_TIMEOUT_S):
             _, writer = await asyncio.open_connection(*address)
-    except (TimeoutError, socket.gaierror):
+    except (TimeoutError, socket.gaierror, UnicodeError):
         return False
     except OSError as error:
-        return error.errno not in _UNREACHABLE
+        # Without a number it stands for several addresses, none of which answers.
+        is_of_broker = error.errno is None or error.errno in _UNREACHABLE
+        return False if is_of_broker else None
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()

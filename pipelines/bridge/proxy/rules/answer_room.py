@@ -11,6 +11,8 @@ from typing import Protocol
 
 MIN_PROGRESS_BYTES = 65_536
 """Bytes that a holder must move within the stall time while others wait."""
+MIN_PROGRESS_PARTS = 16
+"""Stall times within which a holder must move its whole answer while others wait."""
 
 
 class Holder(Protocol):
@@ -91,7 +93,8 @@ class AnswerRoom:
     def _is_stalled(self, holder: Holder) -> bool:
         now_s, open_bytes = self._now_s(), holder.open_bytes
         noted_bytes, noted_s = self._marks.get(holder, (-1, now_s))
-        if not 0 <= noted_bytes - open_bytes < MIN_PROGRESS_BYTES:
+        least_bytes = max(MIN_PROGRESS_BYTES, self._held[holder] // MIN_PROGRESS_PARTS)
+        if not 0 <= noted_bytes - open_bytes < least_bytes:
             self._marks[holder] = open_bytes, now_s
             return False
         return now_s - noted_s >= self._stall_s
