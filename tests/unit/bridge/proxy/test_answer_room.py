@@ -114,3 +114,17 @@ def test_find_stalled_holder_with_progress_is_kept():
     # Its next answer begins.
     a.open_bytes *= 100
     assert room.find_stalled() == []
+
+
+def test_find_stalled_holder_too_slow_for_its_answer_is_found_when_others_wait():
+    clock, room = make_room()
+    a, b = Holder("a"), Holder("b")
+    a.open_bytes = size = 64 * MIN_PROGRESS_BYTES
+    room.take(a, size)
+    room.take(b, 1)
+    assert room.find_stalled() == []
+    clock.s += STALL_S
+    a.open_bytes -= 2 * MIN_PROGRESS_BYTES
+    assert room.find_stalled() == [a]
+    a.open_bytes -= 2 * MIN_PROGRESS_BYTES
+    assert room.find_stalled() == []

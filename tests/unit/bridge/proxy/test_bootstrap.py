@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import struct
 
@@ -301,6 +302,41 @@ def test_bootstrap_port_is_closed_while_no_broker_is_reached():
             assert (await ask(proxy.bootstrap_servers))[0] == "broker 2"
 
     asyncio.run(run())
+
+
+def test_bootstrap_port_is_opened_for_other_brokers_than_those_that_were_down():
+    async def run():
+        async with proxied((1, 2), "proxy.base_port=0") as (cluster, proxy):
+            cluster.listed = [1]
+            await proxy._read()
+            cluster.stop(1)
+            proxy._ports.suspect(1)
+            await until(lambda: is_refused(proxy.bootstrap_servers))
+            cluster.listed = [2]
+            await proxy._read()
+            await until(lambda: is_open(proxy.bootstrap_servers))
+            assert (await ask(proxy.bootstrap_servers))[0] == "broker 2"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("error", "is_reached"),
+    [
+        (OSError("Multiple exceptions: refused, unreachable"), False),
+        (OSError(errno.ECONNREFUSED, "refused"), False),
+        (OSError(errno.EMFILE, "too many open files"), None),
+        (UnicodeError("label empty or too long"), False),
+    ],
+)
+def test_check_of_a_broker_tells_its_faults_from_our_own(
+    monkeypatch, error, is_reached
+):
+    async def fail(*_):
+        raise error
+
+    monkeypatch.setattr(asyncio, "open_connection", fail)
+    assert asyncio.run(ports._is_reached(("broker", 9092))) is is_reached
 
 
 def test_port_of_a_broker_that_left_while_it_was_down_is_opened_when_it_is_back():
