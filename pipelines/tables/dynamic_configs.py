@@ -101,7 +101,8 @@ DYNAMIC_CONFIG_CHANGES = TableContract(
     merge_key=("topic", "partition", "offset"),
     contract_version=1,
     ages_by="at",
-    properties=_statistics("at", "entity"),
+    # Rows are put by their key.
+    properties=_DELETION_VECTORS | _statistics("at", "entity"),
 )
 
 DYNAMIC_CONFIG_CONTRACTS = (
