@@ -1,15 +1,16 @@
-"""Wiring of dynamic client configs: their keys, their store, and its topic."""
+"""Wiring of dynamic client configs: their keys, their store, and its topics."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from pipelines.bridge.cluster.admin_rules import check_principals
 from pipelines.bridge.core.handlers import ServedRequest
 from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
 from pipelines.bridge.dynamic_configs.handlers import DynamicConfigHandlers
 from pipelines.bridge.dynamic_configs.rules import AlterationRules
-from pipelines.bridge.dynamic_configs.state import DynamicState, StoredRecord
+from pipelines.bridge.dynamic_configs.state import DynamicState, Place, StoredRecord
 from pipelines.bridge.dynamic_configs.writing import (
     KeptRecord,
     StoreFault,
@@ -21,7 +22,11 @@ from pipelines.bridge.publishing.store_topic import (
     StoreTopicLink,
     TopicFault,
 )
-from pipelines.bridge.publishing.topics import ensure_store_topic
+from pipelines.bridge.publishing.topics import (
+    ensure_single_topic,
+    plan_config_topic,
+    plan_registration_topic,
+)
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings.dynamic_config_keys import load_dynamic_config_keys
 from pipelines.settings.records import Settings
@@ -33,6 +38,10 @@ logger = logging.getLogger(__name__)
 _RETRY_S = 5.0
 _OPEN_S = 30.0
 """Longest wait for a transaction of an earlier life to end."""
+_PLANS = {
+    Place.CONFIGS: plan_config_topic,
+    Place.REGISTRATIONS: plan_registration_topic,
+}
 _NOT_READ = "the dynamic client configs have not been read to their end"
 
 
@@ -59,7 +68,10 @@ class DynamicConfigPart:
         self.counters = DynamicConfigCounters(is_enabled=config.enabled)
         self._settings, self._kafka = settings, kafka
         self._fault = ""
-        self._has_topic = False
+        self._without_topic = {*Place}
+        """Topics that were neither found nor created."""
+        self._awaited = {*Place}
+        """Topics that the start waits for."""
         self._may_serve = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
         self.handlers: DynamicConfigHandlers | None = None
@@ -71,17 +83,20 @@ class DynamicConfigPart:
         keys = load_dynamic_config_keys(config.keys_location, rules, names)
         judge = AlterationRules(keys, rules)
         bridge = settings.bridge
-        self._link = StoreTopicLink(
-            kafka,
-            topic=settings.topics.client_configs,
-            bridge_id=bridge.bridge_id,
-            replaceable=f"{SUPPORTED_CONFIGS}/".encode(),
-        )
+        self._links = {
+            place: StoreTopicLink(
+                kafka,
+                topic=self._name(place),
+                bridge_id=bridge.bridge_id,
+                replaceable=f"{SUPPORTED_CONFIGS}/".encode(),
+            )
+            for place in Place
+        }
         self._state = DynamicState(judge, self.counters)
         self._writer = StoreWriter(
             judge,
             self._state,
-            _WrittenTopic(self._link),
+            {place: _WrittenTopic(link) for place, link in self._links.items()},
             alter_timeout_ms=config.alter_timeout_ms,
             max_registrations_per_user=config.max_registrations_per_user,
             now_ms=now_ms,
@@ -102,29 +117,33 @@ class DynamicConfigPart:
 
     def why_not_ready(self) -> str | None:
         """Return why clients had better go elsewhere; None when they need not."""
-        if not self.is_enabled or self._state.is_loaded:
+        if not self.is_enabled or self._state.is_complete:
             return None
         return f"{_NOT_READ}{self._fault and f' ({self._fault})'}"
 
     async def prepare(self) -> None:
-        """Find or make the topic; without it clients are told to ask again.
+        """Find or make the topics; without them clients are told to ask again.
 
-        Raises: InvalidSetting where the topic cannot be used.
+        Raises: InvalidSetting where a topic cannot be used.
         """
-        if not self.is_enabled or self._has_topic:
-            return
-        settings = self._settings
+        if self.is_enabled:
+            for place in Place:
+                await self._prepare(place)
+
+    async def _prepare(self, place: Place) -> None:
+        """Find or make a topic. Raises: InvalidSetting where it cannot be used."""
+        topics = self._settings.topics
         try:
-            await ensure_store_topic(
+            await ensure_single_topic(
                 self._kafka,
-                settings.topics.client_configs,
-                settings.topics,
-                bridge_id=settings.bridge.bridge_id,
+                _PLANS[place](topics),
+                topics,
+                bridge_id=self._settings.bridge.bridge_id,
             )
         except MissingService as error:
             self._note_fault(str(error))
         else:
-            self._has_topic = True
+            self._without_topic.discard(place)
 
     async def start(self) -> None:
         """Begin to read; wait until all is read, or Kafka says why it cannot be.
@@ -135,8 +154,8 @@ class DynamicConfigPart:
         if not self.is_enabled:
             return
         self._running = asyncio.create_task(self._run())
-        if not self._has_topic:
-            self._may_serve.set()
+        for place in self._without_topic:
+            self._note_start(place)
         await self._may_serve.wait()
 
     async def run(self) -> None:
@@ -145,39 +164,45 @@ class DynamicConfigPart:
             await self._running
 
     async def _run(self) -> None:
-        while not self._has_topic:
+        async with asyncio.TaskGroup() as group:
+            for place in Place:
+                group.create_task(self._follow(place))
+            group.create_task(self._write())
+
+    async def _wait_for_topic(self, place: Place) -> None:
+        while place in self._without_topic:
             await asyncio.sleep(_RETRY_S)
             try:
-                await self.prepare()
+                await self._prepare(place)
             except InvalidSetting as error:
                 self._note_fault(str(error))
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._follow())
-            group.create_task(self._write())
 
     def close(self) -> None:
         """Wait for nothing any more."""
         if self._running is not None:
             self._running.cancel()
         if self.is_enabled:
-            self._link.close()
+            for link in self._links.values():
+                link.close()
 
-    async def _follow(self) -> None:
+    async def _follow(self, place: Place) -> None:
+        await self._wait_for_topic(place)
         while True:
             try:
-                await self._link.follow(self._take)
+                await self._links[place].follow(partial(self._take, place))
             except Exception as error:  # noqa: BLE001 - clients must not suffer from it
                 self._note_fault(describe_exception(error))
-            self._may_serve.set()
+            self._note_start(place)
             await asyncio.sleep(_RETRY_S)
             # It is read from the beginning, where what is gone does not stand.
-            self._state.clear()
+            self._state.clear(place)
 
     async def _write(self) -> None:
+        await self._wait_for_topic(Place.CONFIGS)
         loop = asyncio.get_running_loop()
         while True:
             try:
-                await self._link.open(loop.time() + _OPEN_S)
+                await self._links[Place.CONFIGS].open(loop.time() + _OPEN_S)
                 await self._writer.run()
             except TopicFault as error:
                 self._note_fault(str(error))
@@ -185,25 +210,43 @@ class DynamicConfigPart:
                 self._note_fault(describe_exception(error))
             await asyncio.sleep(_RETRY_S)
 
-    def _take(self, batch: ReadBatch) -> None:
+    def _take(self, place: Place, batch: ReadBatch) -> None:
         if batch.fault:
             self._note_fault(batch.fault)
-            self._may_serve.set()
+            self._note_start(place)
         if batch.is_anew:
-            logger.warning("the topic of dynamic client configs begins anew")
-            self._state.clear()
+            logger.warning("topic %s begins anew", self._name(place))
+            self._state.clear(place)
         records = [StoredRecord(*one) for one in batch.records]
-        for offset, reason in self._state.apply(records):
+        for offset, reason in self._state.apply(records, place):
             logger.warning(
                 "record %d of topic %s cannot be read (%s) and is passed over",
-                *(offset, self._settings.topics.client_configs, reason),
+                *(offset, self._name(place), reason),
             )
-        self._writer.note_read(records)
-        if batch.is_at_end and not self._state.is_loaded:
-            self._state.note_end()
+        self._writer.note_read(records, place)
+        if batch.is_at_end:
+            self._note_end(place)
+
+    def _note_end(self, place: Place) -> None:
+        was_complete = self._state.is_complete
+        self._state.note_end(place)
+        self._note_start(place)
+        if self._state.is_complete and not was_complete:
             self._fault = ""
-            self._may_serve.set()
             self._say_loaded()
+            if self.counters.registrations:
+                # The bridge may have stopped before it told of its last ones.
+                self._writer.tell_registrations()
+
+    def _note_start(self, place: Place) -> None:
+        """Note that a start need not wait for a topic any more."""
+        self._awaited.discard(place)
+        if not self._awaited:
+            self._may_serve.set()
+
+    def _name(self, place: Place) -> str:
+        name: str = getattr(self._settings.topics, place)
+        return name
 
     def _say_loaded(self) -> None:
         counters = self.counters

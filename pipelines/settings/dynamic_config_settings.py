@@ -16,7 +16,8 @@ class DynamicConfigSettings:
 
     enabled: bool = key(
         "Whether both requests are served and advertised, at listeners and proxy, and "
-        "topics.client_configs is made and written.",
+        "topics.client_configs and topics.client_registrations are created and "
+        "written.",
         default=False,
     )
     describe_api_key: int = key(

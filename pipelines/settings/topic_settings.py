@@ -38,6 +38,12 @@ class TopicSettings:
         "dynamic_configs.enabled. It is compacted and has one partition.",
         default="clientele.client_configs",
     )
+    client_registrations: str = key(
+        "Topic of the dynamic configs that clients register as supported, created and "
+        "written when dynamic_configs.enabled. It has one partition and is compacted "
+        "after some minutes.",
+        default="clientele.client_registrations",
+    )
     partitions: int = key(
         "Partitions of a topic that the bridge creates.",
         low=1,

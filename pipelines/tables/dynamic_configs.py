@@ -1,6 +1,7 @@
 """What the tables of dynamic client configs promise to their readers (KIP-649).
 
-All are functions of one topic with one partition. Names that are empty stand for none,
+All are functions of one topic with one partition, and of the registrations that another
+one holds whenever the first one tells of new ones. Names that are empty stand for none,
 so that they may be part of a key; nobody's client id is that in an entity.
 """
 
@@ -91,10 +92,19 @@ DYNAMIC_CONFIG_CHANGES = TableContract(
     comment="One record of the topic of dynamic client configs, in order, with what it "
     "changed in one readable line. The ledger of its job: written last.",
     columns=(
-        required("record_type", "STRING", "alteration or registration."),
+        required(
+            "record_type",
+            "STRING",
+            "alteration, registration, or registrations: other registrations were "
+            "read from their own topic.",
+        ),
         required("at", "TIMESTAMP", "When the bridge took it (UTC)."),
         Column("altered_by", "STRING", "Principal that asked; null: a registration."),
-        required("entity", "STRING", "users/alice/clients/<default>; percent-encoded."),
+        required(
+            "entity",
+            "STRING",
+            "users/alice/clients/<default>; percent-encoded. Empty: of nobody.",
+        ),
         Column("change", "STRING", "What it changed; null: nothing."),
         *COORDINATES,
     ),

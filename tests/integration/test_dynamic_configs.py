@@ -23,6 +23,7 @@ from tests.support.bridge.dynamic_configs import (
     wait_loaded,
 )
 from tests.support.bridge.proxy_support import find_servers, proxy_settings
+from udfs.dynamic_configs import SupportedRecord, record_key, record_value
 
 ADMIN = 'bridge.admin_principals=["User:ANONYMOUS"]'
 
@@ -37,6 +38,11 @@ def topic():
     return f"client-configs-{uuid.uuid4()}"
 
 
+def registrations_of(topic):
+    """Return the topic of registrations beside a topic of configs."""
+    return f"{topic}-registrations"
+
+
 @pytest.fixture
 def own(kafka, topic):
     """Settings of a bridge with a store of its own."""
@@ -44,6 +50,7 @@ def own(kafka, topic):
     def make(*changes):
         return make_settings(
             kafka, ADMIN, f"topics.client_configs={topic}",
+            f"topics.client_registrations={registrations_of(topic)}",
             "dynamic_configs.enabled=true", "bridge.http_port=0", *changes,
         )  # fmt: skip
 
@@ -54,6 +61,12 @@ def write(kafka, topic, key, value):
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
     producer.produce(topic, value, key)
     assert producer.flush(60) == 0
+
+
+def read_topic_config(kafka, topic):
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    admin_client = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    return admin_client.describe_configs([resource])[resource].result(60)
 
 
 def test_a_config_is_kept_resolved_and_removed(own, kafka, topic):
@@ -83,22 +96,24 @@ def test_a_config_is_kept_resolved_and_removed(own, kafka, topic):
             software += "softwareVersion=4.3.1)"
             described = json.loads(admin.find_all()[alice]["supported.configs"])
             assert described == {software: "acks"}
-    kept = read_store(kafka.bootstrap_servers, topic)
-    values = [value.get("config_value", value.get("config_keys")) for _, value in kept]
-    assert sorted(values, key=str) == sorted(
-        ["all", "9000", "0", None, ["acks"]], key=str
-    )
-    assert {value.get("altered_by", "User:ANONYMOUS") for _, value in kept} == {
-        "User:ANONYMOUS"
-    }
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    admin_client = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-    config = admin_client.describe_configs([resource])[resource].result(60)
+    *kept, (told, _) = read_store(kafka.bootstrap_servers, topic)
+    values = [value["config_value"] for _, value in kept]
+    assert sorted(values, key=str) == sorted(["all", "9000", "0", None], key=str)
+    assert {value["altered_by"] for _, value in kept} == {"User:ANONYMOUS"}
+    assert told == b"RegistrationsWritten"
+    ((_, registered),) = read_store(kafka.bootstrap_servers, registrations_of(topic))
+    assert registered["config_keys"] == ["acks"]
+    config = read_topic_config(kafka, topic)
     assert config["cleanup.policy"].value == "compact"
     assert config["min.compaction.lag.ms"].value == "604800000"
 
 
 FLOOD = 20_000
+SHORT_LAG = {
+    "cleanup.policy": "compact",
+    "min.compaction.lag.ms": "300000",
+    "segment.ms": "600000",
+}
 
 
 def test_listener_opens_when_a_flooded_store_is_loaded(own, kafka, topic):
@@ -130,7 +145,42 @@ def test_flood_of_one_connection_writes_few_registrations(own, kafka, topic):
         while counters.registrations < 4:
             assert time.monotonic() < deadline
         assert counters.lost_registrations == 496
-    assert len(read_store(kafka.bootstrap_servers, topic)) == 4
+    stored = read_store(kafka.bootstrap_servers, registrations_of(topic))
+    assert len(stored) == 4
+
+
+def test_registrations_of_both_topics_are_loaded_and_new_ones_compacted_early(
+    own, kafka, topic
+):
+    """Bridges of former releases stored registrations among the configs."""
+    limit = "dynamic_configs.max_registrations_per_user=2"
+    who, registrations = "ANONYMOUS", registrations_of(topic)
+    former = SupportedRecord(who, "former", "library", "1", ("acks",), 1)
+    own_topic = former._replace(client_id="own", registered_at_ms=2)
+    with running_bridge(own()):
+        config = read_topic_config(kafka, registrations)
+    found = {name: config[name].value for name in SHORT_LAG}
+    assert found == SHORT_LAG
+    write(kafka, topic, record_key(former), record_value(former))
+    write(kafka, registrations, record_key(own_topic), record_value(own_topic))
+    with running_bridge(own(limit)) as (server, endpoint):
+        counters = server.dynamic_configs.counters
+        assert counters.registrations == 2
+        with ConfigClient(address_of(endpoint)) as admin:
+            found = admin.find_all()
+            assert found.keys() == {client(who, "former"), client(who, "own")}
+            with ConfigClient(address_of(endpoint), "new") as app:
+                app.name_software("library", "2")
+                assert app.resolve(("acks",)) == {}
+            deadline = time.monotonic() + 60
+            while client(who, "former") in (found := admin.find_all()):
+                assert time.monotonic() < deadline
+            assert found.keys() == {client(who, "own"), client(who, "new")}
+    stored = [*read_store(kafka.bootstrap_servers, topic)]
+    assert (record_key(former), None) in stored
+    keys = [key for key, _ in read_store(kafka.bootstrap_servers, registrations)]
+    new = own_topic._replace(client_id="new", client_software_version="2")
+    assert keys == [record_key(own_topic), record_key(new)]
 
 
 def test_what_cannot_be_read_is_passed_over_and_what_is_unknown_is_not_given(
@@ -184,6 +234,7 @@ def test_the_proxy_answers_in_place_of_the_brokers(kafka, topic):
     settings = proxy_settings(
         kafka, ADMIN, "dynamic_configs.enabled=true",
         f"topics.client_configs={topic}",
+        f"topics.client_registrations={registrations_of(topic)}",
     )  # fmt: skip
     with running_bridge(settings) as (server, endpoint):
         behind = address_of(find_servers(server))

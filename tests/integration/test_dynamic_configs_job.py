@@ -80,6 +80,7 @@ def test_what_is_stored_becomes_rows_once_and_is_answered(
     given = (
         f"kafka.bootstrap_servers={servers}",
         f"topics.client_configs={topic}",
+        f"topics.client_registrations={topic}-registrations",
         f"tables.root_path={tmp_path}/tables",
         f"dynamic_configs_to_delta.checkpoint_location={tmp_path}/checkpoint",
     )
@@ -87,6 +88,7 @@ def test_what_is_stored_becomes_rows_once_and_is_answered(
         kafka,
         f'bridge.admin_principals=["User:{WHO}"]',
         f"topics.client_configs={topic}",
+        f"topics.client_registrations={topic}-registrations",
         "dynamic_configs.enabled=true",
     )
     settings = load_settings("local", given)

@@ -207,6 +207,7 @@ def bridges(kafka):
             "bridge.admin_principals=['User:ANONYMOUS']",
             "dynamic_configs.enabled=true",
             f"topics.client_configs={topic}",
+            f"topics.client_registrations={topic}-registrations",
             f"bridge.bridge_id={bridge_id}",
         )
         for bridge_id in ("one", "other")

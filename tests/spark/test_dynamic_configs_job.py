@@ -9,9 +9,17 @@ from pipelines.tables.dynamic_configs import (
     DYNAMIC_CONFIG_CHANGES,
 )
 from pipelines.tables.telemetry import QUARANTINE
-from tests.support.dynamic_records import altered, place, random_records, registered
-from tests.support.spark.dynamic_job import DynamicJob, Stop
+from tests.support.dynamic_records import (
+    START_MS,
+    TOPIC,
+    altered,
+    place,
+    random_records,
+    registered,
+)
+from tests.support.spark.dynamic_job import REGISTRATION_TOPIC, DynamicJob, Stop
 from tests.unit.udfs.dynamic_configs.read_records import read
+from udfs.dynamic_configs import RegistrationsWritten
 from udfs.dynamic_configs.histories import fold_records
 
 BAD = [(None, None), (b"x", b"x")]
@@ -79,3 +87,39 @@ def test_each_record_is_once_in_the_tables_whatever_ends_a_batch(
         (40, "null_value", None, "dynamic_configs_to_delta"),
         (41, "unknown_client_config", "unknown_type", "dynamic_configs_to_delta"),
     ]
+
+
+TOLD = RegistrationsWritten(START_MS)
+
+
+def test_registrations_of_their_own_topic_become_rows_once(spark, tmp_path):
+    job = DynamicJob(spark, tmp_path)
+    job.registered = [registered("acks")]
+    job.write(place([registered("acks", client="old"), altered("1")]))
+    columns = ("client_id", "config_keys", "offset")
+    old = {"client_id": "old", "config_keys": ["acks"], "offset": 0}
+    assert job.rows(CLIENT_SUPPORTED_CONFIGS, *columns) == [old]
+    job.stop_at = "before dynamic_client_config_changes"
+    with pytest.raises(Stop):
+        job.try_write(place([TOLD], 2))
+    job.stop_at = None
+    # More of them are there when the batch is written again.
+    job.registered += [registered("acks", client="b")]
+    job.write(place([TOLD], 2))
+    job.write(place([TOLD], 3))
+    own = [
+        {"client_id": one, "config_keys": ["acks"], "offset": offset}
+        for offset, one in enumerate(("app", "b"))
+    ]
+    assert job.rows(CLIENT_SUPPORTED_CONFIGS, *columns) == [*own, old]
+    lines = job.rows(DYNAMIC_CONFIG_CHANGES, "topic", "offset", "record_type", "entity")
+    path = "users/alice/clients"
+    assert [tuple(one.values()) for one in lines] == [
+        (TOPIC, 0, "registration", f"{path}/old"),
+        (TOPIC, 1, "alteration", "users/alice"),
+        (TOPIC, 2, "registrations", ""),
+        (TOPIC, 3, "registrations", ""),
+        (REGISTRATION_TOPIC, 0, "registration", f"{path}/app"),
+        (REGISTRATION_TOPIC, 1, "registration", f"{path}/b"),
+    ]
+    job.purge().check_finished()

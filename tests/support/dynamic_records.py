@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from udfs.dynamic_configs import (
     ConfigRecord,
+    DynamicRecord,
     SupportedRecord,
     record_key,
     record_value,
@@ -41,7 +42,7 @@ def registered(*keys, ms=0, user="alice", client="app", version="1"):
 
 def as_pair(record):
     """Return key and value; of what is pairs already, these."""
-    if not isinstance(record, (ConfigRecord, SupportedRecord)):
+    if not isinstance(record, DynamicRecord):
         return record
     is_forgotten = isinstance(record, SupportedRecord) and record.config_keys is None
     return record_key(record), None if is_forgotten else record_value(record)

@@ -3,6 +3,7 @@
 from .records import (
     ConfigRecord,
     DynamicRecord,
+    RegistrationsWritten,
     SupportedRecord,
     UnreadableRecord,
     read_record,
@@ -23,6 +24,7 @@ __all__ = [
     "DYNAMIC_USER",
     "ConfigRecord",
     "DynamicRecord",
+    "RegistrationsWritten",
     "ResolvedValue",
     "SupportedRecord",
     "UnreadableRecord",

@@ -12,7 +12,7 @@ from udfs.cluster.change_texts import NOT_SET, show_value, tell_change
 from udfs.cluster.record_keys import quota_entity_path
 from udfs.cluster.timelines import Row, Timeline
 
-from .topic_records import ALTERATION, TopicRecord
+from .topic_records import ALTERATION, REGISTRATION, REGISTRATIONS, TopicRecord
 
 CONFIG_KEY = ("user_name", "client_id", "is_default_client_id", "config_key")
 """What names a config of an entity."""
@@ -37,7 +37,10 @@ class ChangedRows:
 
 
 def fold_records(
-    configs: Iterable[Row], supported: Iterable[Row], records: Iterable[TopicRecord]
+    configs: Iterable[Row],
+    supported: Iterable[Row],
+    records: Iterable[TopicRecord],
+    registered: Iterable[TopicRecord] = (),
 ) -> ChangedRows:
     """Take records one by one.
 
@@ -46,14 +49,24 @@ def fold_records(
             in place.
         supported: Rows of registrations before it.
         records: In the order of their offsets.
+        registered: All that the registrations' topic holds, in the order of its
+            offsets. What the table has already is left out.
     """
     timeline = Timeline(CONFIG_KEY, configs, _origin_of)
     registrations = _Registrations(supported)
     ledger = []
     for one in records:
-        is_alteration = one.record_type == ALTERATION
-        told = _alter(timeline, one) if is_alteration else registrations.take(one)
+        told = None
+        if one.record_type == ALTERATION:
+            told = _alter(timeline, one)
+        elif one.record_type == REGISTRATION:
+            told = registrations.take(one)
         ledger.append(_ledger_row(one, told))
+    ledger += [
+        _ledger_row(one, registrations.take(one))
+        for one in registered
+        if one.record_type == REGISTRATION and registrations.lacks(one)
+    ]
     return ChangedRows(
         configs=timeline.changed, supported=registrations.changed, ledger=ledger
     )
@@ -86,6 +99,15 @@ class _Registrations:
     def changed(self) -> list[Row]:
         return list(self._changed.values())
 
+    def lacks(self, record: TopicRecord) -> bool:
+        """Return whether a registration is newer than the row of its key."""
+        row = self._rows.get(_registration_key(record))
+        if record.config_keys is None or row is None:
+            return record.config_keys is not None
+        if row["registered_at"] != record.at:
+            return bool(row["registered_at"] < record.at)
+        return bool(row["topic"] == record.topic and row["offset"] < record.offset)
+
     def take(self, record: TopicRecord) -> str | None:
         """Take a registration; return what it has changed.
 
@@ -93,9 +115,10 @@ class _Registrations:
         """
         if record.config_keys is None:
             return None
-        key = tuple(getattr(record, name) for name in REGISTRATION_KEY)
+        key = _registration_key(record)
         before, keys = self._rows.get(key), sorted(set(record.config_keys))
-        row = dict(zip(REGISTRATION_KEY, key, strict=True)) | _origin_of(record)
+        row: Row = dict(zip(REGISTRATION_KEY, key, strict=True))
+        row |= _origin_of(record)
         row |= {"config_keys": keys, "registered_at": record.at}
         self._rows[key] = self._changed[key] = row
         if before is not None and list(before["config_keys"]) == keys:
@@ -104,6 +127,10 @@ class _Registrations:
         return (
             f"{show_value(software)}{SUPPORTS}{show_value(', '.join(keys) or NO_KEYS)}"
         )
+
+
+def _registration_key(record: TopicRecord) -> tuple[str, ...]:
+    return tuple(getattr(record, name) for name in REGISTRATION_KEY)
 
 
 def _origin_of(record: TopicRecord) -> Row:
@@ -125,7 +152,9 @@ def _ledger_row(record: TopicRecord, change: str | None) -> Row:
 
 
 def entity_path(record: TopicRecord) -> str:
-    """Return what a record is about: `users/alice/clients/<default>`."""
+    """Return what a record is about: `users/alice/clients/<default>`; empty: nobody."""
+    if record.record_type == REGISTRATIONS:
+        return ""
     parts: list[tuple[str, str | None]] = [("user", record.user_name)]
     if record.is_default_client_id:
         parts.append(("client-id", None))

@@ -21,6 +21,8 @@ from udfs.cluster.record_keys import (
 
 CLIENT_CONFIG, SUPPORTED_CONFIGS = "ClientConfig", "SupportedConfigs"
 """Types of records; a key begins with one of them."""
+REGISTRATIONS_WRITTEN = "RegistrationsWritten"
+"""The whole key of a record that tells readers of new registrations."""
 USER, CLIENT_ID = "user", "client-id"
 """Entity types, by Kafka's names."""
 RECORD_VERSION = 1
@@ -92,11 +94,19 @@ class SupportedRecord(NamedTuple):
         return ((USER, self.user_name), (CLIENT_ID, self.client_id))
 
 
-DynamicRecord = ConfigRecord | SupportedRecord
+class RegistrationsWritten(NamedTuple):
+    """Tells readers of the configs' topic that the registrations' topic has grown."""
+
+    written_at_ms: int
+
+
+DynamicRecord = ConfigRecord | SupportedRecord | RegistrationsWritten
 
 
 def record_key(record: DynamicRecord) -> bytes:
     """Return the key: what the record is about, names percent-encoded as Kafka does."""
+    if isinstance(record, RegistrationsWritten):
+        return REGISTRATIONS_WRITTEN.encode()
     path = quota_entity_path(record.entity)
     if isinstance(record, ConfigRecord):
         names = [CLIENT_CONFIG, path, sanitize(record.config_key)]
@@ -122,8 +132,14 @@ def read_record(key: bytes | None, value: bytes | None, time_ms: int) -> Dynamic
     if value is None:
         return named
     fields = _read_object(value)
-    read = _read_config if isinstance(named, ConfigRecord) else _read_supported
-    record = read(fields)
+    record: DynamicRecord
+    match named:
+        case ConfigRecord():
+            record = _read_config(fields)
+        case SupportedRecord():
+            record = _read_supported(fields)
+        case RegistrationsWritten():
+            record = RegistrationsWritten(_time(fields, "written_at_ms"))
     if record_key(record) != key:
         raise UnreadableRecord(MISNAMED)
     return record
@@ -135,6 +151,8 @@ def _read_key(key: bytes | None, time_ms: int) -> DynamicRecord:
         kind, *parts = (key or b"").decode().split("/")
     except UnicodeDecodeError:
         raise UnreadableRecord(MALFORMED) from None
+    if kind == REGISTRATIONS_WRITTEN and not parts:
+        return RegistrationsWritten(time_ms)
     sizes = {CLIENT_CONFIG: 1, SUPPORTED_CONFIGS: 2}
     if kind not in sizes:
         raise UnreadableRecord(UNKNOWN_TYPE)

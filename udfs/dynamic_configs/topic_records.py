@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 ALTERATION, REGISTRATION = "alteration", "registration"
-"""Values of record_type."""
+REGISTRATIONS = "registrations"
+"""Values of record_type; the last one tells that the registrations' topic has grown."""
 _TIME = pa.timestamp("us", "UTC")
 
 TOPIC_RECORD_SCHEMA = pa.schema(
@@ -41,6 +42,7 @@ class TopicRecord:
     at: int
     """When the bridge took it: microseconds since 1970."""
     user_name: str
+    """Empty: of nobody, as in REGISTRATIONS."""
     client_id: str = ""
     """Empty: none, or the default."""
     is_default_client_id: bool = False

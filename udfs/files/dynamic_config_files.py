@@ -21,12 +21,14 @@ from udfs.dynamic_configs.records import (
     UNKNOWN_VERSION,
     ConfigRecord,
     DynamicRecord,
+    RegistrationsWritten,
     UnreadableRecord,
     read_record,
 )
 from udfs.dynamic_configs.topic_records import (
     ALTERATION,
     REGISTRATION,
+    REGISTRATIONS,
     TOPIC_RECORD_SCHEMA,
 )
 from udfs.envelopes.headers import MICROS_PER_MS, TIME, bound_times
@@ -150,6 +152,14 @@ def _is_hidden(said: ConfigRecord, tables: DynamicTables) -> bool:
 
 
 def _as_row(said: DynamicRecord) -> Row:
+    if isinstance(said, RegistrationsWritten):
+        return {
+            "record_type": REGISTRATIONS,
+            "at": said.written_at_ms * MICROS_PER_MS,
+            "user_name": "",
+            "client_id": "",
+            "is_default_client_id": False,
+        }
     who = {"user_name": said.user_name, "client_id": said.client_id or ""}
     if isinstance(said, ConfigRecord):
         return who | {

@@ -1,5 +1,7 @@
-"""What is set, as the store's topic says it: records in, entities out.
+"""What is set, as the store's topics say it: records in, entities out.
 
+Configs stand in one topic, registrations in another one. Older bridges wrote both into
+the first: registrations there count as well, and of two the newer one.
 Strategy: records are taken in the order of the topic. One that cannot be read changes
 nothing. What another bridge has set and this one does not know is described to admins
 and counted, and given to no client.
@@ -8,6 +10,8 @@ and counted, and given to no client.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 from pipelines.kafka_client.client_configs import (
@@ -19,12 +23,14 @@ from pipelines.kafka_client.client_configs import (
 from pipelines.settings.dynamic_config_keys import SUPPORTED_CONFIGS
 from udfs.dynamic_configs import (
     ConfigRecord,
+    DynamicRecord,
     SupportedRecord,
     UnreadableRecord,
     read_record,
     record_key,
     resolve_configs,
 )
+from udfs.dynamic_configs.records import UNKNOWN_TYPE
 
 from .dynamic_counters import DynamicConfigCounters
 from .rules import AlterationRules, Values, is_match, order_entity
@@ -35,8 +41,15 @@ _ROOM_BYTES = 64
 """In a description of supported keys, for how many versions it leaves out."""
 
 
+class Place(StrEnum):
+    """A topic of the store, by the name of its setting in [topics]."""
+
+    CONFIGS = "client_configs"
+    REGISTRATIONS = "client_registrations"
+
+
 class StoredRecord(NamedTuple):
-    """One record of the store's topic."""
+    """One record of a topic of the store."""
 
     offset: int
     key: bytes | None
@@ -53,40 +66,57 @@ class DynamicState:
         self._values: dict[Entity, dict[str, str]] = {}
         self._supported: dict[Entity, dict[bytes, SupportedRecord]] = {}
         self._of_user: dict[str, dict[bytes, SupportedRecord]] = {}
-        self._registrations = 0
+        self._placed: dict[bytes, dict[Place, SupportedRecord]] = {}
+        """Registrations in each topic; the two dicts above have the newer of both."""
+        self._missing = {*Place}
+        """Topics that have not been read to their end."""
         self._note_size()
 
-    def clear(self) -> None:
-        """Forget everything: the topic begins anew."""
-        self._values, self._supported, self._of_user = {}, {}, {}
-        self._registrations = 0
-        self._counters.unknown_values = Counter()
-        self._counters.is_loaded = False
+    def clear(self, place: Place) -> None:
+        """Forget what a topic said: it begins anew."""
+        if place is Place.CONFIGS:
+            self._values = {}
+            self._counters.unknown_values = Counter()
+        for key in [key for key, placed in self._placed.items() if place in placed]:
+            self._put_registration(key, place, None)
+        self._missing.add(place)
         self._note_size()
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the end of the topic has been reached once."""
-        return self._counters.is_loaded
+        """Whether the end of the configs' topic has been reached once."""
+        return Place.CONFIGS not in self._missing
 
-    def note_end(self) -> None:
-        """Note that nothing more was in the topic."""
-        self._counters.is_loaded = True
+    @property
+    def is_complete(self) -> bool:
+        """Whether the ends of both topics have been reached once."""
+        return not self._missing
 
-    def apply(self, records: Iterable[StoredRecord]) -> list[tuple[int, str]]:
-        """Take records; return offset and reason of those that cannot be read."""
+    def note_end(self, place: Place) -> None:
+        """Note that nothing more was in a topic."""
+        self._missing.discard(place)
+        self._note_size()
+
+    def apply(
+        self, records: Iterable[StoredRecord], place: Place
+    ) -> list[tuple[int, str]]:
+        """Take records of a topic.
+
+        Returns: Offset and reason of those that cannot be read.
+        """
         unreadable = []
         for one in records:
             try:
-                record = read_record(one.key, one.value, one.timestamp_ms)
+                record = _read(one, place)
             except UnreadableRecord as error:
                 self._counters.unreadable_records[error.reason] += 1
                 unreadable.append((one.offset, error.reason))
                 continue
             if isinstance(record, ConfigRecord):
                 self._apply_config(record)
-            else:
-                self._apply_supported(record)
+            elif isinstance(record, SupportedRecord):
+                said = None if record.config_keys is None else record
+                self._put_registration(record_key(record), place, said)
         self._note_size()
         return unreadable
 
@@ -114,6 +144,10 @@ class DynamicState:
         """Return a user's registrations by the keys of their records."""
         return self._of_user.get(user_name, {})
 
+    def places_of(self, key: bytes) -> Iterable[Place]:
+        """Return the topics that hold a registration."""
+        return self._placed.get(key, {})
+
     def _find_known(self, entity: Entity) -> Values:
         takes = self._rules.takes
         return {key: v for key, v in self.find(entity).items() if takes(key, v)}
@@ -137,25 +171,45 @@ class DynamicState:
             if not unknown[shown]:
                 del unknown[shown]
 
-    def _apply_supported(self, record: SupportedRecord) -> None:
-        user_name, key = record.user_name, record_key(record)
-        of_user = self._of_user.setdefault(user_name, {})
-        of_entity = self._supported.setdefault(record.entity, {})
-        self._registrations -= key in of_user
-        if record.config_keys is None:
+    def _put_registration(
+        self, key: bytes, place: Place, record: SupportedRecord | None
+    ) -> None:
+        """Take what a topic says of a registration; None: it is forgotten there."""
+        placed = self._placed.setdefault(key, {})
+        known = record or placed.get(place)
+        if record is None:
+            placed.pop(place, None)
+        else:
+            placed[place] = record
+        if not placed:
+            del self._placed[key]
+        if known is None:
+            return
+        of_user = self._of_user.setdefault(known.user_name, {})
+        of_entity = self._supported.setdefault(known.entity, {})
+        if placed:
+            newest = max(placed.values(), key=attrgetter("registered_at_ms"))
+            of_user[key] = of_entity[key] = newest
+        else:
             of_user.pop(key, None)
             of_entity.pop(key, None)
-        else:
-            of_user[key] = of_entity[key] = record
-            self._registrations += 1
         if not of_entity:
-            del self._supported[record.entity]
+            del self._supported[known.entity]
         if not of_user:
-            del self._of_user[user_name]
+            del self._of_user[known.user_name]
 
     def _note_size(self) -> None:
         self._counters.entities = len(self._values)
-        self._counters.registrations = self._registrations
+        self._counters.registrations = len(self._placed)
+        self._counters.is_loaded = self.is_loaded
+
+
+def _read(stored: StoredRecord, place: Place) -> DynamicRecord:
+    """Read a record of a topic. Raises: UnreadableRecord, also of a wrong topic."""
+    record = read_record(stored.key, stored.value, stored.timestamp_ms)
+    if place is Place.REGISTRATIONS and not isinstance(record, SupportedRecord):
+        raise UnreadableRecord(UNKNOWN_TYPE)
+    return record
 
 
 def write_supported(records: Iterable[SupportedRecord]) -> str:

@@ -1,15 +1,18 @@
-"""Alterations and registrations on their way to the store's topic and back.
+"""Alterations and registrations on their way to the store's topics and back.
 
 Strategy: one at a time. An alteration is judged when its turn comes, over all that was
 written before it here and has been read back; it is one transaction, and answered when
 its records have come back from the topic, so that whoever asks next sees them.
-Registrations wait behind alterations, and go together: each is for itself.
+Registrations wait behind alterations, and go together: each is for itself. They stand
+in a topic of their own, which is compacted early. Readers of the configs' topic learn
+from a record there that it has grown; few such records are written.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from kio.schema.errors import ErrorCode
@@ -18,6 +21,7 @@ from pipelines.bridge.protocol.client_configs import AlterRequest
 from pipelines.kafka_client.client_configs import Altered, Entity
 from udfs.dynamic_configs import (
     ConfigRecord,
+    RegistrationsWritten,
     SupportedRecord,
     record_key,
     record_value,
@@ -27,7 +31,7 @@ from udfs.dynamic_configs.records import CLIENT_ID, USER
 from .dynamic_counters import DynamicConfigCounters
 from .refusals import Refusal, invalid, refuse_all
 from .rules import AlterationRules
-from .state import DynamicState, StoredRecord
+from .state import DynamicState, Place, StoredRecord
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +39,8 @@ MAX_WAITING_ALTERATIONS = 5_000
 MAX_WAITING_REGISTRATIONS = 10_000
 _MOST_REGISTRATIONS = 500
 """Of one transaction; an alteration that comes meanwhile waits for it."""
+TELL_EVERY_S = 300.0
+"""Least time between two records that tell of new registrations."""
 _NOT_TAKEN = "Kafka has not taken the alteration ({}); it may stand there all the same."
 _LATE = "it has not come back in time"
 _TOO_MANY = Refusal(
@@ -85,6 +91,35 @@ class _Judged(NamedTuple):
     records: list[KeptRecord]
 
 
+class _ReadBack:
+    """A topic whose records count as written when they have come back."""
+
+    def __init__(self, topic: StoreTopic) -> None:
+        self._topic = topic
+        self._has_read = asyncio.Event()
+        self._read_to = 0
+
+    def note_read(self, records: Sequence[StoredRecord]) -> None:
+        if records:
+            self._read_to = records[-1].offset + 1
+            self._has_read.set()
+
+    async def write(self, records: Sequence[KeptRecord], deadline_s: float) -> None:
+        """Write, and wait until that has come back.
+
+        Raises: StoreFault, TimeoutError.
+        """
+        read_to = self._read_to
+        last = await self._topic.publish(records, deadline_s)
+        if last < read_to == self._read_to:
+            # The topic was recreated, and its reader has not noticed yet.
+            self._read_to = 0
+        async with asyncio.timeout_at(deadline_s):
+            while self._read_to <= last:
+                self._has_read.clear()
+                await self._has_read.wait()
+
+
 class StoreWriter:
     """Writes what one bridge is asked to; lives in one event loop."""
 
@@ -92,14 +127,15 @@ class StoreWriter:
         self,
         rules: AlterationRules,
         state: DynamicState,
-        topic: StoreTopic,
+        topics: Mapping[Place, StoreTopic],
         *,
         alter_timeout_ms: int,
         max_registrations_per_user: int,
         now_ms: Callable[[], int],
         counters: DynamicConfigCounters,
     ) -> None:
-        self._rules, self._state, self._topic = rules, state, topic
+        self._rules, self._state = rules, state
+        self._topics = {place: _ReadBack(topic) for place, topic in topics.items()}
         self._timeout_s = alter_timeout_ms / 1_000
         self._max_registrations = max_registrations_per_user
         self._now_ms = now_ms
@@ -109,8 +145,10 @@ class StoreWriter:
         self._jobs: deque[tuple[AlterJob, float]] = deque()
         self._registrations: dict[bytes, SupportedRecord] = {}
         self._has_work = asyncio.Event()
-        self._has_read = asyncio.Event()
-        self._read_to = 0
+        self._is_to_tell = False
+        """Whether readers have not been told of the newest registrations."""
+        self._tell_at_s = 0.0
+        """When they may be, by the clock of the event loop."""
 
     def alter(self, job: AlterJob) -> None:
         """Take an alteration; its finish is called once, now or later."""
@@ -144,11 +182,14 @@ class StoreWriter:
         self._registrations[key] = record
         self._has_work.set()
 
-    def note_read(self, records: Sequence[StoredRecord]) -> None:
-        """Note how far the topic has been read and applied."""
-        if records:
-            self._read_to = records[-1].offset + 1
-            self._has_read.set()
+    def tell_registrations(self) -> None:
+        """Tell readers of the configs' topic of registrations, now or later."""
+        self._is_to_tell = True
+        self._has_work.set()
+
+    def note_read(self, records: Sequence[StoredRecord], place: Place) -> None:
+        """Note how far a topic has been read and applied."""
+        self._topics[place].note_read(records)
 
     async def run(self) -> None:
         """Write for ever; whoever waits at the end is told that the bridge stops."""
@@ -158,7 +199,10 @@ class StoreWriter:
             self._has_work.set()
         try:
             while True:
-                await self._has_work.wait()
+                with contextlib.suppress(TimeoutError):
+                    told_at_s = self._tell_at_s if self._is_to_tell else None
+                    async with asyncio.timeout_at(told_at_s):
+                        await self._has_work.wait()
                 self._has_work.clear()
                 while self._jobs or self._registrations:
                     if self._jobs:
@@ -168,6 +212,7 @@ class StoreWriter:
                         done.finish(altered)
                     else:
                         await self._write_registrations()
+                await self._tell()
         finally:
             left = [job] if job is not None else []
             for one in [*left, *(waiting for waiting, _ in self._jobs)]:
@@ -179,7 +224,7 @@ class StoreWriter:
         if not records:
             return altered
         try:
-            await self._write(records, deadline_s)
+            await self._topics[Place.CONFIGS].write(records, deadline_s)
         except (StoreFault, TimeoutError) as error:
             self._counters.failed_alterations += 1
             text = _NOT_TAKEN.format(str(error) or _LATE)
@@ -197,21 +242,6 @@ class StoreWriter:
                 ErrorCode(one.error_code).name,
             )
         return altered
-
-    async def _write(self, records: Sequence[KeptRecord], deadline_s: float) -> None:
-        """Write, and wait until that has come back.
-
-        Raises: StoreFault, TimeoutError.
-        """
-        read_to = self._read_to
-        last = await self._topic.publish(records, deadline_s)
-        if last < read_to == self._read_to:
-            # The topic was recreated, and its reader has not noticed yet.
-            self._read_to = 0
-        async with asyncio.timeout_at(deadline_s):
-            while self._read_to <= last:
-                self._has_read.clear()
-                await self._has_read.wait()
 
     def _judge(self, job: AlterJob) -> _Judged:
         altered, records = [], []
@@ -255,16 +285,44 @@ class StoreWriter:
     async def _write_registrations(self) -> None:
         taken = list(self._registrations.items())[:_MOST_REGISTRATIONS]
         records = [KeptRecord(key, record_value(one)) for key, one in taken]
-        records += [KeptRecord(key, None) for key in self._find_oldest(dict(taken))]
+        forgotten: dict[Place, list[KeptRecord]] = {place: [] for place in Place}
+        for key in self._find_oldest(dict(taken)):
+            for place in self._state.places_of(key):
+                forgotten[place].append(KeptRecord(key, None))
         deadline_s = asyncio.get_running_loop().time() + self._timeout_s
         try:
-            await self._write(records, deadline_s)
+            await self._topics[Place.REGISTRATIONS].write(
+                records + forgotten[Place.REGISTRATIONS], deadline_s
+            )
         except (StoreFault, TimeoutError) as error:
             self._counters.lost_registrations += len(taken)
             logger.warning("supported configs are not registered: %s", error)
+        else:
+            self._is_to_tell = True
+            await self._write_aside(forgotten[Place.CONFIGS])
         for key, record in taken:
             if self._registrations.get(key) is record:
                 del self._registrations[key]
+
+    async def _tell(self) -> None:
+        """Tell readers of the configs' topic of registrations, where it is time."""
+        now_s = asyncio.get_running_loop().time()
+        if self._is_to_tell and now_s >= self._tell_at_s:
+            self._tell_at_s = now_s + TELL_EVERY_S
+            told = RegistrationsWritten(self._now_ms())
+            records = [KeptRecord(record_key(told), record_value(told))]
+            self._is_to_tell = not await self._write_aside(records)
+
+    async def _write_aside(self, records: Sequence[KeptRecord]) -> bool:
+        """Write about registrations into the configs' topic; say whether it stands."""
+        deadline_s = asyncio.get_running_loop().time() + self._timeout_s
+        try:
+            if records:
+                await self._topics[Place.CONFIGS].write(records, deadline_s)
+        except (StoreFault, TimeoutError) as error:
+            logger.warning("the configs' topic is not told of registrations: %s", error)
+            return False
+        return True
 
     def _find_oldest(self, coming: dict[bytes, SupportedRecord]) -> list[bytes]:
         """Return the keys of registrations that make room for others of their users."""

@@ -32,6 +32,10 @@ _SILENCE = frozenset(
 )
 _DEFAULT_REPLICATION = -1
 _FOR_EVER_MS = 2**63 - 1
+_REGISTRATION_LAG_MS = 300_000
+_REGISTRATION_SEGMENT_MS = 600_000
+"""The segment that is written to is never compacted. Some services allow no less."""
+_TOMBSTONE_MS = 3_600_000
 _FEED_RECORD_BYTES = 1_048_588
 """The default of brokers; a registration with its static configs takes some 20,000."""
 
@@ -81,34 +85,15 @@ async def ensure_feed_topic(
 ) -> None:
     """Make the topic of the cluster's feed where it is not there.
 
-    Raises: as _ensure_single_topic.
+    Raises: as ensure_single_topic.
     """
-    place = _SingleTopic("topics.cluster", name, _retention(topics))
-    await _ensure_single_topic(connection, place, topics, bridge_id, timeout_s)
+    place = SingleTopic("topics.cluster", name, _retention(topics))
+    await ensure_single_topic(
+        connection, place, topics, bridge_id=bridge_id, timeout_s=timeout_s
+    )
 
 
-async def ensure_store_topic(
-    connection: Mapping[str, str],
-    name: str,
-    topics: TopicSettings,
-    *,
-    bridge_id: str,
-    timeout_s: float = ANSWER_TIMEOUT_S,
-) -> None:
-    """Make the topic of dynamic client configs where it is not there.
-
-    It is compacted, and compaction leaves records alone for topics.retention_ms, so
-    that jobs see every value.
-
-    Raises: as _ensure_single_topic.
-    """
-    lag_ms = _FOR_EVER_MS if topics.retention_ms < 0 else topics.retention_ms
-    config = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(lag_ms)}
-    place = _SingleTopic("topics.client_configs", name, config)
-    await _ensure_single_topic(connection, place, topics, bridge_id, timeout_s)
-
-
-class _SingleTopic(NamedTuple):
+class SingleTopic(NamedTuple):
     """A topic whose order counts."""
 
     setting: str
@@ -118,12 +103,40 @@ class _SingleTopic(NamedTuple):
     """Of a topic that is made."""
 
 
-async def _ensure_single_topic(
+def plan_config_topic(topics: TopicSettings) -> SingleTopic:
+    """Return the topic of dynamic client configs.
+
+    It is compacted, and compaction leaves records alone for topics.retention_ms, so
+    that jobs see every value.
+    """
+    lag_ms = _FOR_EVER_MS if topics.retention_ms < 0 else topics.retention_ms
+    config = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(lag_ms)}
+    return SingleTopic("topics.client_configs", topics.client_configs, config)
+
+
+def plan_registration_topic(topics: TopicSettings) -> SingleTopic:
+    """Return the topic of the configs that clients register as supported.
+
+    Clients choose how many names they register. Compaction removes replaced and
+    forgotten registrations after minutes, and tombstones after an hour.
+    """
+    config = {
+        "cleanup.policy": "compact",
+        "min.compaction.lag.ms": str(_REGISTRATION_LAG_MS),
+        "segment.ms": str(_REGISTRATION_SEGMENT_MS),
+        "delete.retention.ms": str(_TOMBSTONE_MS),
+    }
+    name = topics.client_registrations
+    return SingleTopic("topics.client_registrations", name, config)
+
+
+async def ensure_single_topic(
     connection: Mapping[str, str],
-    place: _SingleTopic,
+    place: SingleTopic,
     topics: TopicSettings,
+    *,
     bridge_id: str,
-    timeout_s: float,
+    timeout_s: float = ANSWER_TIMEOUT_S,
 ) -> None:
     """Make a topic of one partition where it is not there.
 

@@ -3,7 +3,9 @@
 It writes quarantine, the two tables of states and, last, the ledger
 dynamic_client_config_changes. All rows are made at once, from the states before the
 first record, so that no table's rows depend on how far another one is; see
-`noted_tables`.
+`noted_tables`. Where a record tells of new registrations, the rows of those that the
+tables lack are made with them. A batch that is repeated may read more of them; the
+next such record brings what a table then lacks.
 """
 
 from collections.abc import Sequence
@@ -33,8 +35,16 @@ from pipelines.tables.dynamic_configs import (
 )
 from pipelines.tables.telemetry import QUARANTINE
 from udfs.dynamic_configs.histories import ChangedRows, fold_records
-from udfs.dynamic_configs.topic_records import ALTERATION, TopicRecord, iter_records
+from udfs.dynamic_configs.topic_records import (
+    ALTERATION,
+    REGISTRATION,
+    REGISTRATIONS,
+    TopicRecord,
+    iter_records,
+)
 from udfs.spark_configs import DynamicTables, encode_dynamic_config_files
+
+from .registrations import ReadRegistrations
 
 _MOST_USERS = 1_000
 """Of a micro-batch that are named to Spark; of more, whole tables are read."""
@@ -48,6 +58,7 @@ class DynamicBatchWriter:
     states: NotedTables
     layouts: DynamicTables
     topic_id: str | None
+    read_registrations: ReadRegistrations
 
     def write(
         self, records: DataFrame, transaction: transactions.Transaction
@@ -112,7 +123,11 @@ class DynamicBatchWriter:
                     extent.earliest_us,
                 ),
             )
-        registrations = [one for one in records if one.record_type != ALTERATION]
+        registrations = [one for one in records if one.record_type == REGISTRATION]
+        registered: Sequence[TopicRecord] = ()
+        if any(one.record_type == REGISTRATIONS for one in records):
+            registered = self.read_registrations(session)
+            registrations += registered
         if registrations:
             supported = self.states.read(
                 session,
@@ -120,7 +135,7 @@ class DynamicBatchWriter:
                 extent,
                 lambda rows: _filter_users(rows, registrations),
             )
-        return fold_records(configs, supported, records)
+        return fold_records(configs, supported, records, registered)
 
 
 def _filter_users(rows: DataFrame, records: Sequence[TopicRecord]) -> DataFrame:

@@ -34,6 +34,7 @@ from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 from udfs.spark_configs import DynamicTables
 
 from .batch import DynamicBatchWriter
+from .registrations import make_registration_reader
 
 JOB_NAME = "dynamic_configs_to_delta"
 LEDGER = Ledger(
@@ -67,16 +68,20 @@ def run(
 
     def make_writing(opened: JobRecords) -> BatchWriting:
         _check_partitions(opened)
+        layouts = make_dynamic_tables(
+            max_bytes,
+            opened.start.floors[QUARANTINE.name],
+            rules,
+            list_software(settings.sensitive_keys),
+        )
         writer = DynamicBatchWriter(
             tables=opened.tables,
             states=NotedTables(opened.tables),
-            layouts=make_dynamic_tables(
-                max_bytes,
-                opened.start.floors[QUARANTINE.name],
-                rules,
-                list_software(settings.sensitive_keys),
-            ),
+            layouts=layouts,
             topic_id=opened.start.topic_id,
+            read_registrations=make_registration_reader(
+                opened.options, settings.topics.client_registrations, layouts
+            ),
         )
         return BatchWriting(write_slice=writer.write)
 

@@ -70,7 +70,8 @@ out of reach:
   never a value"""
 
 UNREACHED_DYNAMIC = """
-  records of topic {topic}, until their configs are altered and it is compacted"""
+  records of topic {topic}, until their configs are altered and it is compacted
+  records of topic {registrations}, until bridges forget them"""
 OPTIONAL = (CLIENT_WIRE_CONFIGS, CLIENT_TRAFFIC, *DYNAMIC_CONFIG_CONTRACTS)
 """Tables that are not everywhere, since each has a job of its own."""
 
@@ -176,7 +177,10 @@ def _tell_unreached(settings: Settings, tables: Mapping[str, str]) -> str:
     if CLIENT_TRAFFIC.name in tables:
         topics.append(settings.topics.traffic)
     is_dynamic = any(one.name in tables for one in DYNAMIC_CONFIG_CONTRACTS)
-    dynamic = UNREACHED_DYNAMIC.format(topic=settings.topics.client_configs)
+    dynamic = UNREACHED_DYNAMIC.format(
+        topic=settings.topics.client_configs,
+        registrations=settings.topics.client_registrations,
+    )
     return UNREACHED.format(
         topic=" and ".join(topics), dynamic=dynamic if is_dynamic else ""
     )

@@ -41,6 +41,7 @@ class KilledBridges:
             *('bridge.admin_principals=["User:ANONYMOUS"]', ALLOW, "bridge.workers=2"),
             *("dynamic_configs.enabled=true", f"dynamic_configs.keys_location={keys}"),
             *("cluster.source=off", f"topics.client_configs={topic}"),
+            f"topics.client_registrations={topic}-registrations",
             "bridge.http_port=0",
         )
         self.bridges = []

@@ -59,6 +59,7 @@ def dynamic_site(kafka, *changes):
     settings = proxy_settings(
         kafka,
         *(ADMIN, "dynamic_configs.enabled=true", f"topics.client_configs=d-{name}"),
+        f"topics.client_registrations=r-{name}",
         *("client_config.enabled=true", f"topics.configs=c-{name}"),
         *changes,
     )

@@ -1,5 +1,7 @@
 """The job of dynamic client configs without its query: micro-batches are handed to it."""
 
+from dataclasses import replace
+
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables import transactions
@@ -21,8 +23,10 @@ from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
 from tests.support.dynamic_records import RECORD_DDL, TOPIC
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.writer_option import writer_override
+from tests.unit.udfs.dynamic_configs.read_records import read
 
 MAX_BYTES = 10_000
+REGISTRATION_TOPIC = "client_registrations"
 
 
 class Stop(Exception):
@@ -37,6 +41,8 @@ class DynamicJob:
         words = [f"tables.root_path={folder}/tables", writer_override(), *overrides]
         self.settings = load_settings("local", words)
         self.stop_at = None
+        self.registered = []
+        """Records that the registrations' topic holds."""
         make_tables(spark, self.settings.tables, CONTRACTS)
         # Spark has it off in streams, too.
         spark.conf.set("spark.sql.adaptive.enabled", "false")
@@ -58,6 +64,9 @@ class DynamicJob:
                 list_software(self.settings.sensitive_keys),
             ),
             topic_id="id",
+            read_registrations=lambda _: [
+                replace(one, topic=REGISTRATION_TOPIC) for one in read(self.registered)
+            ],
         )
 
     def _observe(self, point, _rows):

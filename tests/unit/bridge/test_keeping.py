@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from pipelines.bridge.dynamic_configs.state import Place
 from pipelines.bridge.keeping import DynamicConfigPart
 from pipelines.bridge.publishing.store_topic import ReadBatch
 from pipelines.bridge.server import BridgeServer
@@ -11,7 +12,12 @@ from pipelines.errors import InvalidSetting
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 from pipelines.settings.secret_references import SecretReader
-from udfs.dynamic_configs import ConfigRecord, record_key, record_value
+from udfs.dynamic_configs import (
+    ConfigRecord,
+    SupportedRecord,
+    record_key,
+    record_value,
+)
 
 ENABLED = "dynamic_configs.enabled=true"
 ACKS = ConfigRecord("alice", None, False, "acks", "all", "User:admin", 1)
@@ -23,12 +29,16 @@ def make_part(*changes):
     return DynamicConfigPart(settings, {}, rules, lambda: 0)
 
 
-def take(part, *records, **others):
+def take(part, *records, place=Place.CONFIGS, **others):
     made = [
         (offset, record_key(one), record_value(one), 5)
         for offset, one in enumerate(records)
     ]
-    part._take(ReadBatch(made, **others))
+    part._take(place, ReadBatch(made, **others))
+
+
+def end_registrations(part):
+    take(part, place=Place.REGISTRATIONS, is_at_end=True)
 
 
 def test_nothing_is_served_where_it_is_not_enabled():
@@ -68,15 +78,19 @@ def test_a_bridge_is_ready_when_it_has_read_to_the_end(caplog):
     take(part, ACKS, ACKS._replace(config_key="linger.ms"))
     assert part.why_not_ready() is not None
     take(part, is_at_end=True)
-    assert part.why_not_ready() is None
     assert part.counters.is_loaded
+    assert part.why_not_ready() is not None
+    end_registrations(part)
+    assert part.why_not_ready() is None
     assert "does not take them: linger.ms" in caplog.text
     assert part.counters.faults == 1
 
 
 def test_a_topic_that_begins_anew_is_read_to_its_end_anew(caplog):
     part = make_part(ENABLED)
+    end_registrations(part)
     take(part, ACKS, is_at_end=True)
+    assert part.why_not_ready() is None
     take(part, is_anew=True)
     assert part.counters.entities == 0
     assert part.why_not_ready() is not None
@@ -85,7 +99,7 @@ def test_a_topic_that_begins_anew_is_read_to_its_end_anew(caplog):
 
 def test_a_record_that_cannot_be_read_is_logged_by_its_offset(caplog):
     part = make_part(ENABLED)
-    part._take(ReadBatch([(17, b"secret/key", b"secret", 0)]))
+    part._take(Place.CONFIGS, ReadBatch([(17, b"secret/key", b"secret", 0)]))
     assert "record 17 of topic clientele.client_configs cannot be read" in caplog.text
     assert "secret" not in caplog.text
     assert part.counters.unreadable_records == {"unknown_type": 1}
@@ -96,7 +110,7 @@ def test_a_record_that_cannot_be_read_is_logged_by_its_offset(caplog):
 )
 def test_start_waits_until_the_store_is_loaded_or_cannot_be_read(monkeypatch, end):
     part = make_part(ENABLED)
-    part._has_topic = True
+    part._without_topic.clear()
 
     async def run_for_ever():
         await asyncio.Event().wait()
@@ -107,6 +121,7 @@ def test_start_waits_until_the_store_is_loaded_or_cannot_be_read(monkeypatch, en
         starting = asyncio.create_task(part.start())
         await asyncio.sleep(0)
         take(part, ACKS)
+        end_registrations(part)
         await asyncio.sleep(0)
         assert not starting.done()
         take(part, **end)
@@ -131,3 +146,15 @@ def test_start_without_a_topic_waits_for_nothing(monkeypatch):
         part.close()
 
     asyncio.run(scene())
+
+
+def test_registrations_that_are_loaded_are_told_of_once(monkeypatch):
+    """The bridge may have stopped before it told of its last ones."""
+    part, told = make_part(ENABLED), []
+    monkeypatch.setattr(part._writer, "tell_registrations", lambda: told.append(1))
+    java = SupportedRecord("alice", "app", "apache-kafka-java", "4", ("acks",), 1)
+    take(part, is_at_end=True)
+    take(part, java, place=Place.REGISTRATIONS, is_at_end=True)
+    take(part, place=Place.REGISTRATIONS, is_at_end=True)
+    assert told == [1]
+    assert part.counters.registrations == 1

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, make_identity
 from pipelines.bridge.dynamic_configs.handlers import DynamicConfigHandlers
-from pipelines.bridge.dynamic_configs.state import StoredRecord
+from pipelines.bridge.dynamic_configs.state import Place, StoredRecord
 from pipelines.bridge.dynamic_configs.writing import StoreWriter
 from pipelines.bridge.protocol.requests import parse_request
 from pipelines.kafka_client.client_configs import (
@@ -30,11 +30,11 @@ SETTINGS = DynamicConfigSettings(
 
 
 class Topic:
-    """The store's topic, which comes back at once unless it is told not to."""
+    """A topic of the store, which comes back at once unless it is told not to."""
 
-    def __init__(self, state):
+    def __init__(self, state, place):
         self.transactions, self.fault, self.comes_back = [], None, True
-        self._state = state
+        self._state, self._place = state, place
         self._end = 0
 
     def connect(self, writer):
@@ -53,8 +53,8 @@ class Topic:
         return self._end - 1
 
     def read_back(self):
-        self._state.apply(self._stored)
-        self._writer.note_read(self._stored)
+        self._state.apply(self._stored, self._place)
+        self._writer.note_read(self._stored, self._place)
 
     def recreate(self):
         """Have no records any more; the reader does not notice yet."""
@@ -62,24 +62,28 @@ class Topic:
 
 
 class Bridge:
-    """The handlers of one bridge, which has read its empty topic."""
+    """The handlers of one bridge, which has read its empty topics."""
 
     def __init__(self, judge, rules, state, counters):
-        self.topic, self.state = Topic(state), state
+        topics = {place: Topic(state, place) for place in Place}
+        self.topic, self.registrations = topics.values()
+        self.state = state
         self.now_ms = 1_000
         self.writer = StoreWriter(
-            judge, state, self.topic,
+            judge, state, topics,
             alter_timeout_ms=SETTINGS.alter_timeout_ms,
             max_registrations_per_user=SETTINGS.max_registrations_per_user,
             now_ms=lambda: self.now_ms, counters=counters,
         )  # fmt: skip
-        self.topic.connect(self.writer)
+        for topic in topics.values():
+            topic.connect(self.writer)
         own = DynamicConfigHandlers(
             settings=SETTINGS, admin_principals=[ADMIN], rules=rules, state=state,
             writer=self.writer, now_ms=lambda: self.now_ms,
         )  # fmt: skip
         self._handlers = RequestHandlers(own.served())
-        state.note_end()
+        for place in Place:
+            state.note_end(place)
 
     def send(
         self, request, principal, client_id="app", version="4.3.1", connection=None

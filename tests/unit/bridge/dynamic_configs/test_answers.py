@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.bridge.dynamic_configs import writing
-from pipelines.bridge.dynamic_configs.state import StoredRecord
+from pipelines.bridge.dynamic_configs.state import Place, StoredRecord
 from pipelines.bridge.dynamic_configs.writing import StoreFault
 from pipelines.kafka_client.client_configs import (
     Component,
@@ -40,7 +40,7 @@ def test_who_is_no_admin_neither_alters_nor_describes(bridge, run):
 
 
 def test_before_all_is_read_everybody_is_told_to_ask_again(bridge, run):
-    bridge.state.clear()
+    bridge.state.clear(Place.CONFIGS)
 
     async def scene():
         altered = await bridge.alter(set_configs(user("bob"), acks="2"))
@@ -71,10 +71,10 @@ def test_an_alteration_is_one_transaction_and_is_answered_when_it_is_back(bridge
             ConfigRecord("bob", None, False, "retries", "3", ADMIN, 1_000),
             ConfigRecord("bob", None, True, "acks", "all", ADMIN, 1_000),
         ]
-        bridge.writer.note_read([StoredRecord(1, b"", None, 0)])
+        bridge.writer.note_read([StoredRecord(1, b"", None, 0)], Place.CONFIGS)
         await settle()
         assert replies == []
-        bridge.writer.note_read([StoredRecord(2, b"", None, 0)])
+        bridge.writer.note_read([StoredRecord(2, b"", None, 0)], Place.CONFIGS)
         await settle()
         assert len(replies) == 1
 

@@ -7,6 +7,7 @@ import pytest
 
 from pipelines.bridge.core.handlers import Connection, make_identity
 from pipelines.bridge.dynamic_configs import writing
+from pipelines.bridge.dynamic_configs.state import Place, StoredRecord
 from pipelines.bridge.dynamic_configs.writing import StoreFault
 from tests.unit.bridge.dynamic_configs.store_bridge import (
     ANY,
@@ -14,7 +15,12 @@ from tests.unit.bridge.dynamic_configs.store_bridge import (
     SETTINGS,
     settle,
 )
-from udfs.dynamic_configs import SupportedRecord
+from udfs.dynamic_configs import (
+    RegistrationsWritten,
+    SupportedRecord,
+    record_key,
+    record_value,
+)
 
 
 def register(bridge, *keys, **others):
@@ -33,7 +39,7 @@ def test_a_client_registers_what_it_supports_of_what_may_be_set(bridge, run):
 
     run(scene)
     software = ("apache-kafka-java", "4.3.1")
-    assert bridge.topic.transactions == [
+    assert bridge.registrations.transactions == [
         [
             SupportedRecord("bob", "app", *software, ("acks", "retries"), 1_000),
             SupportedRecord("bob", None, *software, ("acks",), 1_000),
@@ -48,7 +54,7 @@ def test_a_registration_has_no_client_id_that_looks_like_a_secret(bridge, run):
         await settle()
 
     run(scene)
-    ((record,),) = bridge.topic.transactions
+    ((record,),) = bridge.registrations.transactions
     assert record.client_id == "(redacted)"
 
 
@@ -72,7 +78,7 @@ def test_registrations_that_are_not_written_are_counted(
     monkeypatch.setattr(writing, "MAX_WAITING_REGISTRATIONS", 1)
 
     async def scene():
-        bridge.topic.fault = StoreFault("no")
+        bridge.registrations.fault = StoreFault("no")
         register(bridge, "acks")
         register(bridge, "acks", version="5")
         await settle()
@@ -88,7 +94,7 @@ def make_connection(principal=BOB):
 
 
 def list_client_ids(bridge):
-    return [one.client_id for all_ in bridge.topic.transactions for one in all_]
+    return [one.client_id for all_ in bridge.registrations.transactions for one in all_]
 
 
 def test_registrations_above_the_limit_of_a_connection_are_not_written(
@@ -130,12 +136,12 @@ def test_registration_left_over_by_an_error_is_written_by_the_next_run(bridge):
     """Even if no other registration arrives."""
 
     async def scene():
-        bridge.topic.fault = RuntimeError("unexpected")
+        bridge.registrations.fault = RuntimeError("unexpected")
         writing = asyncio.create_task(bridge.writer.run())
         register(bridge, "acks")
         with pytest.raises(RuntimeError):
             await writing
-        bridge.topic.fault = None
+        bridge.registrations.fault = None
         writing = asyncio.create_task(bridge.writer.run())
         await settle()
         writing.cancel()
@@ -151,4 +157,72 @@ def test_a_refused_description_registers_nothing(bridge, run):
         await settle()
 
     run(scene)
-    assert bridge.topic.transactions == []
+    assert bridge.registrations.transactions == []
+
+
+TOLD = [[RegistrationsWritten(1_000)]]
+
+
+def test_configs_topic_is_told_of_registrations_at_most_once_in_an_interval(
+    bridge, run, monkeypatch
+):
+    monkeypatch.setattr(writing, "TELL_EVERY_S", 1.0)
+
+    async def scene():
+        for number in range(3):
+            register(bridge, "acks", client_id=f"id-{number}")
+            await settle()
+        assert bridge.topic.transactions == TOLD
+        await asyncio.sleep(1.5)
+
+    run(scene)
+    assert bridge.topic.transactions == 2 * TOLD
+    assert len(bridge.registrations.transactions) == 3
+
+
+def test_registrations_that_cannot_be_told_of_are_told_of_later(
+    bridge, run, counters, monkeypatch
+):
+    monkeypatch.setattr(writing, "TELL_EVERY_S", 0.1)
+
+    async def scene():
+        bridge.topic.fault = StoreFault("no")
+        register(bridge, "acks")
+        await settle()
+        bridge.topic.fault = None
+        await asyncio.sleep(0.5)
+
+    run(scene)
+    assert bridge.topic.transactions == TOLD
+    assert counters.lost_registrations == 0
+
+
+def test_registration_is_forgotten_in_each_topic_that_holds_it(bridge, run):
+    def stored(version, at_ms):
+        record = SupportedRecord(
+            "bob", "old", "apache-kafka-java", version, ("acks",), at_ms
+        )
+        return StoredRecord(at_ms, record_key(record), record_value(record), 0)
+
+    bridge.state.apply([stored("1", 1), stored("2", 2)], Place.CONFIGS)
+    bridge.state.apply([stored("2", 3)], Place.REGISTRATIONS)
+
+    async def scene():
+        for version in ("3", "4"):
+            register(bridge, "acks", version=version)
+            await settle()
+
+    run(scene)
+
+    def forgotten(topic):
+        return [
+            one.client_software_version
+            for all_ in topic.transactions
+            for one in all_
+            if isinstance(one, SupportedRecord) and one.config_keys is None
+        ]
+
+    assert forgotten(bridge.topic) == ["1", "2"]
+    assert forgotten(bridge.registrations) == ["2"]
+    kept = bridge.state.registrations_of("bob").values()
+    assert [one.client_software_version for one in kept] == ["3", "4"]

@@ -2,7 +2,11 @@ import json
 
 import pytest
 
-from pipelines.bridge.dynamic_configs.state import StoredRecord, write_supported
+from pipelines.bridge.dynamic_configs.state import (
+    Place,
+    StoredRecord,
+    write_supported,
+)
 from pipelines.kafka_client.client_configs import (
     MAX_STRING_BYTES,
     Component,
@@ -10,6 +14,7 @@ from pipelines.kafka_client.client_configs import (
 )
 from udfs.dynamic_configs import (
     ConfigRecord,
+    RegistrationsWritten,
     SupportedRecord,
     record_key,
     record_value,
@@ -24,12 +29,12 @@ ANY_USER = DescribeRequest((Component("user", 2, None),))
 
 @pytest.fixture
 def apply(state):
-    def take(*records):
+    def take(*records, place=Place.CONFIGS):
         made = [
-            StoredRecord(place, record_key(one), record_value(one), 0)
-            for place, one in enumerate(records)
+            StoredRecord(offset, record_key(one), record_value(one), 0)
+            for offset, one in enumerate(records)
         ]
-        assert state.apply(made) == []
+        assert state.apply(made, place) == []
 
     return take
 
@@ -55,7 +60,7 @@ def test_what_is_removed_is_gone_and_so_is_its_entity(state, apply, counters):
     apply(OWN, ACKS, OWN._replace(config_value=None))
     assert [one for one, _ in describe(state)] == [(("user", "alice"),)]
     assert counters.entities == 1
-    state.apply([StoredRecord(3, record_key(ACKS), None, 9)])
+    state.apply([StoredRecord(3, record_key(ACKS), None, 9)], Place.CONFIGS)
     assert describe(state) == []
     apply(OWN._replace(config_value=None))
     assert counters.entities == 0
@@ -64,7 +69,7 @@ def test_what_is_removed_is_gone_and_so_is_its_entity(state, apply, counters):
 def test_what_cannot_be_read_changes_nothing_and_is_counted(state, apply, counters):
     apply(ACKS)
     bad = [StoredRecord(7, b"x/y", b"{}", 0), StoredRecord(8, record_key(ACKS), b"", 0)]
-    assert state.apply(bad) == [(7, "unknown_type"), (8, "malformed")]
+    assert state.apply(bad, Place.CONFIGS) == [(7, "unknown_type"), (8, "malformed")]
     assert counters.unreadable_records == {"unknown_type": 1, "malformed": 1}
     assert state.resolve("alice", "app") == {"acks": "all"}
 
@@ -106,7 +111,8 @@ def test_supported_configs_are_of_each_version_of_the_entitys_software(
     ]
     apply(JAVA._replace(config_keys=("retries",)))
     assert counters.registrations == 2
-    state.apply([StoredRecord(9, record_key(one), None, 0) for one in (JAVA, newer)])
+    gone = [StoredRecord(9, record_key(one), None, 0) for one in (JAVA, newer)]
+    state.apply(gone, Place.CONFIGS)
     assert (counters.registrations, describe(state)) == (0, [(entity, {"acks": "0"})])
 
 
@@ -130,9 +136,56 @@ def test_more_versions_than_a_text_holds_are_counted():
 
 def test_a_topic_that_begins_anew_is_read_anew(state, apply, counters):
     apply(ACKS._replace(config_value="2"), JAVA)
-    state.note_end()
-    state.clear()
+    state.note_end(Place.CONFIGS)
+    state.clear(Place.CONFIGS)
     assert not state.is_loaded
     assert describe(state) == []
     assert (counters.entities, counters.registrations) == (0, 0)
     assert counters.unknown_values == {}
+
+
+def test_registrations_of_both_topics_count_and_the_newer_one_of_a_client_is_taken(
+    state, apply, counters
+):
+    newer = JAVA._replace(config_keys=("retries",), registered_at_ms=2)
+    other = JAVA._replace(client_software_version="4.4.0")
+    apply(newer, place=Place.REGISTRATIONS)
+    apply(JAVA, other)
+    taken = state.registrations_of("alice")
+    assert taken == {record_key(JAVA): newer, record_key(other): other}
+    assert counters.registrations == 2
+    assert [*state.places_of(record_key(JAVA))] == [
+        Place.REGISTRATIONS, Place.CONFIGS
+    ]  # fmt: skip
+    gone = [StoredRecord(9, record_key(JAVA), None, 0)]
+    state.apply(gone, Place.REGISTRATIONS)
+    assert state.registrations_of("alice")[record_key(JAVA)] == JAVA
+    state.clear(Place.CONFIGS)
+    assert state.registrations_of("alice") == {}
+
+
+def test_registrations_topic_is_cleared_without_the_configs(state, apply):
+    apply(ACKS)
+    apply(JAVA, place=Place.REGISTRATIONS)
+    state.clear(Place.REGISTRATIONS)
+    assert describe(state) == [((("user", "alice"),), {"acks": "all"})]
+
+
+def test_config_in_the_registrations_topic_changes_nothing(state, counters):
+    stored = [StoredRecord(7, record_key(ACKS), record_value(ACKS), 0)]
+    assert state.apply(stored, Place.REGISTRATIONS) == [(7, "unknown_type")]
+    assert counters.entities == 0
+
+
+def test_state_is_complete_when_both_topics_have_been_read(state):
+    state.note_end(Place.CONFIGS)
+    assert state.is_loaded
+    assert not state.is_complete
+    state.note_end(Place.REGISTRATIONS)
+    assert state.is_complete
+
+
+def test_record_that_tells_of_registrations_changes_nothing(state, apply, counters):
+    apply(RegistrationsWritten(1))
+    assert describe(state) == []
+    assert counters.unreadable_records == {}

@@ -13,6 +13,7 @@ from tests.support.dynamic_records import (
     registered,
 )
 from tests.unit.udfs.dynamic_configs.read_records import read
+from udfs.dynamic_configs import RegistrationsWritten
 from udfs.dynamic_configs.histories import CONFIG_KEY, REGISTRATION_KEY, fold_records
 from udfs.dynamic_configs.topic_records import TOPIC_RECORD_SCHEMA, iter_records
 
@@ -54,6 +55,33 @@ def test_each_value_has_a_row_and_a_removal_ends_one():
     )
     assert rows == [("1", 1, 3, 0), ("0", 3, 7, 1), ("0", 9, None, 3)]
     assert lines == ["acks set to 1", "acks 1 -> 0", "acks 0 removed", "acks set to 0"]
+
+
+def fold_registered(supported, *registered):
+    """Return changed rows and lines of what the registrations' topic holds."""
+    told = read([RegistrationsWritten(START_MS)])
+    made = fold_records([], supported, told, read(registered))
+    keys = [(row["client_id"], row["config_keys"]) for row in made.supported]
+    lines = [(one["record_type"], one["offset"], one["change"]) for one in made.ledger]
+    return made.supported, keys, lines
+
+
+def test_registrations_of_their_own_topic_are_taken_once():
+    first, later = registered("acks"), registered("retries", ms=1)
+    other = registered("acks", client="b", version="2")
+    marker = ("registrations", 0, None)
+    rows, keys, lines = fold_registered([], first, other, registered(None))
+    assert keys == [("app", ["acks"]), ("b", ["acks"])]
+    assert lines == [
+        marker,
+        ("registration", 0, "library 1 supports acks"),
+        ("registration", 1, "library 2 supports acks"),
+    ]
+    assert fold_registered(rows, first, other)[1:] == ([], [marker])
+    # Compaction has removed the first one, and an older one stands elsewhere.
+    _, keys, lines = fold_registered(rows, other, later, registered("x", ms=-1))
+    assert keys == [("app", ["retries"])]
+    assert lines == [marker, ("registration", 1, "library 1 supports retries")]
 
 
 def test_a_value_that_is_set_already_and_a_removal_of_nothing_change_nothing():

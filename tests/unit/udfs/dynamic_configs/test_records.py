@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from udfs.dynamic_configs import (
     ConfigRecord,
+    RegistrationsWritten,
     SupportedRecord,
     UnreadableRecord,
     read_record,
@@ -16,6 +17,7 @@ from udfs.dynamic_configs import (
 
 ACKS = ConfigRecord("alice", "app/1", False, "acks", "-1", "User:admin", 1_700)
 JAVA = SupportedRecord("alice", "app", "apache-kafka-java", "4.3.1", ("acks",), 1_700)
+TOLD = RegistrationsWritten(1_700)
 texts = st.text(max_size=8)
 names = st.none() | texts
 times = st.integers(0, 2**40)
@@ -51,6 +53,16 @@ def test_golden_records():
         "config_keys": ["acks"],
         "registered_at_ms": 1_700,
     }
+    assert record_key(TOLD) == b"RegistrationsWritten"
+    assert json.loads(record_value(TOLD)) == {"v": 1, "written_at_ms": 1_700}
+
+
+def test_read_record_that_tells_of_registrations_returns_its_time():
+    key = record_key(TOLD)
+    assert read_record(key, record_value(TOLD), 5) == TOLD
+    assert read_record(key, None, 5) == RegistrationsWritten(5)
+    with pytest.raises(UnreadableRecord):
+        read_record(key, b'{"v":1}', 5)
 
 
 @pytest.mark.parametrize(
