@@ -8,6 +8,8 @@ import pytest
 from confluent_kafka import Producer
 
 from pipelines.delta_tables.locations import identify_table
+from pipelines.errors import MissingTopic
+from pipelines.jobs.dynamic_configs.registrations import make_registration_reader
 from pipelines.kafka_client.client_configs import Op
 from pipelines.settings import load_settings
 from pipelines.tables.configs import CLIENT_CONFIGS
@@ -24,10 +26,13 @@ from tests.support.bridge.dynamic_configs import (
     user,
 )
 from tests.support.documents import find_block
-from tests.support.dynamic_records import altered, as_pair
+from tests.support.dynamic_records import altered, as_pair, registered
 from tests.support.jobs.given_calls import run_line
+from tests.support.jobs.job_support import create_topic
 from tests.support.spark.config_rows import held, instance
 from tests.support.spark.table_rows import append_rows
+from tests.support.spark.writer_option import writer_override
+from tests.unit.udfs.dynamic_configs.read_records import TABLES
 
 PATIENCE_S = 180
 PAUSE_S = 0.05
@@ -50,13 +55,21 @@ def wait_until(is_so):
 
 def abort(servers, topic, record):
     """Write a record that nobody is ever told of."""
+    write(servers, topic, record, is_aborted=True)
+
+
+def write(servers, topic, *records, is_aborted=False):
+    """Write records in one transaction."""
     producer = Producer({"bootstrap.servers": servers, "transactional.id": topic})
     producer.init_transactions(PATIENCE_S)
     producer.begin_transaction()
-    key, value = as_pair(record)
-    producer.produce(topic, value, key)
+    for key, value in map(as_pair, records):
+        producer.produce(topic, value, key)
     assert producer.flush(PATIENCE_S) == 0
-    producer.abort_transaction(PATIENCE_S)
+    if is_aborted:
+        producer.abort_transaction(PATIENCE_S)
+    else:
+        producer.commit_transaction(PATIENCE_S)
 
 
 def read(spark, settings, contract, *columns):
@@ -72,6 +85,25 @@ def register(endpoint, admin):
     wait_until(lambda: client(WHO, "orders") in admin.find_all())
 
 
+def test_registration_reader_passes_over_missing_offsets_and_names_a_missing_topic(
+    spark, kafka
+):
+    """Aborted records are gaps, as compaction leaves them."""
+    topic, servers = f"registrations-{uuid.uuid4()}", kafka.bootstrap_servers
+    options = {"kafka.bootstrap.servers": servers}
+    read_registrations = make_registration_reader(options, topic, TABLES)
+    with pytest.raises(MissingTopic, match=r"check topics\.client_registrations"):
+        read_registrations(spark)
+    create_topic(servers, topic, 1)
+    assert list(read_registrations(spark)) == []
+    abort(servers, topic, registered("acks"))
+    write(servers, topic, *(registered("acks", client=one) for one in "ab"))
+    abort(servers, topic, registered("acks"))
+    found = [(one.offset, one.client_id) for one in read_registrations(spark)]
+    # Each transaction has a record and a marker.
+    assert found == [(2, "a"), (3, "b")]
+
+
 @pytest.mark.long
 def test_what_is_stored_becomes_rows_once_and_is_answered(
     spark, kafka, tmp_path, capsys
@@ -83,6 +115,7 @@ def test_what_is_stored_becomes_rows_once_and_is_answered(
         f"topics.client_registrations={topic}-registrations",
         f"tables.root_path={tmp_path}/tables",
         f"dynamic_configs_to_delta.checkpoint_location={tmp_path}/checkpoint",
+        writer_override(),
     )
     own = make_settings(
         kafka,
@@ -123,6 +156,7 @@ def test_what_is_stored_becomes_rows_once_and_is_answered(
     assert supported == [("orders", [*ACKS])]
     changes = read(spark, settings, DYNAMIC_CONFIG_CHANGES, "entity", "change")
     assert sorted(changes) == [
+        ("", None),
         (f"users/{WHO}", "acks 1 -> all"),
         (f"users/{WHO}", "acks set to 1"),
         (f"users/{WHO}/clients/<default>", "acks 0 removed"),

@@ -176,7 +176,8 @@ class StoreWriter:
         if held is not None and held.config_keys == record.config_keys:
             return
         is_full = len(self._registrations) >= MAX_WAITING_REGISTRATIONS
-        if is_full or not is_allowed():
+        # A topic that cannot be read back would hold up alterations.
+        if is_full or not self._state.is_complete or not is_allowed():
             self._counters.lost_registrations += 1
             return
         self._registrations[key] = record

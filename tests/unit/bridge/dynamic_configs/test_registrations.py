@@ -9,6 +9,7 @@ from pipelines.bridge.core.handlers import Connection, make_identity
 from pipelines.bridge.dynamic_configs import writing
 from pipelines.bridge.dynamic_configs.state import Place, StoredRecord
 from pipelines.bridge.dynamic_configs.writing import StoreFault
+from tests.support.bridge.dynamic_configs import set_configs, user
 from tests.unit.bridge.dynamic_configs.store_bridge import (
     ANY,
     BOB,
@@ -158,6 +159,19 @@ def test_a_refused_description_registers_nothing(bridge, run):
 
     run(scene)
     assert bridge.registrations.transactions == []
+
+
+def test_registrations_are_lost_while_their_topic_is_not_read(bridge, run, counters):
+    bridge.state.clear(Place.REGISTRATIONS)
+
+    async def scene():
+        register(bridge, "acks")
+        await settle()
+        assert await bridge.alter(set_configs(user("bob"), acks="1")) == [(0, None)]
+
+    run(scene)
+    assert bridge.registrations.transactions == []
+    assert counters.lost_registrations == 1
 
 
 TOLD = [[RegistrationsWritten(1_000)]]
