@@ -111,7 +111,7 @@ DYNAMIC_CONFIG_CHANGES = TableContract(
     merge_key=("topic", "partition", "offset"),
     contract_version=1,
     ages_by="at",
-    # Rows are put by their key.
+    # Rows are put by their key: a recreated topic has the same offsets again.
     properties=_DELETION_VECTORS | _statistics("at", "entity"),
 )
 

@@ -13,7 +13,8 @@ ROWS_CHANGE = {
     "client_configs", "client_findings", "client_instances",
     "client_metrics_subscriptions", "client_quotas", "client_supported_configs",
     "client_traffic", "client_wire_configs", "config_defaults",
-    "dynamic_client_configs", "effective_quotas", "resource_configs",
+    "dynamic_client_config_changes", "dynamic_client_configs", "effective_quotas",
+    "resource_configs",
 }  # fmt: skip
 
 
