@@ -1,6 +1,7 @@
 """Wiring of dynamic client configs: their keys, their store, and its topics."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -38,6 +39,8 @@ logger = logging.getLogger(__name__)
 _RETRY_S = 5.0
 _OPEN_S = 30.0
 """Longest wait for a transaction of an earlier life to end."""
+_START_S = 60.0
+"""Longest wait of a start for records of the store, before all else is served."""
 _PLANS = {
     Place.CONFIGS: plan_config_topic,
     Place.REGISTRATIONS: plan_registration_topic,
@@ -73,6 +76,8 @@ class DynamicConfigPart:
         self._awaited = {*Place}
         """Topics that the start waits for."""
         self._may_serve = asyncio.Event()
+        self._batches = 0
+        """Batches that were read."""
         self._running: asyncio.Task[None] | None = None
         self.handlers: DynamicConfigHandlers | None = None
         """Who answers both requests; None where they are not served."""
@@ -146,17 +151,23 @@ class DynamicConfigPart:
             self._without_topic.discard(place)
 
     async def start(self) -> None:
-        """Begin to read; wait until all is read, or Kafka says why it cannot be.
+        """Begin to read; wait until all is read, or cannot be read.
 
-        Listeners open afterwards. If the store cannot be read, all else is served
-        without it.
+        Listeners open afterwards. If the store cannot be read, or no record of it
+        arrives in time, all else is served without it.
         """
         if not self.is_enabled:
             return
         self._running = asyncio.create_task(self._run())
         for place in self._without_topic:
             self._note_start(place)
-        await self._may_serve.wait()
+        seen = -1
+        while not self._may_serve.is_set() and seen != self._batches:
+            seen = self._batches
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._may_serve.wait(), _START_S)
+        if not self._may_serve.is_set():
+            self._note_fault(f"Kafka has sent no record of the store for {_START_S} s")
 
     async def run(self) -> None:
         """Read and write, for ever; ends at once where nothing is served."""
@@ -211,6 +222,7 @@ class DynamicConfigPart:
             await asyncio.sleep(_RETRY_S)
 
     def _take(self, place: Place, batch: ReadBatch) -> None:
+        self._batches += 1
         if batch.fault:
             self._note_fault(batch.fault)
             self._note_start(place)

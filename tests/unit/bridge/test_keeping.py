@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from pipelines.bridge import keeping
 from pipelines.bridge.dynamic_configs.state import Place
 from pipelines.bridge.keeping import DynamicConfigPart
 from pipelines.bridge.publishing.store_topic import ReadBatch
@@ -158,3 +159,27 @@ def test_registrations_that_are_loaded_are_told_of_once(monkeypatch):
     take(part, place=Place.REGISTRATIONS, is_at_end=True)
     assert told == [1]
     assert part.counters.registrations == 1
+
+
+def test_start_without_records_ends_and_names_the_fault(monkeypatch):
+    monkeypatch.setattr(keeping, "_START_S", 0.05)
+    part = make_part(ENABLED)
+    part._without_topic.clear()
+
+    async def run_for_ever():
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(part, "_run", run_for_ever)
+
+    async def scene():
+        starting = asyncio.create_task(part.start())
+        for _ in range(4):
+            # Records that arrive prolong the wait.
+            await asyncio.sleep(0.03)
+            take(part, ACKS)
+        assert not starting.done()
+        await starting
+        part._running.cancel()
+
+    asyncio.run(scene())
+    assert "no record of the store for 0.05 s" in part.why_not_ready()
