@@ -61,9 +61,14 @@ CLUSTER_CHANGES = TableContract(
         required("decode_status", "STRING", "ok, or why the record was not read."),
         *COORDINATES,
         required("event_date", "DATE", "Date of valid_from in UTC; partitions."),
+        Column(
+            "observed_at",
+            "TIMESTAMP",
+            "When the cluster was polled, or the file was read (UTC); null: unknown.",
+        ),
     ),
     merge_key=("topic", "partition", "offset"),
-    contract_version=1,
+    contract_version=2,
     ages_by="event_date",
     partition_by=("event_date",),
     properties=CHECKPOINTS

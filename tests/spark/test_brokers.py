@@ -1,6 +1,7 @@
 """What `brokers` prints, of tables that the job has made."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,9 +13,11 @@ from pipelines.errors import MissingTable, NothingToDo
 from pipelines.settings import load_settings
 from tests.support.cluster_records import (
     BROKER,
+    START_MS,
     broker,
     config,
     endpoint,
+    full_set,
     gone,
     place,
     sent,
@@ -122,6 +125,26 @@ def test_brokers_list_after_last_observation_reports_unknown_since(spark, settin
     assert said[7].startswith(
         "unknown since 2026-11-18T17:06:40Z, the last observation"
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "ages"),
+    [("metadata_log", {0.5: "live", 1.5: "unknown"}), ("file", {100: "live"})],
+)
+def test_brokers_list_of_unchanged_log_uses_time_of_observation(
+    spark, tmp_path, source, ages
+):
+    job = ClusterJob(spark, tmp_path)
+    # The last position of a quiet log stays the same in each full snapshot.
+    headers = {"timestamp_ms": str(START_MS), "observed_at_ms": str(START_MS + HOUR)}
+    snapshot = full_set([broker(1, source=source)], source=source)
+    job.write(place([replace(one, headers=one.headers | headers) for one in snapshot]))
+    observed = datetime.fromtimestamp((START_MS + HOUR) / 1000, UTC)
+    for age, state in ages.items():
+        now = observed + timedelta(hours=age)
+        _, said = ask(spark, job.settings, "list", now)
+        assert said[1].split()[1] == state
+        assert ("2026-11-18T12:06:40Z" in said[-1]) == (source != "file")
 
 
 @pytest.mark.long

@@ -26,6 +26,7 @@ CLUSTER_RECORD_SCHEMA = pa.schema(
         ("source", pa.string()),
         ("valid_from", _TIME),
         ("not_before", _TIME),
+        ("observed_at", _TIME),
         ("metadata_offset", pa.int64()),
         ("metadata_epoch", pa.int32()),
         ("set_id", pa.string()),
@@ -56,6 +57,8 @@ class ClusterRecord:
     """When it was so: microseconds since 1970."""
     not_before: int | None = None
     """The last look that saw the former state; null: `at` is exact."""
+    observed_at: int | None = None
+    """When the cluster was polled, or the file was read."""
     metadata_offset: int | None = None
     metadata_epoch: int | None = None
     set_id: str | None = None
@@ -85,7 +88,7 @@ def iter_records(rows: pa.Table) -> Iterator[ClusterRecord]:
         rows: CLUSTER_RECORD_SCHEMA; one topic and partition.
     """
     whole = rows.select(CLUSTER_RECORD_SCHEMA.names).cast(CLUSTER_RECORD_SCHEMA)
-    for name in ("valid_from", "not_before"):
+    for name in ("valid_from", "not_before", "observed_at"):
         place = whole.schema.get_field_index(name)
         whole = whole.set_column(place, name, whole.column(name).cast(pa.int64()))
     for row in whole.sort_by(
@@ -102,6 +105,7 @@ def iter_records(rows: pa.Table) -> Iterator[ClusterRecord]:
             source=row["source"],
             at=row["valid_from"],
             not_before=row["not_before"],
+            observed_at=row["observed_at"],
             metadata_offset=row["metadata_offset"],
             metadata_epoch=row["metadata_epoch"],
             set_id=row["set_id"],

@@ -273,6 +273,7 @@ def _ledger_row(record: ClusterRecord, change: str | None) -> Row:
         "partition": record.partition,
         "offset": record.offset,
         "event_date": record.at // _MICROS_PER_DAY,
+        "observed_at": record.observed_at,
     }
 
 

@@ -112,10 +112,19 @@ class BrokerCommand:
         return 0
 
     def _find_last_observation(self) -> datetime | None:
+        """Return when a bridge last observed the cluster; null: unknown.
+
+        An imported file is read only once, so it never becomes outdated.
+        """
         changes = self._spark.table(CLUSTER_CHANGES.name)
         of_cluster = changes.where(F.col("cluster_id") == self._cluster_id)
-        ((newest,),) = of_cluster.agg(F.max("valid_from")).collect()
-        return None if newest is None else newest.astimezone(UTC)
+        # Rows from before contract version 2: only these times are those of a poll.
+        polled_at = F.when(F.col("source") == "admin_api", F.col("valid_from"))
+        ((newest, source),) = of_cluster.agg(
+            F.max(F.coalesce("observed_at", polled_at)), F.max_by("source", "offset")
+        ).collect()
+        is_observed = newest is not None and source != "file"
+        return newest.astimezone(UTC) if is_observed else None
 
     def _find_live(self) -> list[Row]:
         live = self._read(BROKERS).where("state = 'live'").orderBy("broker_id")

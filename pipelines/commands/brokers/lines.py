@@ -21,7 +21,7 @@ def list_brokers(
 
     Args:
         brokers: Rows of the view brokers.
-        observed: Time of the newest record about the cluster; null: no record is left.
+        observed: Time of the last observation of the cluster; null: unknown, or a file.
         is_old: Whether that is too long ago to call a broker live.
     """
     seen = "" if observed is None else show_time(observed.replace(microsecond=0))
