@@ -109,12 +109,18 @@ class Installation:
 
         Args:
             packages: Coordinates that were resolved; others than ours are not kept.
-            jars: Files that Ivy has stored.
+            jars: Files that Ivy has stored, and jars of the user, which are not kept.
         """
         files = [*jars]
+        # Ivy stores all jars in one directory, and names each by its coordinates.
+        group, name, version = self.packages[0].split(":")
+        first = f"{group}_{name}-{version}.jar"
+        ivy = [one.parent for one in files if one.name == first]
+        files = [one for one in files if one.parent in ivy]
         if (
             packages != ",".join(self.packages)
             or self.jars
+            or not files
             or not all(one.is_file() for one in files)
         ):
             return

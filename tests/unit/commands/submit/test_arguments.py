@@ -331,18 +331,20 @@ def test_jars_fetched_by_spark_are_resolved_once(tmp_path):
     installation = install(tmp_path)
     ivy = tmp_path / "ivy"
     ivy.mkdir()
-    jars = [ivy / name for name in ("a.jar", "b.jar")]
-    for one in jars:
+    fetched = ["a.jar", "io.delta_delta-spark_4.2_2.13-4.4.0.jar"]
+    jars = [ivy / name for name in fetched]
+    users = tmp_path / "users.jar"
+    for one in [*jars, users]:
         one.write_text("jar")
     packages = ",".join(installation.packages)
     installation.keep_fetched_jars(f"{packages},a:b:1", jars)
     assert "spark.jars.packages" in read_conf(build_arguments(installation, []))
     for _ in range(2):
-        installation.keep_fetched_jars(packages, jars)
+        installation.keep_fetched_jars(packages, [users, *jars])
     made = read_conf(build_arguments(installation, []))
     assert "spark.jars.packages" not in made
     names = [Path(one).name for one in made["spark.driver.extraClassPath"].split(":")]
-    assert names == ["a.jar", "b.jar"]
+    assert names == fetched
     # Another release has other packages.
     other = tmp_path / "other"
     other.mkdir()
