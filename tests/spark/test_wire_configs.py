@@ -154,6 +154,22 @@ def test_a_codec_stays_where_a_later_batch_was_not_compressed(spark, tmp_path):
     assert job.rows(*columns) == [("lz4", True, 5)]
 
 
+def test_newer_rebalance_timeout_replaces_row_that_older_version_stored_as_exact(
+    spark, tmp_path
+):
+    job = WireJob(spark, tmp_path)
+
+    def timeout(offset, value):
+        body = said("consumer", max_poll_interval_ms=value)
+        return record(offset, body, client_software_name="aiokafka")
+
+    job.write(0, timeout(0, "5"))
+    table = identify_table(spark, job.settings.tables, CLIENT_WIRE_CONFIGS)
+    spark.sql(f"UPDATE {table} SET is_exact = true")  # noqa: S608 - a table of ours
+    job.write(1, timeout(1, "6"))
+    assert job.rows("config_value", "is_exact") == [("6", False)]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("point", ["before quarantine", "before client_wire_configs"])
 def test_a_batch_that_was_cut_off_is_written_once(spark, tmp_path, point):

@@ -7,10 +7,10 @@ has pushed wins, whatever it calls the key; what was seen wins over defaults.
 
 from collections.abc import Collection
 
+from pipelines.reading.wire_entries import IS_EXACT_SQL
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.telemetry import CLIENT_INSTANCES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from udfs.configs.wire_keys import REBALANCE_TIMEOUT, REBALANCE_TIMEOUT_SOFTWARE
 
 WIRE = "wire"
 """Value of the column source."""
@@ -29,13 +29,7 @@ shown AS (
     ON w.principal = h.principal AND w.client_id <=> h.client_id
     AND w.client_source_address = h.client_source_address
     AND w.client_type = h.client_type
-  WHERE w.is_exact
-    -- Older versions stored uncompressed batches and each rebalance timeout as exact.
-    AND NOT (w.config_key = 'compression.type' AND w.config_value <=> 'none')
-    AND (
-      w.config_key <> '{REBALANCE_TIMEOUT}'
-      OR w.client_software_name IN {REBALANCE_TIMEOUT_SOFTWARE}
-    )
+  WHERE {IS_EXACT_SQL}
 )
 """  # noqa: S608 - names of our own contracts
 _WIRE_SQL = f"""
