@@ -147,7 +147,7 @@ def find_hidden(
     if hidden and not accepts:
         partition = hidden[0]
         raise UnsafeStart(
-            f"topic {topic} was made anew, {ledger.contract.name} holds records of the "
+            f"topic {topic} was recreated, {ledger.contract.name} holds records of the "
             f"former one up to partition {partition} offset {stored.marks[partition]}, "
             f"and how far this one was read stands only in the checkpoint location of "
             f"the former query. {ledger.how_to_choose()}"

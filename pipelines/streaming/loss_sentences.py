@@ -25,11 +25,11 @@ def describe_losses(
         start: Of the query that cannot go on.
         behind: Of the one that would go on.
         progress: How far the first one came.
-        tell_topic: Says of a topic that was made anew what is wrong with it, or "".
+        tell_topic: Says of a topic that was recreated what is wrong with it, or "".
     """
     is_anew = any(loss.reason == TOPIC_MADE_ANEW for loss in behind.losses)
     what = (
-        f"topic {start.topic} was deleted and made anew"
+        f"topic {start.topic} was deleted and recreated"
         f"{_tell_ids(start, behind)}{tell_topic()}"
         if is_anew
         else f"retention of topic {start.topic} removed records that were not read"

@@ -156,14 +156,14 @@ class JobRecords:
         return write
 
     def _check_topic(self, session: SparkSession) -> None:
-        """Refuse records of a topic that was made anew while the job was running.
+        """Refuse records of a topic that was recreated while the job was running.
 
         Where it has more records than the former one, Spark reads on in the midst.
         """
         known = self.start.topic_id
         now = read_topic_id(session, self.options, self.start.topic) if known else None
         if now is not None and now != known:
-            raise LostRecords(f"topic {self.start.topic} was deleted and made anew")
+            raise LostRecords(f"topic {self.start.topic} was deleted and recreated")
 
 
 def run_stream(

@@ -133,7 +133,7 @@ def decide_start(
         checkpoint_location: Folder of the query's progress.
         starting_offsets: earliest or latest, where no table has a record of the topic.
         accepts_data_loss: Whether to go on behind records that are gone.
-        tell_topic: Says of a topic that was made anew what is wrong with it.
+        tell_topic: Says of a topic that was recreated what is wrong with it.
     Raises: UnsafeStart where going on would lose or repeat records.
     """
     location = find_location(spark, checkpoint_location)
@@ -141,7 +141,9 @@ def decide_start(
     if known is not None:
         start = _check_topic(ledger, known, topic, checkpoint_location)
         progress = read_query_progress(spark, location, topic)
-        if not find_losses(start, progress, bounds):
+        # A former topic of which nothing was read takes no records with it.
+        is_former = is_made_anew({}, {}, bounds, start.topic_id)
+        if not is_former and not find_losses(start, progress, bounds):
             return _note_topic_id(spark, location, start, bounds)
         stored = read_stored_offsets(spark, tables, ledger, topic)
         decided = go_on_behind(start, progress, stored, bounds)
@@ -259,7 +261,7 @@ def resume_offsets(
     if unknown:
         raise UnsafeStart(
             f"{ledger.contract.name} has records of {topic} partition {unknown[0]}, "
-            f"and the topic has no such partition: it was made anew. "
+            f"and the topic has no such partition: it was recreated. "
             f"{ledger.how_to_choose()}"
         )
     is_earliest = starting_offsets == EARLIEST or not is_first_run
@@ -318,7 +320,7 @@ def _check_resumable(
     why = (
         "the records between were deleted by retention"
         if offset < beginning
-        else "the topic was made anew"
+        else "the topic was recreated"
     )
     raise UnsafeStart(
         f"{ledger.contract.name} goes on at {topic} partition {partition} offset "

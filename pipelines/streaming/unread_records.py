@@ -63,7 +63,7 @@ class UnreadRecords:
         behind = counted(self.behind, "record")
         if self.is_made_anew:
             return (
-                f"!!! {who}: the topic was made anew since the job has read it, and "
+                f"!!! {who}: the topic was recreated since the job has read it, and "
                 f"{behind} of the new one are to be read: start the job, which says "
                 f"what is lost and how it goes on"
             )

@@ -81,7 +81,7 @@ def _lost(jobs: tuple[JobLook, ...]) -> Iterator[Problem]:
             )
         if look.is_made_anew:
             yield Problem(
-                what=f"topic {job.topic} was deleted and made anew behind {job.name}",
+                what=f"topic {job.topic} was deleted and recreated behind {job.name}",
                 do=f"the job says what is gone; {PROGRAM} {job.name} "
                 "--accept-data-loss goes on with the new one",
             )

@@ -153,7 +153,7 @@ def test_a_topic_that_was_made_anew_is_refused(spark, kafka, settings, producer)
     topics = replace(settings.topics, telemetry=anew)
     moved = replace(settings, topics=topics)
     fresh = with_checkpoint(moved, Path(settings.tables.root_path) / "fresh")
-    with pytest.raises(UnsafeStart, match="the topic was made anew"):
+    with pytest.raises(UnsafeStart, match="the topic was recreated"):
         run_once(spark, fresh)
 
 

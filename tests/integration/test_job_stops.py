@@ -191,7 +191,7 @@ def test_a_topic_made_anew_is_told_by_its_id_and_read_from_its_beginning(
     with pytest.raises(LostRecords) as stopped:
         run_job(spark, settings)
     sentence = str(stopped.value)
-    assert sentence.startswith(f"topic {topic.name} was deleted and made anew (its id")
+    assert sentence.startswith(f"topic {topic.name} was deleted and recreated (its id")
     assert f"partition 0 from offset {ends[0]} on" in sentence
     assert "--accept-data-loss goes on at the beginning of the new topic" in sentence
     run_job(spark, settings, accepts=True)
@@ -223,7 +223,7 @@ def test_a_topic_made_anew_below_a_running_job_stops_it(
         if point == "before commit" and next(batches) == 1:
             topic.make_anew(wait_until).send(200)
 
-    with pytest.raises(LostRecords, match="was deleted and made anew"):
+    with pytest.raises(LostRecords, match="was deleted and recreated"):
         run_job(spark, settings, make_anew, is_once=False)
     former = read_rows(spark, settings, CLIENT_PUSHES, "push_id")
     assert len(former) <= 30

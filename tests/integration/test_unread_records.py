@@ -120,7 +120,7 @@ def test_a_topic_that_was_made_anew_is_loud(spark, kafka, settings):
     remake_topic(servers, topic)
     PushProducer(servers, topic).send(5)
     line = (
-        f"!!! client_telemetry_to_delta, topic {topic}: the topic was made anew since "
+        f"!!! client_telemetry_to_delta, topic {topic}: the topic was recreated since "
         f"the job has read it, and 5 records of the new one are to be read: start the "
         f"job, which says what is lost and how it goes on"
     )

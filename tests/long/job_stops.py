@@ -108,7 +108,7 @@ def stop_at_a_topic_made_anew(scene):
     scene.producer.send(60)
     scene.check_stop(
         scene.run(),
-        *(f"topic {scene.topic} was deleted and made anew (its id was", "3 partitions"),
+        *(f"topic {scene.topic} was deleted and recreated (its id was", "3 partitions"),
         *("partition 0 from offset", "last committed a micro-batch at 20"),
         f"The same command with {ACCEPT} goes on at the beginning of the new topic",
     )
@@ -126,7 +126,7 @@ def stop_at_a_topic_made_by_the_broker(scene):
     scene.producer.send(60)
     scene.check_stop(
         scene.run(),
-        *("was deleted and made anew", f"{OWN_PARTITIONS} partitions"),
+        *("was deleted and recreated", f"{OWN_PARTITIONS} partitions"),
         "without retention.ms and max.message.bytes of its own, which the bridge sets",
         f"The same command with {ACCEPT} goes on at the beginning of the new topic",
     )

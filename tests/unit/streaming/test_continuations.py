@@ -149,7 +149,7 @@ def test_the_sentence_says_what_since_when_and_which_command():
     behind = go_on_behind(START, query, stored(), anew)
     told = describe_losses(START, behind, query, lambda: ", without retention.ms")
     assert told.startswith(
-        "topic t was deleted and made anew (its id was former, is present; 1 "
+        "topic t was deleted and recreated (its id was former, is present; 1 "
         "partition), without retention.ms: not read are partition 0 from offset 7 on, "
         "partition 1 from offset 4 on; "
     )

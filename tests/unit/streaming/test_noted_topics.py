@@ -39,8 +39,7 @@ def decide(bounds, **options):
         "t",
         bounds,
         checkpoint_location="hdfs://site/checkpoint",
-        starting_offsets="latest",
-        **options,
+        **({"starting_offsets": "latest"} | options),
     )
 
 
@@ -90,6 +89,23 @@ def test_decide_start_with_new_checkpoint_and_recreated_topic_is_refused(
     assert (loss.reason, loss.first_offset, loss.marked_offset) == (
         *("topic_made_anew", 5, 6),
     )
+
+
+@pytest.mark.parametrize("planned_end", [{}, {0: 3}])
+def test_decide_start_of_unread_topic_that_was_recreated_starts_with_new_topic_id(
+    hadoop, monkeypatch, planned_end
+):
+    progress = QueryProgress(position={}, planned_end=planned_end, committed_at_ms=None)
+    monkeypatch.setattr(starts, "read_query_progress", lambda *_: progress)
+    earliest = {"starting_offsets": "earliest"}
+    first = decide(BOUNDS, **earliest)
+    recreated = replace(BOUNDS, topic_id="second")
+    for _ in range(2):
+        start = decide(recreated, **earliest)
+        assert (start.topic_id, start.starting_offsets) == ("second", {0: -2})
+        assert start.losses == ()
+    assert first.topic_id == "first"
+    assert starts.find_location(None, "hdfs://site/checkpoint").endswith("continued-1")
 
 
 @pytest.mark.parametrize("topic_id", ["first", None])

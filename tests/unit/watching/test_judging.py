@@ -123,7 +123,7 @@ def test_what_harms_nobody_is_well(site):
         ),
         (
             with_topic(is_made_anew=True),
-            f"topic clientele.telemetry was deleted and made anew behind {JOB}: ",
+            f"topic clientele.telemetry was deleted and recreated behind {JOB}: ",
             "--accept-data-loss",
         ),
         (
