@@ -1,6 +1,9 @@
 """jobs: every streaming job in one process, for a site that gives each too little."""
 
+import logging
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidSetting
@@ -25,8 +28,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from pipelines.settings.records import Settings
+    from pipelines.streaming.job_groups import GroupedJob, JobGroup
     from pipelines.streaming.sources import Gathering
 
+_logger = logging.getLogger(__name__)
 # The first one comes first: most look at what it writes.
 _MODULES = (
     client_telemetry_to_delta,
@@ -110,19 +115,42 @@ def run(call: Call) -> int:
             describe=describe,
             on_end=metrics.note_end,
         )
-        rules = read_finding_rules(settings) if call.arguments.findings else None
-        try:
-            skipped = jobs.run([*map(group, prepared, sessions)])
-        except Exception:
-            # Rules need the tables, and one job that failed has not emptied them.
-            if rules is not None and not jobs.has_driver_ended():
-                print(client_findings.evaluate(spark, settings, rules))
-            raise
-        for name in skipped:
-            print(f"{name}: skipped, because its topic was never created")
-        if rules is not None:
-            print(client_findings.evaluate(spark, settings, rules))
+        evaluate = None
+        if call.arguments.findings:
+            rules = read_finding_rules(settings)
+            evaluate = partial(client_findings.evaluate, spark, settings, rules)
+        _run_group(jobs, [*map(group, prepared, sessions)], evaluate)
     return 0
+
+
+def _run_group(
+    jobs: "JobGroup",
+    grouped: Sequence["GroupedJob"],
+    evaluate: Callable[[], str] | None,
+) -> None:
+    """Run jobs, print the names of those that were skipped, and evaluate findings.
+
+    Raises: The error of a job, even if the evaluation fails as well.
+    """
+    try:
+        jobs.run(grouped)
+    except Exception:
+        _print_skipped(jobs)
+        # Rules need the tables, and one job that failed has not emptied them.
+        if evaluate is not None and not jobs.has_driver_ended():
+            try:
+                print(evaluate())
+            except Exception as error:  # noqa: BLE001 - the error of the job counts
+                _logger.error("Evaluating findings failed: %s", describe(error))  # noqa: TRY400 - a sentence
+        raise
+    _print_skipped(jobs)
+    if evaluate is not None:
+        print(evaluate())
+
+
+def _print_skipped(jobs: "JobGroup") -> None:
+    for name in sorted(jobs.skipped):
+        print(f"{name}: skipped, because its topic was never created")
 
 
 def _gather(settings: "Settings", job_name: str) -> "Gathering":

@@ -145,6 +145,8 @@ class JobGroup:
         self._spark, self._settings, self._secrets = spark, settings, secrets
         self._is_once, self._accepts = is_once, accepts_data_loss
         self._describe, self._on_end = describe, on_end
+        self.skipped: list[str] = []
+        """Names of the jobs that were skipped."""
         self._runs: dict[str, JobRun] = {}
         self._is_ending = Event()
         self._turn = Lock()
@@ -152,10 +154,9 @@ class JobGroup:
         as all of them."""
         self._ends: SimpleQueue[_End] = SimpleQueue()
 
-    def run(self, jobs: Sequence[GroupedJob]) -> list[str]:
+    def run(self, jobs: Sequence[GroupedJob]) -> None:
         """Run jobs until none is left, or until the caller is interrupted.
 
-        Returns: Names of the jobs that were skipped, sorted.
         Raises: What has ended the first one that was not started again, where none is
             left; where the JVM is gone, what told so.
         """
@@ -166,7 +167,7 @@ class JobGroup:
         for thread in threads:
             thread.daemon = True
             thread.start()
-        failures, skipped = [], []
+        failures = []
         try:
             # The main thread makes no call to the JVM that a signal could cut off.
             for _ in jobs:
@@ -174,7 +175,7 @@ class JobGroup:
                 if end.error is not None:
                     failures.append(end.error)
                 if end.skipped is not None:
-                    skipped.append(end.skipped)
+                    self.skipped.append(end.skipped)
                 if end.is_of_driver:
                     break
         except BaseException:
@@ -185,7 +186,6 @@ class JobGroup:
             raise
         if failures:
             raise failures[-1 if end.is_of_driver else 0]
-        return sorted(skipped)
 
     def end(self) -> None:
         """Let each micro-batch that is being written end, then end the queries."""

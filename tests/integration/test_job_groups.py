@@ -241,6 +241,26 @@ def test_jobs_once_with_uncreated_topics_evaluates_findings_and_lists_skipped_jo
     assert capsys.readouterr().out.startswith("client_findings: ")
 
 
+def test_jobs_once_with_failing_first_run_raises_error_of_job_not_of_findings(
+    spark, kafka, tmp_path, capsys
+):
+    servers, name = kafka.bootstrap_servers, uuid.uuid4()
+    topics = {one: f"{one}-{name}" for one in LEDGERS.values()}
+    create_topic(servers, topics["cluster"], 2)
+    given = [
+        f"kafka.bootstrap_servers={servers}",
+        f"tables.root_path={tmp_path}/tables",
+        *(f"topics.{one}={topic}" for one, topic in topics.items()),
+        *(f"{one}.checkpoint_location={tmp_path}/{one}" for one in STREAMING_JOBS),
+    ]
+    with pytest.raises(UnsafeStart, match=topics["cluster"]):
+        run_line(spark, "./spark-submit.sh jobs --once --findings", *given)
+    skipped = sorted({*STREAMING_JOBS} - {"cluster_metadata_to_delta"})
+    assert capsys.readouterr().out.splitlines() == [
+        f"{one}: skipped, because its topic was never created" for one in skipped
+    ]
+
+
 def has_rows(table):
     logs = table.glob("_delta_log/*.json")
     return any('{"add"' in one.read_text(encoding="utf-8") for one in logs)

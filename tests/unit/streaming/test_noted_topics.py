@@ -91,9 +91,10 @@ def test_decide_start_with_new_checkpoint_and_recreated_topic_is_refused(
     )
 
 
+@pytest.mark.usefixtures("hadoop")
 @pytest.mark.parametrize("planned_end", [{}, {0: 3}])
 def test_decide_start_of_unread_topic_that_was_recreated_starts_with_new_topic_id(
-    hadoop, monkeypatch, planned_end
+    monkeypatch, planned_end
 ):
     progress = QueryProgress(position={}, planned_end=planned_end, committed_at_ms=None)
     monkeypatch.setattr(starts, "read_query_progress", lambda *_: progress)
