@@ -48,7 +48,7 @@ FROM {CLIENT_METRICS.name} AS m JOIN {INSTANCES} AS i
 WHERE m.event_date >= date({{start}}) AND m.received_at >= {{start}}
   AND m.metric IN ({", ".join(f"'{_PREFIX}{one}'" for one in _METRICS)})
   AND NOT isnan(coalesce(m.value_double, double(m.value_long)))
-  AND (m.node_role IS NULL OR m.node_role = 'broker')
+  AND (m.node_id IS NULL OR m.node_role = 'broker')
 GROUP BY ALL
 """  # noqa: S608 - the same
 

@@ -158,8 +158,8 @@ POINT = (
         "node_id",
         "STRING",
         "Broker ID in decimal digits, from the point attribute node_id (or node.id), "
-        "which attributes keeps as sent; negative for a bootstrap connection. Rows "
-        "written before contract version 2 have it as sent.",
+        "which attributes keeps as sent; negative for a bootstrap connection. As sent "
+        "if its spelling is unknown, and in rows from before contract version 2.",
     ),
     *MEMBERSHIP,
     Column("resource_attributes", "MAP<STRING, STRING>", "Other resource attributes."),

@@ -72,7 +72,7 @@ def node_of(text):
     """Return broker ID and role; Java counts coordinators down from the maximum."""
     number = int32_or_none((text or "").removeprefix("node-"))
     if number is None:
-        return None, None
+        return text, None
     if number >= 2**30:
         return str(2**31 - 1 - number), "coordinator"
     return str(number), "bootstrap" if number < 0 else "broker"

@@ -124,7 +124,7 @@ def test_nodes_of_older_rows_are_read_as_the_decoder_writes_them(spark, settings
     expected = {}
     for text in sent:
         node = parse_node(text)
-        expected[text] = (str(node.node_id), node.role) if node else (None, None)
+        expected[text] = (str(node.node_id), node.role) if node else (text, None)
     append_rows(settings.tables, CLIENT_METRICS,
         *({"metric": str(text), "node_id": text} for text in sent)
     )  # fmt: skip

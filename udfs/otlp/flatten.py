@@ -175,7 +175,11 @@ def _node_columns(source: Source) -> Columns:
     """Return the broker ID of each point and the role of the connection."""
     sent = _distinct_texts(source, w.P_NODE)
     nodes = [parse_node(text) for text in sent.texts]
-    ids = [None if node is None else str(node.node_id) for node in nodes]
+    # A point of an unknown node is no point of the whole client.
+    ids = [
+        text if node is None else str(node.node_id)
+        for text, node in zip(sent.texts, nodes, strict=True)
+    ]
     roles = [None if node is None else node.role for node in nodes]
     return {
         "node_id": pa.array(ids, pa.string()).take(sent.places),

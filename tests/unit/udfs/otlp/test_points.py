@@ -206,10 +206,10 @@ def test_both_spellings_of_the_node_are_one(key):
     assert (row["attributes"], row["node_id"]) == ({"node_id": "-1"}, "-1")
 
 
-def test_unreadable_node_id_stays_an_attribute_only():
+def test_node_id_of_unknown_spelling_stays_as_sent_without_role():
     row = only_point(push_of(attributes=[text("node_id", "seed_0")]))
     assert row["attributes"] == {"node_id": "seed_0"}
-    assert (row["node_id"], row["node_role"]) == (None, None)
+    assert (row["node_id"], row["node_role"]) == ("seed_0", None)
 
 
 @pytest.mark.parametrize(
