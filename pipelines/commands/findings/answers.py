@@ -45,9 +45,10 @@ def answer(call: Call, say: Say) -> int:
         say(format_json(found, runs))
     elif words.rules:
         say(format_rules([one for one in runs if words.rule in {None, one["rule"]}]))
-        return FOUND
     else:
         say(format_findings(found, runs))
+    if words.rules:
+        return FOUND
     is_bad = any(one["severity"] == ERROR and one["until"] is None for one in found)
     return FAULTY if is_bad else FOUND
 

@@ -73,7 +73,7 @@ def _read(location: str) -> dict[str, str]:
     try:
         return parse_properties(Path(location).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is no text"
+        reason = getattr(error, "strerror", None) or "not a UTF-8 text file"
         raise CommandFault(f"--properties: cannot read {location}: {reason}") from None
 
 
