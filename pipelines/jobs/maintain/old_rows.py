@@ -23,6 +23,7 @@ from .retention import (
     NOTHING,
     Position,
     closed_rows,
+    describe_old_rows,
     kept_rows,
     old_rows,
     write_moment,
@@ -101,7 +102,7 @@ class OldRows:
         stays = NOTHING
         if contract.name in self.floors:
             stays = kept_rows(contract, self._find_newest(contract, old))
-        why = f"older than {days} days"
+        why = describe_old_rows(contract, days)
         if stays != NOTHING:
             why += ", but for what tells jobs where they stand"
         if contract.ages_by not in contract.partition_by:

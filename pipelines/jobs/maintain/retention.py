@@ -112,6 +112,13 @@ def old_rows(contract: TableContract, kept: TableRetention, now: datetime) -> st
     return f"`{contract.ages_by}` < {write_moment(oldest)}"
 
 
+def describe_old_rows(contract: TableContract, days: int) -> str:
+    """Return why old_rows chooses rows of a table."""
+    why = f"older than {days} days"
+    is_ahead = contract is QUARANTINE
+    return f"{why} or dated more than 100 years ahead" if is_ahead else why
+
+
 def closed_rows(contract: TableContract, kept: TableRetention, now: datetime) -> str:
     """Return SQL that is true of rows that were no longer so long ago."""
     if kept.closed_days == FOR_EVER or not contract.closes_by:

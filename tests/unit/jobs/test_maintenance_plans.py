@@ -27,6 +27,7 @@ from pipelines.jobs.maintain.retention import (
     NOTHING,
     Position,
     closed_rows,
+    describe_old_rows,
     kept_rows,
     old_rows,
 )
@@ -95,6 +96,13 @@ def test_a_date_that_is_written_to_is_left_alone_and_a_whole_table_is_not():
         {WHOLE: files(10, hours_ago=0)}, RULES, now_ms=NOW_MS, read_clusterings=None
     )
     assert not whole.is_left_alone
+
+
+def test_describe_old_rows_of_quarantine_names_rows_dated_ahead():
+    assert describe_old_rows(CLIENT_METRICS, 9) == "older than 9 days"
+    assert describe_old_rows(QUARANTINE, 9) == (
+        "older than 9 days or dated more than 100 years ahead"
+    )
 
 
 def test_rows_go_by_what_their_contract_says():
