@@ -190,10 +190,8 @@ class Ports:
         except MissingService as error:
             # The others must go on; this one's clients find nobody there.
             if node_id not in self._without_port:
-                name = (
-                    "the bootstrap address" if node_id is None else f"broker {node_id}"
-                )
-                logger.error("%s has no port: %s", name, error)  # noqa: TRY400 - its text is for operators
+                name = "bootstrap" if node_id is None else node_id
+                logger.error("Opening a port failed: broker=%s error=%s", name, error)  # noqa: TRY400 - its text is for operators
             self._without_port.add(node_id)
             self.fault = error
             return wanted
