@@ -7,7 +7,7 @@
 
 # COMMAND ----------
 
-dbutils.widgets.text("env", "local")
+dbutils.widgets.text("env", "")  # empty: base with a config, else local
 dbutils.widgets.text("config", "")  # a settings file of your own
 dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
 dbutils.widgets.text("client", "")  # a client id or client instance id; empty: all
@@ -44,7 +44,8 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
-picked.check(spark.table("client_configs"))
+# A client that only the proxy saw has entries and no pushed configuration.
+picked.check(spark.table("client_configs"), spark.table("client_config_entries"))
 
 key = dbutils.widgets.get("key")
 entries = spark.table("client_config_entries").transform(picked.of_clients).cache()

@@ -8,7 +8,7 @@
 
 # COMMAND ----------
 
-dbutils.widgets.text("env", "local")
+dbutils.widgets.text("env", "")  # empty: base with a config, else local
 dbutils.widgets.text("config", "")  # a settings file of your own
 dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
 dbutils.widgets.text("client", "")  # a client id or client instance id; empty: all

@@ -7,7 +7,7 @@
 
 # COMMAND ----------
 
-dbutils.widgets.text("env", "local")
+dbutils.widgets.text("env", "")  # empty: base with a config, else local
 dbutils.widgets.text("config", "")  # a settings file of your own
 dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
 dbutils.widgets.text("client", "")  # a client id or client instance id; empty: all
@@ -31,7 +31,7 @@ settings = load_settings(
 registered = views.register(
     spark,
     settings,
-    views.find_names_in("effective_quotas client_quotas client_traffic"),
+    views.find_names_in("effective_quotas client_quotas client_traffic clients"),
 )
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
@@ -40,7 +40,8 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
-picked.check(spark.table("effective_quotas"))
+clients = [spark.table("clients")] if "clients" in registered else []
+picked.check(spark.table("effective_quotas"), *clients)
 
 effective_quotas = spark.table("effective_quotas").transform(picked.of_clients)
 client_quotas = spark.table("client_quotas")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines import __version__
-from pipelines.settings.loading import BASE_NAME
+from pipelines.settings.loading import LOCAL_NAME, choose_env
 from pipelines.settings.places import IS_CHECKOUT, PROGRAM
 
 from . import (
@@ -56,7 +56,6 @@ from . import (
 from .options import (
     ACTION_WORD,
     COMMAND_WORD,
-    LOCAL,
     VERBOSE,
     Command,
     CommandParser,
@@ -139,7 +138,9 @@ def is_available(command: Command) -> bool:
 
 def parse_words(words: list[str]) -> argparse.Namespace:
     """Read the words of one command; ends the process where they are wrong."""
-    words = _add_default_action(_ask_for_help(words))
+    words = _ask_for_help(words)
+    _check_action_is_first(words)
+    words = _add_default_action(words)
     arguments, unknown = build_parser().parse_known_args(words)
     parser: CommandParser = arguments.parser
     if parser.is_kafka_tool:
@@ -147,10 +148,8 @@ def parse_words(words: list[str]) -> argparse.Namespace:
         unknown = [word for word in unknown if word.startswith("-")]
     if unknown:
         parser.refuse_unknown(unknown)
-    # A file of settings is of a deployment, whose clients must not push as often as
-    # the environment of one machine subscribes to.
-    if getattr(arguments, "env", LOCAL) is None:
-        arguments.env = BASE_NAME if arguments.config else LOCAL
+    if getattr(arguments, "env", LOCAL_NAME) is None:
+        arguments.env = choose_env(arguments.config)
     return arguments
 
 
@@ -162,6 +161,19 @@ def _ask_for_help(words: list[str]) -> list[str]:
         return words
     names = [FORMER_NAMES.get(name, name) for name in words[1:2]]
     return [*names, *words[2:3], "--help"]
+
+
+def _check_action_is_first(words: list[str]) -> None:
+    """Refuse options before an action; ends the process."""
+    command = COMMANDS_BY_NAME.get(words[0])
+    if command is None or command.default_action or not words[1:]:
+        return
+    names = {one.name for one in command.actions}
+    late = [word for word in words[2:] if word in names]
+    if words[1].startswith("-") and late:
+        build_parser().error(
+            f"put the action first: {command.name} {late[0]} {words[1]} …"
+        )
 
 
 def _add_default_action(words: list[str]) -> list[str]:

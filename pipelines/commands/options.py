@@ -11,7 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines.errors import PipelineError
-from pipelines.settings.loading import BASE_NAME, CONFIG_OPTION, list_environments
+from pipelines.settings.loading import (
+    BASE_NAME,
+    CONFIG_OPTION,
+    LOCAL_NAME,
+    list_environments,
+)
 from pipelines.time_ranges import parse_date, parse_moment
 
 if TYPE_CHECKING:
@@ -188,11 +193,10 @@ def _as_argument(parse: Callable[[str], datetime], what: str) -> Callable[[str],
 DATE = _as_argument(parse_date, "a date, such as 2026-03-01")
 MOMENT = _as_argument(parse_moment, "a date or a time, such as 2026-03-01T06:00")
 
-LOCAL = "local"
 ENV = option(
     "--env",
     f"{', '.join(list_environments())} or {BASE_NAME} "
-    f"(default: {LOCAL}; with {CONFIG_OPTION}: {BASE_NAME})",
+    f"(default: {LOCAL_NAME}; with {CONFIG_OPTION}: {BASE_NAME})",
     metavar="NAME",
 )
 CONFIG = option(

@@ -29,7 +29,7 @@ from .records import Settings
 from .secret_references import SecretReference
 from .values import KIND_NAMES, check_keys, to_record
 
-BASE_NAME = "base"
+BASE_NAME, LOCAL_NAME = "base", "local"
 RULES_NAME = "sensitive_keys"
 DYNAMIC_KEYS_NAME = "dynamic_client_configs"
 RETENTION_NAME = "retention"
@@ -50,6 +50,15 @@ def list_environments(conf_path: Path = CONF_PATH) -> list[str]:
     return sorted(names - others)
 
 
+def choose_env(own_file: str | None) -> str:
+    """Return the environment that settings start from if none is named.
+
+    A settings file is of a deployment, whose clients must not push as often as the
+    environment of one machine subscribes to.
+    """
+    return BASE_NAME if own_file else LOCAL_NAME
+
+
 def load_settings(
     env: str,
     overrides: Sequence[str] = (),
@@ -61,7 +70,8 @@ def load_settings(
     """Read the settings of one environment; their paths are absolute.
 
     Args:
-        env: Name of an environment's file in conf/, without its ending.
+        env: Name of an environment's file in conf/, without its ending; empty: the
+            default, as choose_env returns it.
         overrides: `section.key=value` texts as given to --set.
         conf_path: Folder of the files.
         own_file: Path of a file beside conf/, as given to --config.
@@ -70,7 +80,7 @@ def load_settings(
     """
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    for path in _list_files(env, conf_path):
+    for path in _list_files(env or choose_env(own_file), conf_path):
         layer = load_toml(path, f"conf/{path.name}")
         if path.stem == RULES_NAME:
             layer = {RULES_NAME: layer}

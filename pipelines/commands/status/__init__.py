@@ -5,7 +5,7 @@ import sys
 
 from pipelines.commands.call import Call
 from pipelines.commands.options import CONFIG, ENV, SET, Command, flag
-from pipelines.settings.loading import BASE_NAME, CONFIG_OPTION
+from pipelines.settings.loading import CONFIG_OPTION, choose_env
 
 WELL, NOT_WELL = 0, 1
 
@@ -31,7 +31,8 @@ def _repeat_options(call: Call) -> str:
     """Return the options that give another command the same settings."""
     env, config = call.arguments.env, call.arguments.config
     of_file = [] if config is None else [CONFIG_OPTION, config]
-    return shlex.join(of_file if env == BASE_NAME else ["--env", env, *of_file])
+    is_default = config is not None and env == choose_env(config)
+    return shlex.join(of_file if is_default else ["--env", env, *of_file])
 
 
 COMMAND = Command(

@@ -124,6 +124,7 @@ def test_the_version_is_told(capsys):
         (["quota"], "unknown command 'quota'; did you mean quotas?"),
         (["zzz"], "unknown command 'zzz'; './spark-submit.sh help' lists the commands"),
         (["quotas", "explian"], "unknown action 'explian'; did you mean explain?"),
+        (["quotas", "--env", "cluster", "explain", "--client-id", "a"], "put the action first: quotas explain --env …"),
         (["findings", "chek"], "unknown action 'chek'; did you mean check?"),
         (["findings", "--closd"], "unrecognized arguments: --closd; did you mean --closed?"),
         (["sql", "select 1", "--formt", "csv"], "--formt csv; did you mean --format?"),
