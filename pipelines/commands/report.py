@@ -3,11 +3,13 @@
 import re
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ReportNotInstalled
+from pipelines.settings.loading import BASE_NAME
 from pipelines.settings.places import CONF_PATH
 from pipelines.settings.records import Settings
 from pipelines.time_ranges import parse_moment
@@ -85,7 +87,18 @@ def _check_words(call: Call) -> None:
         words.parser.error("--since is not in the past")
 
 
-def _make(call: Call, spark: "SparkSession", settings: Settings, vega: str) -> "Page":
+def name_settings(env: str, config: str | None) -> str:
+    """Return the name that the page has for the settings in use."""
+    return Path(config).stem if config and env == BASE_NAME else env
+
+
+def _make(
+    call: Call,
+    spark: "SparkSession",
+    settings: Settings,
+    vega: str,
+    report_part: Callable[[str], None] = report_progress,
+) -> "Page":
     from pipelines.report.collecting import Request, collect
     from pipelines.report.page import make_page
     from pipelines.report.releases import load_releases
@@ -93,14 +106,14 @@ def _make(call: Call, spark: "SparkSession", settings: Settings, vega: str) -> "
     words, now = call.arguments, datetime.now(tz=UTC)
     since = words.since if isinstance(words.since, datetime) else now - words.since
     request = Request(
-        environment=words.env,
+        environment=name_settings(words.env, words.config),
         made_at=now,
         since=since,
         principals=tuple(words.principal),
-        report_part=report_progress,
+        report_part=report_part,
     )
     fleet = collect(spark, settings, request)
-    report_progress("Making the page")
+    report_part("Making the page")
     return make_page(
         fleet,
         vega,
@@ -116,14 +129,13 @@ def _serve(call: Call, spark: "SparkSession", settings: Settings, vega: str) -> 
 
     server = PageServer(call.arguments.port)
     try:
-        is_told = False
+        page = _make(call, spark, settings, vega)
+        server.show(page.html, int(time.time() * 1_000))
+        print(server.address, flush=True)
         while True:
-            page = _make(call, spark, settings, vega)
-            server.show(page.html, int(time.time() * 1_000))
-            if not is_told:
-                print(server.address, flush=True)
-                is_told = True
             time.sleep(call.arguments.refresh)
+            page = _make(call, spark, settings, vega, report_part=lambda _: None)
+            server.show(page.html, int(time.time() * 1_000))
     finally:
         server.close()
 

@@ -122,8 +122,10 @@ def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
     findings_missing = asked.explain_missing(FINDINGS)
     done: list[str] = []
 
-    def note(name: str) -> Callable[[object], None]:
-        def report(_future: object) -> None:
+    def note(name: str) -> Callable[[Future[Any]], None]:
+        def report(future: Future[Any]) -> None:
+            if future.cancelled() or future.exception() is not None:
+                return
             done.append(name)
             request.report_part(f"Read {name} ({len(done)} of {len(parts)} parts)")
 
