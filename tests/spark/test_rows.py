@@ -150,6 +150,15 @@ def test_a_record_timestamp_out_of_the_calendar_still_has_a_date(pushes):
     assert dict(kept) == {2: "1970-01-01 00:00:00", 3: "9999-12-31 23:59:59.999"}
 
 
+def test_select_quarantine_of_null_timestamp_keeps_null(pushes):
+    rows = pushes.withColumn(
+        "kafka_timestamp", F.lit(None).cast("timestamp")
+    ).transform(filter_quarantined)
+    rows = rows.transform(with_reason).transform(select_quarantine, "job")
+    dates = rows.select("kafka_timestamp", "event_date").distinct().collect()
+    assert [tuple(row) for row in dates] == [(None, None)]
+
+
 def test_newest_offsets_are_those_of_the_topic_asked_for(spark):
     records = spark.createDataFrame(
         [("a", 0, 5), ("a", 0, 7), ("b", 0, 9), ("a", 1, 1)],

@@ -58,8 +58,10 @@ def select_quarantine(pushes: DataFrame, source_job: str) -> DataFrame:
     """End a chain: the columns of quarantine."""
     first, last = (F.lit(one).cast("timestamp") for one in _FIRST_AND_LAST)
     bounded = F.greatest(F.least("kafka_timestamp", last), first)
+    # Both skip nulls.
+    is_known = F.col("kafka_timestamp").isNotNull()
     return (
-        pushes.withColumn("kafka_timestamp", bounded)
+        pushes.withColumn("kafka_timestamp", F.when(is_known, bounded))
         .withColumn("event_date", F.to_date("kafka_timestamp"))
         .withColumn("source_job", F.lit(source_job))
         .select(*QUARANTINE.column_names)
