@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from pipelines.commands.notebook import page
+from pipelines.commands.notebook.cells import load_cells
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.locations import identify_table
@@ -13,7 +15,7 @@ from pipelines.jobs.wire_configs.batch import WireBatchWriter
 from pipelines.jobs.wire_configs.job import CONTRACTS, JOB_NAME
 from pipelines.reading import views
 from pipelines.reading.views.client_config_views import ENTRIES
-from pipelines.settings import load_config_catalogs, load_settings
+from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 from pipelines.tables.columns import BODY, SUBSCRIPTION, names
 from pipelines.tables.configs import (
@@ -278,3 +280,18 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
     assert found[None, "isolation.level"][0] == "x"
     # As which every codec may go.
     assert (None, "compression.type") not in found
+
+
+def test_client_configuration_notebook_accepts_client_that_only_the_proxy_saw(
+    spark, tmp_path
+):
+    settings = load_settings("local", [f"tables.root_path={tmp_path}"])
+    contracts = [*CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS, CLIENT_INSTANCES]
+    ensure_tables(spark, settings.tables, contracts)
+    append_rows(settings.tables, CLIENT_WIRE_CONFIGS, wire("acks", "all"))
+    path = CONF_PATH.parent / "notebooks/client_configuration.py"
+    cells = load_cells(path)
+    checks = next(n for n, cell in enumerate(cells) if "picked.check" in cell.text)
+    given = {"set": f"tables.root_path={tmp_path}"}
+    widgets = page.parse_widgets(given, ["client=app"])
+    page.run_cells(spark, settings, path, cells[: checks + 1], widgets)
