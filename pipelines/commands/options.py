@@ -268,7 +268,7 @@ class CommandParser(argparse.ArgumentParser):
         hint = ""
         if owners := self.options_elsewhere.get(name):
             hint = f"; it belongs to {' and '.join(owners)}"
-        elif name.startswith("--"):
+        elif name.startswith("--") and not self.is_kafka_tool:
             known = [*self._option_string_actions, *self.spark_options]
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
             hint = f"; did you mean {near[0]}?" if near else ""

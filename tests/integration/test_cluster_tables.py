@@ -323,7 +323,9 @@ def test_commands_answer_of_what_was_fed(fed, capsys):
         return [line.split() for line in capsys.readouterr().out.splitlines()]
 
     states = [line[:2] for line in ask("brokers list")[1:]]
-    assert states == [["1", "live"], ["2", "live"], ["3", "fenced"]]
+    assert states == [
+        ["1", "live"], ["2", "live"], ["3", "fenced"], ["last", "observation"],
+    ]  # fmt: skip
     *drift, summary = ask("brokers drift", code=1)[1:]
     assert drift == [
         [SEGMENT, STATIC, "1", "static"],

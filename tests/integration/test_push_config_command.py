@@ -61,7 +61,7 @@ def test_a_file_is_pushed_as_a_java_client_would(kafka, push_topics, tmp_path):
     headers = {name: value.decode() for name, value in record.headers()}
     assert headers["client_id"] == "java-7"
     assert headers["client_software_name"] == "apache-kafka-java"
-    assert headers["client_software_version"] == "4.3.1"
+    assert headers["client_software_version"] == "4.4.0"
     assert headers["redacted_keys"] == ""
     assert read_record(record.value()) == [
         ("acks", "1", 1, False),

@@ -306,7 +306,13 @@ def test_a_proxy_asks_its_upstream_and_lets_clients_log_in_by_their_own_tokens(
     site, tmp_path
 ):
     port = pick_base_port()
-    more = ["proxy.enabled=true", f"proxy.base_port={port}", *site.words("upstream")]
+    more = [
+        "proxy.enabled=true",
+        f"proxy.base_port={port}",
+        # The connection is on loopback, and clients send tokens.
+        "proxy.allow_plaintext_sasl=true",
+        *site.words("upstream"),
+    ]
     bridge = start_bridge(tmp_path, site, *more)
     try:
         config = site.connection() | {

@@ -145,7 +145,7 @@ def test_what_fails_after_maintenance_is_said_and_maintenance_stays_done(
     where = f"tables.root_path={tmp_path}"
     run_line(spark, line, where, code=1)
     printed = capsys.readouterr().out
-    assert "client_pushes: told" in printed
+    assert "client_pushes: set" in printed
     assert "client_pushes.client_type_is_known: " in printed
     assert "\n1 table, " in printed
     DeltaTable.forPath(spark, f"{tmp_path}/client_pushes").delete("offset = 0")

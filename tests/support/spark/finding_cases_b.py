@@ -90,7 +90,8 @@ def faulty(version, client_type="producer", name="librdkafka", **known):
 CASES = (
     hit(FAULTS, faulty("2.10.0"), severity="error"),
     hit(FAULTS, faulty("2.10.0-rdkafka-2.10.0", name="confluent-kafka-python")),
-    hit(FAULTS, faulty("3.1.0", name="apache-kafka-java"), severity="warning"),
+    hit(FAULTS, faulty("3.1.0", name="apache-kafka-java"), severity="error"),
+    hit(FAULTS, faulty("2.14.1", "consumer"), severity="warning"),
     miss(FAULTS, faulty("3.1.0", "admin", name="apache-kafka-java")),
     miss(FAULTS, faulty("3.1.1", "consumer", name="apache-kafka-java")),
     hit(FAULTS, faulty("v1.19.0", name="kgo"), severity="error"),
