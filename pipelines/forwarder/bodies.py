@@ -37,7 +37,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from udfs.compression.codecs import COMPRESSION_NAMES, TOO_LARGE, decompress
 from udfs.otlp.limits import TOO_MANY_POINTS, holds_too_many_points, read_varint
 
-from .nodes import normalize_nodes
+from .nodes import NODE_ID, normalize_nodes
 from .varints import write_size
 
 LABEL_HEADERS = {
@@ -52,10 +52,6 @@ LABEL_HEADERS = {
     "cluster_id": "cluster_id",
 }
 """Labels that a broker adds to the header that has their value."""
-NODE_ID = "node_id"
-"""Label of a point: the broker that the metric is about. KIP-714 gives the resource a
-`node_id` as well, the broker that took the push; receivers that join both kinds of
-labels would reject or overwrite the point's, so it is sent as `broker_id`."""
 MAX_INT64 = 2**63 - 1
 _CODEC_IDS = {name: number for number, name in COMPRESSION_NAMES.items()}
 
@@ -241,6 +237,8 @@ def write_body(data: MetricsData, labels: bytes) -> bytes:
 
 def is_broker_label(name: str) -> bool:
     """Say whether a receiver may take a name for that of a broker's label."""
+    # A resource's node_id is the broker that took the push; receivers that join both
+    # kinds of labels would reject or overwrite that of a point.
     plain = plain_label(name)
     return plain in LABEL_HEADERS or plain == NODE_ID
 
