@@ -228,6 +228,7 @@ class Clients:
         """
         for server in self._servers:
             server.close()
+        self.connections.refuse_new()
         self._executor.shutdown(wait=False, cancel_futures=True)
         for connection in self.connections:
             connection.drain()

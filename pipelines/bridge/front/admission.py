@@ -78,6 +78,7 @@ class Connections:
         self._not_read: _Since = OrderedDict()
         self._held_bytes = 0
         self._next_look = 0
+        self._is_over = False
 
     def __len__(self) -> int:
         return len(self._all)
@@ -90,8 +91,18 @@ class Connections:
         """Bytes of requests half received, over all connections."""
         return self._held_bytes
 
+    def refuse_new(self) -> None:
+        """Admit no connection from now on.
+
+        A connection that was accepted just before its listener closed would otherwise
+        stay open after all others are closed.
+        """
+        self._is_over = True
+
     def admit(self, connection: WatchedConnection) -> bool:
         """Take a new connection, or say that it is one too many."""
+        if self._is_over:
+            return False
         limits = self._limits
         count = self._per_address.get(connection.address, 0)
         most = limits.max_connections_per_address

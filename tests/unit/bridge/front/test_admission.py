@@ -71,6 +71,15 @@ def test_all_addresses_together_have_a_limit_too():
     assert len(scene.all) == 10
 
 
+def test_connection_after_refuse_new_is_not_admitted_nor_counted_as_refused():
+    scene = Scene()
+    scene.admit(Peer())
+    scene.all.refuse_new()
+    assert not scene.all.admit(Peer("10.0.0.2"))
+    assert len(scene.all) == 1
+    assert scene.counters.refused_connections == 0
+
+
 def test_whoever_leaves_is_forgotten_in_any_order():
     scene = Scene(max_connections_per_address=0)
     peers = [scene.admit(Peer()) for _ in range(5)]
