@@ -63,22 +63,38 @@ def _normalize_metric(metric: Metric) -> None:
     if kind is None:
         return
     for point in getattr(metric, kind).data_points:
-        for one in point.attributes:
-            if one.key in SPELLINGS:
-                _normalize_point(point.attributes)
-                break
+        attributes = point.attributes
+        found, is_plain = None, True
+        for one in attributes:
+            key = one.key
+            if key in SPELLINGS:
+                # As in the decoder, the last of several wins.
+                is_plain &= found is None
+                found = one
+            elif key == NODE_ROLE:
+                is_plain = False
+        if found is not None:
+            _normalize_point(attributes, found, is_plain=is_plain)
 
 
-def _normalize_point(attributes: MutableSequence[KeyValue]) -> None:
-    text = None
-    for one in attributes:
-        # As in the decoder, the last of several wins.
-        if one.key in SPELLINGS:
-            value = one.value
-            is_number = value.HasField("int_value")
-            text = str(value.int_value) if is_number else value.string_value
-    labels = _make_labels(text)
+def _normalize_point(
+    attributes: MutableSequence[KeyValue], found: KeyValue, *, is_plain: bool
+) -> None:
+    """Replace the node ID of a point.
+
+    Args:
+        attributes: All of the point.
+        found: The attribute with the node ID.
+        is_plain: Whether no other attribute has to go.
+    """
+    value = found.value
+    is_number = value.HasField("int_value")
+    labels = _make_labels(value.int_value if is_number else value.string_value)
     if labels is None:
+        return
+    if is_plain:
+        found.CopyFrom(labels[0])
+        attributes.append(labels[1])
         return
     for place in range(len(attributes) - 1, -1, -1):
         if attributes[place].key in {*SPELLINGS, NODE_ROLE}:
@@ -87,8 +103,8 @@ def _normalize_point(attributes: MutableSequence[KeyValue]) -> None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _make_labels(text: str | None) -> tuple[KeyValue, KeyValue] | None:
-    node = parse_node(text)
+def _make_labels(sent: str | int) -> tuple[KeyValue, KeyValue] | None:
+    node = parse_node(str(sent))
     if node is None:
         return None
     number, role = KeyValue(key=NODE_ID), KeyValue(key=NODE_ROLE)

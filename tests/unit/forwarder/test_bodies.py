@@ -106,9 +106,9 @@ def test_what_a_client_claims_is_replaced_however_it_is_spelt():
     # node_id of a point is the broker that the metric is about.
     point = data.resource_metrics[1].scope_metrics[0].metrics[0].gauge.data_points[0]
     assert texts(point) == [
-        ("Client_id", "mine"), ("rack", "mine"), ("node_id", ""), ("node_role", "broker"),
+        ("node_id", ""), ("Client_id", "mine"), ("rack", "mine"), ("node_role", "broker"),
     ]  # fmt: skip
-    assert point.attributes[2].value.int_value == 1
+    assert point.attributes[0].value.int_value == 1
 
 
 def test_resource_labels_differ_from_labels_of_points():
