@@ -146,12 +146,14 @@ if "effective_quotas" in registered:
 
 # MAGIC %md
 # MAGIC ## What it reported last
-# MAGIC Do not trust the values of clients in the first table: their releases are known
-# MAGIC to report wrong metrics.
+# MAGIC If releases of clients are known to report wrong metrics, the first table lists
+# MAGIC these clients: do not trust their values.
 
 # COMMAND ----------
 
-display(views.select_wrong_metrics(client_metrics).toPandas())
+wrong = views.select_wrong_metrics(client_metrics).toPandas()
+if not wrong.empty:
+    display(wrong)
 
 # COMMAND ----------
 
