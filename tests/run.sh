@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up like spark-submit.sh, then every check and every test.
 # `tests/run.sh unit` (or spark, integration, checks) runs one part alone,
-# `tests/run.sh wide` the tests that are marked `long` (`--shard 0/8`: an eighth of them),
+# `tests/run.sh wide` the tests that are marked `long` (`--shard 0/12`: a twelfth of them),
 # `tests/run.sh long` the proofs that take hours, and prints a table of their results.
 set -euo pipefail
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.shards import parse_shard, split_items
+from tests.support.shards import ALONE, parse_shard, split_items
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,16 @@ def test_shards_contain_each_test_once(number):
     for shard, others in shards:
         assert sorted((*shard, *others), key=ITEMS.index) == ITEMS
         assert not {item.path for item in shard} & {item.path for item in others}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7])
+def test_file_of_alone_is_a_shard_of_its_own_if_there_are_enough_shards(number):
+    own = [Item(Path("d") / ALONE[0], name) for name in "xyz"]
+    items = [*ITEMS, *own]
+    shards = [split_items(items, index, number)[0] for index in range(number)]
+    kept = [item for shard in shards for item in shard]
+    assert sorted(kept, key=items.index) == items
+    assert (own in shards) == (number > len(ALONE))
 
 
 def test_shard_with_valid_text_is_parsed():
