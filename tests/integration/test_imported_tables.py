@@ -135,6 +135,8 @@ def test_static_configs_of_a_registration_become_rows(read):
         "config_type", "is_default", "report", "effective_value", "effective_source",
         "is_current",
     ) == [
+        # It has no validator and no value.
+        (16, "broker.rack", None, "STRING", None, "registration", None, None, True),
         (
             16, "log.segment.bytes", "1073741824", "INT", None, "registration", None,
             None, True,

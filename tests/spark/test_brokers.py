@@ -234,7 +234,9 @@ def test_a_question_is_about_one_cluster(spark, tmp_path):
         ask(spark, job.settings, "list")
     with pytest.raises(NothingToDo, match="no broker of cluster x is known"):
         ask(spark, job.settings, "list --cluster-id x")
-    assert len(ask(spark, job.settings, "list --cluster-id cluster-2")[1]) == 2
+    heads, broker, seen = ask(spark, job.settings, "list --cluster-id cluster-2")[1]
+    assert (heads.split()[0], broker.split()[0]) == ("BROKER", "1")
+    assert "the last observation of the cluster" in seen
 
 
 def test_a_missing_table_is_said_with_the_job_that_makes_it(spark, tmp_path):
