@@ -77,8 +77,12 @@ def read_peak_mb():
 
 async def load(servers, topic):
     """Start a bridge; return what was measured until its listener opened."""
-    words = [f"kafka.bootstrap_servers={servers}", f"topics.client_configs={topic}"]
-    words += [f"topics.telemetry=t-{topic}", "bridge.listen_port=0"]
+    words = [
+        f"kafka.bootstrap_servers={servers}",
+        f"topics.client_registrations={topic}",
+    ]
+    words += [f"topics.client_configs=c-{topic}", f"topics.telemetry=t-{topic}"]
+    words += ["bridge.listen_port=0"]
     words += ["dynamic_configs.enabled=true"]
     server = BridgeServer(load_settings("local", words), SecretReader(environ={}))
     loop, stop, lags = asyncio.get_running_loop(), asyncio.Event(), []
@@ -93,9 +97,9 @@ async def load(servers, topic):
     part, turns = server.dynamic_configs, [0.0]
     take = part._take
 
-    def take_measured(batch):
+    def take_measured(place, batch):
         began_s = time.thread_time()
-        take(batch)
+        take(place, batch)
         turns.append(time.thread_time() - began_s)
 
     part._take = take_measured
