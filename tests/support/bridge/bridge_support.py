@@ -5,6 +5,8 @@ import threading
 import uuid
 from contextlib import contextmanager
 
+import uvloop
+
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
@@ -47,7 +49,9 @@ def running_bridge(settings, *, accepted_cluster_id=None, **environ):
 
         await server.serve(stops[0][1], on_ready)
 
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    # As the command does. An accepted connection whose listener closes at once is lost
+    # with a warning in asyncio's own loop.
+    thread = threading.Thread(target=uvloop.run, args=(serve(),))
     thread.start()
     try:
         assert is_ready.wait(PATIENCE_S)
