@@ -133,7 +133,11 @@ def run(settings, *words):
 DESCRIBE = " describe "
 OF_THE_PAGE = {
     DESCRIBE: ["acks=1 ", "sensitive=true", "source=pushed"],
-    " --from ": ["- client-id orders at 2026-03-01T", "acks (added)", "+   1"],
+    " --from ": [
+        "- client-id orders was not active at 2026-03-01T",
+        "acks (added)",
+        "+   1",
+    ],
     " --client-id billing": ["- client-id orders at ", "acks (changed)", "+   all"],
     " --client-id shop": ["of client-id shop, producer of User:a disagree:", "acks"],
     " history ": ["History of client-id orders, producer of", "2026-03-01T14:00:00Z"],

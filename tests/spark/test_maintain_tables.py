@@ -249,7 +249,7 @@ def test_a_client_instance_is_looked_up_again_where_maintenance_came_between(
         _, said = maintain(spark, settings, tables=names)
         assert "client_instances: deleted 2 rows" in " ".join(said)
 
-    expected = {"just ended": "x"}
+    expected = {"just ended": "x", "configures": "x"}
     for number, between in enumerate(
         (
             delete,  # of silent, too, which pushes again
