@@ -202,7 +202,9 @@ def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> st
     query = f"SELECT * FROM {table}"  # noqa: S608 - an identifier of ours
     if missing:
         nulls = ", ".join(f"CAST(NULL AS {c.sql_type}) AS {c.name}" for c in missing)
-        query = f"SELECT *, {nulls} FROM {table}"  # noqa: S608 - the same
+        # Listed, so that the view also fits when a job widens the table.
+        told = ", ".join(f"`{name}`" for name in there)
+        query = f"SELECT {told}, {nulls} FROM {table}"  # noqa: S608 - the same
     if contract is not CLIENT_METRICS:
         return query
     listed = ", ".join(
