@@ -85,7 +85,7 @@ def _normalize_point(
     Args:
         attributes: All of the point.
         found: The attribute with the node ID.
-        is_plain: Whether no other attribute has to go.
+        is_plain: Whether `found` is the only attribute to replace.
     """
     value = found.value
     is_number = value.HasField("int_value")

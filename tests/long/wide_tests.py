@@ -19,7 +19,7 @@ def main() -> int:
 
 
 def find_files() -> list[str]:
-    """Return the test files with marks; collecting all others takes a minute."""
+    """Return the files with wide tests; collecting all other files takes a minute."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     return [str(one) for one in files if MARK in one.read_text(encoding="utf-8")]
 

@@ -49,8 +49,8 @@ def running_bridge(settings, *, accepted_cluster_id=None, **environ):
 
         await server.serve(stops[0][1], on_ready)
 
-    # As the command does. An accepted connection whose listener closes at once is lost
-    # with a warning in asyncio's own loop.
+    # The bridge command uses uvloop, too. The loop of asyncio drops a connection, with
+    # a warning, if its listener closes right after it was accepted.
     thread = threading.Thread(target=uvloop.run, args=(serve(),))
     thread.start()
     try:
