@@ -29,88 +29,15 @@ from .broker_views import register_brokers
 from .client_config_functions import CONFIG_FUNCTIONS
 from .client_config_views import register_client_configs
 from .client_software_views import register_client_software
+from .clients_view import CLIENTS, clients_query
 from .coverage_view import register_coverage
 from .finding_views import register_findings
 from .kernel_functions import register_kernels
-from .metric_faults import METRICS_FAULT, metrics_fault_sql
+from .labelled_view import LABELLED, LABELLED_SQL
+from .newest_values_view import NEWEST_VALUES, newest_values_query
 from .node_columns import NODE_COLUMNS
 from .quota_functions import QUOTA_OF, register_quota_of
-from .view_names import CLIENTS, CONFIG_VIEWS, COVERAGE, LABELLED, NEWEST_VALUES
-
-# State is worked out when somebody asks: no write per push, and silence needs none.
-_CLIENTS_SQL = f"""
-SELECT
-  instances.* EXCEPT (broker_id),
-  {{fault}} AS {METRICS_FAULT},
-  seen.last_push,
-  coalesce(seen.pushes, 0) AS pushes,
-  coalesce(seen.points, 0) AS points,
-  seen.newest.client_source_port,
-  seen.newest.bridge_id,
-  seen.newest.broker_id,
-  CASE
-    WHEN instances.terminated_at IS NOT NULL THEN 'terminated'
-    WHEN timestampadd(
-      MILLISECOND,
-      {SILENT_AFTER_INTERVALS} * bigint(instances.push_interval_ms),
-      coalesce(seen.last_push, instances.first_seen)
-    ) < current_timestamp() THEN 'silent'
-    ELSE 'live'
-  END AS state
-FROM {{instances}} AS instances
-LEFT JOIN (
-  SELECT
-    client_instance_id,
-    max(received_at) AS last_push,
-    count(*) AS pushes,
-    sum(point_count) AS points,
-    max_by(
-      named_struct(
-        'client_source_port', client_source_port, 'bridge_id', bridge_id,
-        'broker_id', broker_id
-      ),
-      named_struct('received_at', received_at, 'push_id', push_id)
-    ) AS newest
-  FROM {{pushes}}
-  GROUP BY client_instance_id
-) AS seen ON instances.client_instance_id = seen.client_instance_id
-"""  # noqa: S608 - names of our own contracts
-
-# As reading.overview.select_newest_values; filters on its columns, but for those of
-# the newest point, reach the files.
-_NEWEST_VALUES_SQL = f"""
-SELECT
-  client_instance_id,
-  client_id,
-  metric,
-  newest.value,
-  newest.received_at,
-  newest.{METRICS_FAULT}
-FROM (
-  SELECT
-    client_instance_id,
-    client_id,
-    metric,
-    max(named_struct(
-      'received_at', received_at, 'offset', offset, 'point_index', point_index,
-      'value', coalesce(value_double, double(value_long)),
-      '{METRICS_FAULT}', {{fault}}
-    )) AS newest
-  FROM {{metrics}}
-  WHERE (value_double IS NOT NULL OR value_long IS NOT NULL)
-    AND NOT isnan(coalesce(value_double, double(value_long)))
-  GROUP BY client_instance_id, client_id, metric
-)
-"""  # noqa: S608 - names of our own contracts
-
-
-# Dates part both tables: a filter on that of a point spares the files of pushes, too.
-_LABELLED_SQL = f"""
-SELECT m.*, p.client_source_port, p.cluster_id, p.broker_id
-FROM {CLIENT_METRICS.name} AS m LEFT JOIN {CLIENT_PUSHES.name} AS p
-  ON m.event_date = p.event_date AND m.topic = p.topic AND m.partition = p.partition
-  AND m.offset = p.offset AND m.push_id = p.push_id
-"""  # noqa: S608 - names of our own contracts
+from .view_names import CONFIG_VIEWS, COVERAGE
 
 
 def register(
@@ -134,9 +61,7 @@ def register(
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {CLIENTS} AS {query}")
         registered.append(CLIENTS)
     if CLIENT_METRICS.name in registered:
-        query = _NEWEST_VALUES_SQL.format(
-            metrics=CLIENT_METRICS.name, fault=metrics_fault_sql()
-        )
+        query = newest_values_query(CLIENT_METRICS.name)
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NEWEST_VALUES} AS {query}")
         registered.append(NEWEST_VALUES)
     registered += register_brokers(spark, registered)
@@ -148,7 +73,7 @@ def register(
     if (names is None or LABELLED in names) and {
         *(CLIENT_METRICS.name, CLIENT_PUSHES.name)
     } <= set(registered):
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {LABELLED} AS {_LABELLED_SQL}")
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {LABELLED} AS {LABELLED_SQL}")
         registered.append(LABELLED)
     if names is None or COVERAGE in names:
         registered += register_coverage(spark, settings, registered, clients=CLIENTS)
@@ -220,15 +145,3 @@ def _select_nothing(contract: TableContract) -> str:
         f"CAST(NULL AS {one.sql_type}) AS `{one.name}`" for one in contract.columns
     )
     return f"SELECT {nulls} WHERE false"
-
-
-def clients_query(instances: str, pushes: str) -> str:
-    """Return the SQL of the view `clients`.
-
-    Args:
-        instances: SQL identifier of client_instances.
-        pushes: SQL identifier of client_pushes.
-    """
-    return _CLIENTS_SQL.format(
-        instances=instances, pushes=pushes, fault=metrics_fault_sql()
-    )

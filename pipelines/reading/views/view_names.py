@@ -47,6 +47,7 @@ from .client_config_functions import (
 )
 from .client_config_views import ENTRIES, TIMELINE
 from .client_software_views import CLIENT_RELEASES, CLIENT_SOFTWARE, KNOWN_FAULTS
+from .clients_view import CLIENTS
 from .config_catalog_view import CONFIG_CATALOG, NAMES, RELEASES
 from .effective_configs_view import EFFECTIVE, SET_VALUES
 from .finding_views import OPEN_FINDINGS
@@ -57,11 +58,10 @@ from .kernel_functions import (
     KERNELS,
     TYPED_CONFIG,
 )
+from .labelled_view import LABELLED
+from .newest_values_view import NEWEST_VALUES
 from .quota_functions import QUOTA_OF
 
-CLIENTS = "clients"
-NEWEST_VALUES = "newest_values"
-LABELLED = "client_metrics_labelled"
 COVERAGE = "client_metric_coverage"
 _TELEMETRY_JOB = "client_telemetry_to_delta"
 _CONFIGS_JOB = "client_configs_to_delta"
