@@ -119,35 +119,8 @@ class Detail:
     quotas: Part = Part()
     findings: Part = Part()
     """Columns `rule` and `source` become links to the rule and to its documentation."""
-    judged: str = ""
-    """Sentence: how many rules were evaluated for this client; empty: not known."""
-    unjudged: Part = Part()
-    """Rules that could not be evaluated for this client, and why."""
     push_interval_ms: int | None = None
     """Longest push interval of its instances; a longer silence breaks a line."""
-    changed: Sequence[tuple[datetime, str]] = ()
-    """When a configured value of this client changed, and which, for its lines."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
-    """One number of the first screen, about active clients in the newest minutes."""
-
-    title: str
-    """For example `Produced`, `Consumed`, `Highest lag`, `Failed` or `Throttled`."""
-    value: float | None
-    """Null: no client reported it."""
-    unit: str
-    """For example `bytes/s`, `records`, `clients`."""
-    clients: int = 0
-    """Clients that the number is about."""
-    worst: str = ""
-    """Name of the client with the highest part of it; empty: none."""
-    worst_row: int | None = None
-    """Row of that client in CLIENTS."""
-    worst_value: float | None = None
-    missing: str = ""
-    """Why there is no number, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,23 +153,10 @@ class Fleet:
     since: datetime
     steps: int
     """Parts that the time from since to made_at is cut into, for lines and pictures."""
-    began: datetime | None = None
-    """Start of lines and pictures, where their steps begin. Null: since; it is later
-    than since if the first data are newer."""
-    newest_push: datetime | None = None
-    """When the newest push of any client was received."""
-    push_interval_ms: int | None = None
-    """Longest push interval of the active clients, or of the newest pushes."""
-    findings_at: datetime | None = None
-    """When the rules were evaluated last."""
-    headlines: Sequence[Headline] = ()
-    """Throughput, lag, errors and throttling for the first screen."""
     values: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Configured value, as `acks=1`, to ascending rows of CLIENTS that have it now."""
     found: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Rule to ascending rows of CLIENTS that have an open finding of it."""
-    unjudged: Part = Part()
-    """Rules that could not be evaluated, by software, with clients and the reason."""
     principals: tuple[str, ...] = ()
     """The only ones that the page is about; empty: all."""
     clients: pa.Table
