@@ -1,7 +1,8 @@
-"""What of their limits clients behind the proxy use, as it has counted.
+"""Use of each quota: by the proxy's counts, or estimated from the clients' reports.
 
-Reads only. A limit is one broker's, and of all clients that share it: so is its use.
-Of each client and broker the newest time counts, if the cluster has none much newer.
+Reads only. Each broker applies a limit to all clients of one quota-id together. So the
+use is the sum over these clients, at one broker. For each client and broker, the newest
+window of the proxy counts, unless the cluster has much newer windows.
 """
 
 from datetime import datetime, timedelta
@@ -19,6 +20,73 @@ _SILENCE = timedelta(minutes=15)
 _LONGEST_TIME = timedelta(hours=1)
 """The greatest proxy.traffic_interval_ms."""
 _SECOND_MS = 1_000
+SHARING_ID_SQL = (
+    "coalesce(concat('quota-id ', quota_id), "
+    "to_json(named_struct('principal', principal, 'client_id', client_id)))"
+)
+"""Text that is equal for clients with a common limit, and unique for all others."""
+
+# Each broker applies the limit to its own part of the traffic. The proxy counts by
+# broker. Clients report only their rate at all brokers together.
+QUOTA_USE_SQL = """
+WITH clients AS (
+  SELECT *, {sharing_id} AS sharing_id
+  FROM effective_quotas
+  WHERE quota_key <> 'connection_creation_rate'
+),
+shared AS (
+  SELECT cluster_id, quota_key, sharing_id, max(quota_id) AS quota_id,
+    min(struct(principal, client_id)) AS who,
+    count(DISTINCT principal, client_id) AS clients,
+    max(shared_by) AS shared_by,
+    max(`limit`) AS `limit`,
+    max(live_brokers) AS live_brokers,
+    max(cluster_limit) AS cluster_limit,
+    max(used_rate) AS counted_rate,
+    sum(reported_rate) AS reported_rate,
+    greatest(max(throttled_ms), max(reported_throttle_ms_max)) AS throttled_ms,
+    max(entity_path) AS entity_path
+  FROM clients
+  GROUP BY cluster_id, quota_key, sharing_id
+)
+SELECT cluster_id, quota_key, quota_id, sharing_id,
+  who.principal AS principal, who.client_id AS client_id,
+  int(clients) AS clients, shared_by, `limit`, live_brokers, cluster_limit,
+  CASE
+    WHEN counted_rate IS NOT NULL THEN 'proxy'
+    WHEN reported_rate IS NOT NULL THEN 'reported'
+  END AS basis,
+  coalesce(counted_rate, reported_rate) AS used_rate,
+  IF(counted_rate IS NOT NULL,
+    try_divide(counted_rate, `limit`), try_divide(reported_rate, cluster_limit)
+  ) AS `use`,
+  throttled_ms, entity_path
+FROM shared
+""".replace("{sharing_id}", SHARING_ID_SQL)
+
+CLIENT_QUOTA_USE_SQL = """
+WITH clients AS (
+  SELECT cluster_id, principal, client_id, quota_key, {sharing_id} AS sharing_id,
+    sum(reported_rate) AS reported_rate,
+    max(reported_throttle_ms_max) AS reported_throttle_ms_max,
+    max(level) AS level, max(reason) AS reason
+  FROM effective_quotas
+  GROUP BY ALL
+)
+SELECT u.cluster_id, c.principal, c.client_id, u.quota_key, u.quota_id, u.shared_by,
+  u.`limit`, u.live_brokers, u.cluster_limit, u.basis, u.used_rate, u.`use`,
+  u.throttled_ms, u.entity_path, c.reported_rate, c.reported_throttle_ms_max, c.level,
+  c.reason
+FROM clients AS c JOIN quota_use AS u
+  ON c.cluster_id = u.cluster_id AND c.quota_key = u.quota_key
+  AND c.sharing_id = u.sharing_id
+""".replace("{sharing_id}", SHARING_ID_SQL)
+
+
+def select_quota_use(effective_quotas: DataFrame) -> DataFrame:
+    """Return the rows of the view `quota_use` for rows of effective_quotas."""
+    query = QUOTA_USE_SQL.replace("FROM effective_quotas", "FROM {rows}")
+    return effective_quotas.sparkSession.sql(query, rows=effective_quotas)
 
 
 def select_recent_traffic(client_traffic: DataFrame, now: datetime) -> DataFrame:
@@ -150,6 +218,5 @@ def with_use(resolved: DataFrame, used: DataFrame) -> DataFrame:
 
 
 def sharing_id() -> Column:
-    """Return what clients with one limit have in common; without one each is alone."""
-    alone = F.to_json(F.struct("principal", "client_id"))
-    return F.coalesce(F.concat(F.lit("quota-id "), "quota_id"), alone)
+    """Return SHARING_ID_SQL as a column."""
+    return F.expr(SHARING_ID_SQL)

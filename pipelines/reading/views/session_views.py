@@ -37,6 +37,7 @@ from .labelled_view import LABELLED, LABELLED_SQL
 from .newest_values_view import NEWEST_VALUES, newest_values_query
 from .node_columns import NODE_COLUMNS
 from .quota_functions import QUOTA_OF, register_quota_of
+from .quota_use_view import register_quota_use
 from .view_names import CONFIG_VIEWS, COVERAGE
 
 
@@ -66,6 +67,7 @@ def register(
         registered.append(NEWEST_VALUES)
     registered += register_brokers(spark, registered)
     registered += register_findings(spark, registered)
+    registered += register_quota_use(spark, registered)
     registered += register_client_software(spark, registered, names)
     if CLIENT_QUOTAS.name in registered and (names is None or QUOTA_OF in names):
         register_quota_of(spark)

@@ -61,6 +61,7 @@ from .kernel_functions import (
 from .labelled_view import LABELLED
 from .newest_values_view import NEWEST_VALUES
 from .quota_functions import QUOTA_OF
+from .quota_use_view import CLIENT_QUOTA_USE_VIEW, QUOTA_USE_VIEW
 
 COVERAGE = "client_metric_coverage"
 _TELEMETRY_JOB = "client_telemetry_to_delta"
@@ -125,6 +126,7 @@ VIEWS = {
     "`default`, or `registration`, which does not say), and what is in force.",
     OPEN_FINDINGS: "A finding of `client_findings` that is open and not silenced, the "
     "most severe first.",
+    **{one.name: one.row for one in (QUOTA_USE_VIEW, CLIENT_QUOTA_USE_VIEW)},
 }
 """What readers may ask beside the tables, to what one row of it is."""
 FUNCTIONS = {
@@ -182,6 +184,7 @@ _CLUSTER_MAKERS = {
     **{contract.name: _CLUSTER_JOB for contract in CLUSTER_CONTRACTS},
     **dict.fromkeys((*BROKER_VIEWS, QUOTA_OF), _CLUSTER_JOB),
     EFFECTIVE_QUOTAS.name: _QUOTAS_JOB,
+    **{one.name: one.made_by for one in (QUOTA_USE_VIEW, CLIENT_QUOTA_USE_VIEW)},
     CLIENT_TRAFFIC.name: _TRAFFIC_JOB,
     **{one.name: _DYNAMIC_CONFIGS_JOB for one in DYNAMIC_CONFIG_CONTRACTS},
     EFFECTIVE: _DYNAMIC_CONFIGS_JOB,
@@ -212,6 +215,7 @@ _PARTS: dict[str, AbstractSet[str]] = {
         for name in BROKER_VIEWS
     },
     QUOTA_OF: {CLIENT_QUOTAS.name},
+    **{one.name: one.needs for one in (QUOTA_USE_VIEW, CLIENT_QUOTA_USE_VIEW)},
     CONFIG_STATUS: {CONFIG_DEFAULTS.name},
     OPEN_FINDINGS: {CLIENT_FINDINGS.name},
     EFFECTIVE: {
