@@ -10,7 +10,7 @@ from pipelines.reading.views.view_names import find_maker
 from pipelines.settings.records import Settings
 from pipelines.tables.contract import quote_text
 
-from .fleet import Part
+from .fleet import Part, TimeAxis
 
 USER = "User:"
 
@@ -25,7 +25,7 @@ class Asked:
     """Tables and views that are registered."""
     made_at: datetime
     since: datetime
-    steps: int
+    axis: TimeAxis
     principals: tuple[str, ...]
 
     def explain_missing(self, *names: str) -> str:
@@ -44,16 +44,10 @@ class Asked:
         """Return the beginning as SQL."""
         return write_moment(self.since)
 
-    @property
-    def step_ms(self) -> int:
-        """Return the length of a step, milliseconds."""
-        span = self.made_at - self.since
-        return max(1, int(span.total_seconds() * 1_000) // self.steps)
-
     def step_sql(self, column: str) -> str:
         """Return the step that a moment is in, as SQL."""
-        start = int(self.since.timestamp() * 1_000)
-        return f"int((unix_millis({column}) - {start}) div {self.step_ms})"
+        start = int(self.axis.start.timestamp() * 1_000)
+        return f"int((unix_millis({column}) - {start}) div {self.axis.step_ms})"
 
     def of_principals(self, column: str = "principal") -> str:
         """Return the filter on principals as SQL; a name is of a user as well."""

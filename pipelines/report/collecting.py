@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.errors import MissingTable
 from pipelines.reading import views
+from pipelines.reading.push_times import PushTimes, read_push_times
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.settings.records import Settings
 from pipelines.tables.cluster import (
@@ -21,11 +22,12 @@ from pipelines.tables.cluster import (
 )
 from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
 from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
-from pipelines.tables.telemetry import CLIENT_INSTANCES
+from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from . import section_rows
 from .asked import Asked
+from .axes import fit_axis
 from .client_rows import (
     WHO,
     has_clients,
@@ -34,12 +36,10 @@ from .client_rows import (
     register_instances,
 )
 from .detail_rows import read_details
-from .finding_rows import FINDINGS, read_rules, register_open
+from .finding_rows import FINDINGS, read_evaluation, read_rules, register_open
 from .fleet import Fleet
 from .picture_rows import read_live, read_performance
 
-STEPS = 48
-"""Points of a line over time: half an hour each of a day."""
 _KEPT = (
     (
         *(CLIENT_INSTANCES.name, CLIENT_CONFIGS.name, CONFIG_DEFAULTS.name),
@@ -80,26 +80,27 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
     names = {*views.register(spark, settings, views.TABLES_AND_VIEWS)}
     if not has_clients(names):
         raise MissingTable(views.explain_missing(CLIENT_INSTANCES.name, settings))
+    request.report_part("Reading tables of clients")
+    for some in _KEPT:
+        _keep(spark, names.intersection(some))
+    pushes = _read_push_times(spark, names, request.since)
     asked = Asked(
         spark=spark,
         settings=settings,
         names=names,
         made_at=request.made_at,
         since=request.since,
-        steps=STEPS,
+        axis=fit_axis(request.since, request.made_at, pushes),
         principals=request.principals,
     )
-    request.report_part("Reading tables of clients")
     register_open(asked)
-    for some in _KEPT:
-        _keep(spark, names.intersection(some))
     # Of the most rows, and each question reads a few columns of them.
     entries = spark.table(ENTRIES).persist() if ENTRIES in names else None
     try:
         if entries is not None:
             entries.createOrReplaceTempView(ENTRIES)
         register_instances(asked)
-        return _ask_all(asked, request, register_clients(asked))
+        return _ask_all(asked, request, pushes, register_clients(asked))
     finally:
         if entries is not None:
             entries.unpersist()
@@ -115,7 +116,18 @@ def _keep(spark: SparkSession, names: Collection[str]) -> None:
         list(pool.map(keep, names))
 
 
-def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
+def _read_push_times(
+    spark: SparkSession, names: Collection[str], since: datetime
+) -> PushTimes:
+    if not {CLIENT_PUSHES.name, views.CLIENTS} <= {*names}:
+        return PushTimes()
+    tables = spark.table(CLIENT_PUSHES.name), spark.table(views.CLIENTS)
+    return read_push_times(*tables, since)
+
+
+def _ask_all(
+    asked: Asked, request: Request, pushes: PushTimes, rows: DataFrame
+) -> Fleet:
     clients, logical = read_clients(rows)
     who = zip(*(clients.column(name).to_pylist() for name in WHO), strict=True)
     places = {one: row for row, one in enumerate(who)}
@@ -144,6 +156,7 @@ def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
         limits = pool.submit(section_rows.read_limits, asked)
         health = pool.submit(section_rows.read_health, asked)
         rules = None if findings_missing else pool.submit(read_rules, asked, places)
+        evaluated = pool.submit(read_evaluation, asked)
         parts: dict[str, Future[Any]] = {
             "details": details,
             "coverage": not_told,
@@ -165,7 +178,10 @@ def _ask_all(asked: Asked, request: Request, rows: DataFrame) -> Fleet:
         environment=request.environment,
         made_at=request.made_at,
         since=request.since,
-        steps=asked.steps,
+        axis=asked.axis,
+        newest_push=pushes.newest,
+        push_interval_ms=pushes.interval_ms,
+        evaluated_at=evaluated.result(),
         principals=request.principals,
         clients=clients,
         details=details.result(),

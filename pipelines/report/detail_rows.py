@@ -131,7 +131,9 @@ _THROTTLED_SQL = f"""
 SELECT c.row, collect_set({{step}}) AS steps
 FROM {CLIENT_TRAFFIC.name} AS t JOIN {CHOSEN} AS c ON c.principal = t.principal
   AND coalesce(c.client_id, '') = t.client_id
-WHERE t.window_start >= {{since}} AND t.throttle_ms_max > 0 GROUP BY c.row
+  AND coalesce(c.cluster_id = t.cluster_id, true)
+WHERE t.window_start >= {{since}} AND t.window_start < {{until}}
+  AND t.throttle_ms_max > 0 GROUP BY c.row
 """  # noqa: S608 - the same
 
 Parts = Mapping[int, Part]
@@ -304,15 +306,15 @@ def _write_lines_query(asked: Asked) -> str:
         step=asked.step_sql("m.received_at"),
         metrics=CLIENT_METRICS.name,
         chosen=CHOSEN_INSTANCES,
-        since=asked.since_sql,
-        until=write_moment(asked.made_at),
+        since=write_moment(asked.axis.start),
+        until=write_moment(asked.axis.end),
         names=names(_UNITS),
     )
     return _LINES_SQL.format(
         points=points,
         counts=names(_COUNTS),
         greatest=names(_GREATEST),
-        steps=asked.steps,
+        steps=asked.axis.steps,
     )
 
 
@@ -321,7 +323,9 @@ def _read_throttled(asked: Asked) -> dict[int, list[int]]:
     if CLIENT_TRAFFIC.name not in asked.names:
         return {}
     query = _THROTTLED_SQL.format(
-        step=asked.step_sql("t.window_start"), since=asked.since_sql
+        step=asked.step_sql("t.window_start"),
+        since=write_moment(asked.axis.start),
+        until=write_moment(asked.axis.end),
     )
     return {one["row"]: one["steps"] for one in asked.ask(query)}
 

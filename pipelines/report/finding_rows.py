@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 from pyspark.sql import Row
 
+from pipelines.reading.finding_overview import read_evaluated_at
 from pipelines.reading.views.finding_views import register_findings
-from pipelines.tables.findings import CLIENT_FINDINGS
+from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_RUNS
 
 from .asked import Asked
 from .fleet import SEVERITIES, Example, Part, RuleFindings
@@ -60,6 +62,13 @@ def register_open(asked: Asked) -> None:
     for name in register_findings(asked.spark, asked.names):
         found = asked.spark.table(name).where(asked.of_principals())
         found.createOrReplaceTempView(OPEN_FINDINGS)
+
+
+def read_evaluation(asked: Asked) -> datetime | None:
+    """Return when the rules were evaluated last; null: not known."""
+    if FINDING_RUNS.name not in asked.names:
+        return None
+    return read_evaluated_at(asked.spark.table(FINDING_RUNS.name))
 
 
 def read_rules(asked: Asked, rows: Mapping[Key, int]) -> list[RuleFindings]:

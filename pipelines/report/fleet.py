@@ -6,7 +6,7 @@ Times are datetimes that know their zone, but for columns of CLIENTS.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 
@@ -49,6 +49,58 @@ that need somebody. software and version are those of its newest instance, versi
 many different ones it has; times are milliseconds since 1970; use is the part of its
 tightest limit that is used, throttled_ms the longest that it was told to wait. Nulls:
 what is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeAxis:
+    """Time of lines and pictures, fitted to the pushes that there are."""
+
+    start: datetime
+    end: datetime
+    steps: int
+    """Equal parts of the time; points name them from 0."""
+
+    @property
+    def step_ms(self) -> int:
+        """Return the length of a step in milliseconds."""
+        return max(
+            1, (self.end - self.start) // timedelta(milliseconds=1) // self.steps
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What all active clients do now; null: no client reports it."""
+
+    sent_bytes: float | None = None
+    """Bytes a second that producers send."""
+    consumed_bytes: float | None = None
+    """Bytes a second that consumers read."""
+    largest_lag: float | None = None
+    """Records that the partition with most lag is behind."""
+    lag_client: str | None = None
+    """Client id of its consumer, as name_client_id writes it."""
+    lag_row: int | None = None
+    """Row of its consumer in CLIENTS."""
+    errors: float | None = None
+    """Records a second that producers failed to send."""
+    throttled_clients: int | None = None
+    """Active clients whose newest throttle time is above zero."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleCoverage:
+    """How many rules the newest evaluation could ask of the clients of one family."""
+
+    family: str
+    """`java`, `librdkafka`, `franz-go`, `sarama` or `other`."""
+    clients: int
+    rules: int
+    """Rules that exist for such clients."""
+    evaluated: int
+    """Rules that could be asked of at least one of them."""
+    not_evaluated: Sequence[tuple[str, str]]
+    """Each other rule, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +152,7 @@ class Line:
     name: str
     unit: str
     points: Sequence[tuple[int, float]]
-    """Step of Fleet.steps, and value."""
+    """Step of Fleet.axis, and value; a single point is one value, not a line."""
     is_per_step: bool = False
     """Whether a value is an amount of its step, such as the errors in it."""
 
@@ -115,12 +167,16 @@ class Detail:
     history: Part = Part()
     lines: Sequence[Line] = ()
     marks: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """`throttled` and `rebalance`, each with its steps."""
+    """`throttled`, `rebalance` and `configuration` (changed), each with its steps."""
     quotas: Part = Part()
     findings: Part = Part()
     """Columns `rule` and `source` become links to the rule and to its documentation."""
     push_interval_ms: int | None = None
     """Longest push interval of its instances; a longer silence breaks a line."""
+    rules_evaluated: int | None = None
+    """Rules that could be asked of it; null: not known."""
+    rules_not_evaluated: Part = Part()
+    """Each other rule, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +207,20 @@ class Fleet:
     environment: str
     made_at: datetime
     since: datetime
-    steps: int
-    """Parts that the time from since to made_at is cut into, for lines and pictures."""
+    """Start of the changes."""
     values: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Configured value, as `acks=1`, to ascending rows of CLIENTS that have it now."""
     found: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Rule to ascending rows of CLIENTS that have an open finding of it."""
+    axis: TimeAxis
+    newest_push: datetime | None = None
+    """Newest push of any client in the tables; null: no client has pushed."""
+    push_interval_ms: int | None = None
+    """Usual push interval; pushes that are three intervals old mean a stopped job."""
+    evaluated_at: datetime | None = None
+    """When the rules were evaluated last; null: not known."""
+    totals: Totals = Totals()
+    rule_coverage: Sequence[RuleCoverage] = ()
     principals: tuple[str, ...] = ()
     """The only ones that the page is about; empty: all."""
     clients: pa.Table
@@ -166,7 +230,7 @@ class Fleet:
     findings_missing: str = ""
     changes: Sequence[Change] = ()
     live: Picture = Picture()
-    """step, name of a group of clients, live instances."""
+    """Step of axis, name of a group of clients, live instances."""
     latency: Picture = Picture()
     """client, broker, latency in ms, the same as a part of the client's median."""
     time_spent: Picture = Picture()

@@ -70,7 +70,7 @@ def colour(field: str, names: Sequence[str]) -> alt.Color:
 
 def time_axis(fleet: Fleet, *, title: str | None, ticks: int) -> alt.X:
     """Return an axis of time in UTC."""
-    is_long = fleet.made_at - fleet.since > _CLOCK_TIMES
+    is_long = fleet.axis.end - fleet.axis.start > _CLOCK_TIMES
     axis = alt.Axis(
         tickCount=ticks,
         labelOverlap=True,
@@ -102,8 +102,3 @@ def label(text: object) -> str:
 def millis(moment: datetime) -> int:
     """Return a moment in milliseconds since 1970."""
     return int(moment.timestamp() * 1_000)
-
-
-def step_millis(fleet: Fleet) -> int:
-    """Return the length of a step of lines and pictures."""
-    return max(1, (millis(fleet.made_at) - millis(fleet.since)) // fleet.steps)

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from pipelines import __version__
 
 from .fleet import LIVE, NO_TELEMETRY, SEVERITIES, STATES, UNKNOWN, Fleet
-from .looks import step_millis
+from .looks import millis
 from .packing import name_clients, pack_clients, pack_details, write_json
 from .pictures import draw, draw_line
 from .releases import Releases, find_release
@@ -108,9 +108,10 @@ def make_page(
         "packs": packs,
         "detailed": told,
         "pictures": drawn,
-        "madeAt": int(fleet.made_at.timestamp() * 1_000),
-        "since": int(fleet.since.timestamp() * 1_000),
-        "step": step_millis(fleet),
+        "madeAt": millis(fleet.made_at),
+        "start": millis(fleet.axis.start),
+        "end": millis(fleet.axis.end),
+        "step": fleet.axis.step_ms,
     }
     html = (
         _environment()

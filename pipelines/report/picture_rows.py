@@ -74,7 +74,7 @@ def read_live(asked: Asked, clients: int) -> Picture:
     rows: list[tuple[int, str, int]] = []
     for name, of_name in changes.items():
         live = of_name.get(-1, 0)
-        for step in range(asked.steps):
+        for step in range(asked.axis.steps):
             live += of_name.get(step, 0)
             if live:
                 rows.append((step, name, live))

@@ -36,7 +36,6 @@ from .looks import (
     label,
     millis,
     names_axis,
-    step_millis,
     time_axis,
     time_tooltip,
 )
@@ -121,7 +120,7 @@ def _draw_live(fleet: Fleet) -> Spec | None:
     for _, name, live in _typed(fleet.live.rows):
         counts[name] += live
     names, rest = keep_most(counts)
-    start, step_ms = millis(fleet.since), step_millis(fleet)
+    start, step_ms = millis(fleet.axis.start), fleet.axis.step_ms
     summed: Counter[tuple[int, str]] = Counter()
     for step, name, live in _typed(fleet.live.rows):
         summed[step, REST if name in rest else name] += live
@@ -136,7 +135,7 @@ def _draw_live(fleet: Fleet) -> Spec | None:
             "live": summed[step, name],
         }
         for place, (name, label) in enumerate(zip(every, shown, strict=True))
-        for step in range(fleet.steps)
+        for step in range(fleet.axis.steps)
     ]
     if not counts:
         return None

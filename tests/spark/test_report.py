@@ -22,6 +22,7 @@ from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
 from tests.support.report.report_tables import (
     HOSTILE,
+    INTERVAL_MS,
     NOW,
     SINCE,
     fill_findings,
@@ -75,6 +76,9 @@ def test_a_report_says_what_the_tables_say(session, settings):
         *((f"peer-{one}", "no telemetry", 1, 0, 0, 0) for one in range(6)),
     }
     assert read(fleet.clients, "version", "versions", "use")[1] == ("3.9.2", 2, 0.95)
+    assert fleet.newest_push == NOW - timedelta(minutes=1)
+    assert fleet.push_interval_ms == INTERVAL_MS
+    assert fleet.evaluated_at == NOW - timedelta(minutes=2)
     check_findings(fleet)
     check_details(fleet)
     check_sections(fleet)
@@ -109,16 +113,18 @@ def check_details(fleet):
         ("producer_byte_rate", 95.0)
     ]
     lines = {line.name: line for line in orders.lines}
-    assert lines["producer.request.latency.avg"].points == [(46, 12.5), (47, 40.0)]
+    # The first push came 200 minutes ago, and the interval is ten minutes.
+    assert (fleet.axis.steps, fleet.axis.step_ms) == (21, 600_000)
+    assert lines["producer.request.latency.avg"].points == [(16, 12.5), (20, 40.0)]
     # A counter's increase; what it had before is of no step.
-    assert lines["producer.record.retry.total"].points == [(46, 0.0), (47, 4.0)]
-    assert orders.marks == {"throttled": [47], "rebalance": []}
+    assert lines["producer.record.retry.total"].points == [(16, 0.0), (20, 4.0)]
+    assert orders.marks == {"throttled": [20], "rebalance": []}
     (billing,) = (
         fleet.details[row]
         for row, (name,) in enumerate(read(fleet.clients, "client_id"))
         if name == "billing-1"
     )
-    assert billing.marks == {"throttled": [], "rebalance": [47]}
+    assert billing.marks == {"throttled": [], "rebalance": [20]}
     (by_proxy,) = (
         fleet.details[row]
         for row, (name,) in enumerate(read(fleet.clients, "principal"))
@@ -152,8 +158,8 @@ def check_sections(fleet):
 def check_pictures(fleet):
     live = {(step, who): number for step, who, number in fleet.live.rows}
     assert live[0, "User:orders"] == 1
-    assert live[47, "User:orders"] == 2
-    assert (47, "User:billing") not in live
+    assert live[20, "User:orders"] == 2
+    assert (20, "User:billing") not in live
     assert [row[:2] for row in fleet.time_spent.rows][:2] == [
         *(("orders-1", "waits in the client"), ("orders-1", "request"))
     ]

@@ -352,9 +352,9 @@
       const place = make("div", null, "picture");
       part.append(place);
       box.append(part);
-      const at = (step) => data.since + (step + 0.5) * data.step;
+      const at = (step) => data.start + (step + 0.5) * data.step;
       const points = line.points.map(([step, value]) => ({at: at(step), value, mark: null}));
-      for (const end of [data.since, data.madeAt]) points.push({at: end, value: null, mark: null});
+      for (const end of [data.start, data.end]) points.push({at: end, value: null, mark: null});
       for (const [mark, steps] of Object.entries(detail.marks)) {
         for (const step of steps) points.push({at: at(step), value: null, mark});
       }

@@ -14,7 +14,10 @@ from pipelines.report.fleet import (
     Line,
     Part,
     Picture,
+    RuleCoverage,
     RuleFindings,
+    TimeAxis,
+    Totals,
 )
 
 MADE_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -60,7 +63,28 @@ def make_fleet(clients=40, details=20, hostile=(), seed=7):
         environment=hostile[0] if hostile else "local",
         made_at=MADE_AT,
         since=SINCE,
-        steps=STEPS,
+        axis=TimeAxis(start=SINCE, end=MADE_AT, steps=STEPS),
+        newest_push=MADE_AT - timedelta(minutes=1),
+        push_interval_ms=300_000,
+        evaluated_at=MADE_AT - timedelta(minutes=5),
+        totals=Totals(
+            sent_bytes=48_500_000.0,
+            consumed_bytes=91_000_000.0,
+            largest_lag=1_000_000.0,
+            lag_client=_text(hostile, 0, "orders-1"),
+            lag_row=0,
+            errors=0.25,
+            throttled_clients=2,
+        ),
+        rule_coverage=[
+            RuleCoverage(
+                family="librdkafka",
+                clients=12,
+                rules=31,
+                evaluated=24,
+                not_evaluated=[("producer-records-failing", "not for this software")],
+            )
+        ],
         clients=table,
         details=[
             _make_detail(chance, place, hostile)

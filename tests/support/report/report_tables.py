@@ -11,7 +11,7 @@ from pipelines.tables.cluster import (
 )
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS, CLIENT_CONFIGS
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY as HISTORY
-from pipelines.tables.findings import CLIENT_FINDINGS
+from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_RUNS
 from pipelines.tables.quality import QUALITY_RESULTS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
@@ -218,5 +218,12 @@ def fill_findings(spark, settings):
         shared | {"rule": "silent", "silenced_until": NOW.date() + timedelta(days=9)},
         shared | {"rule": "old", "silenced_until": NOW.date() - timedelta(days=9)},
     ]
-    make_tables(spark, settings.tables, [CLIENT_FINDINGS])
+    make_tables(spark, settings.tables, [CLIENT_FINDINGS, FINDING_RUNS])
     append_rows(settings.tables, CLIENT_FINDINGS, *rows)
+    append_rows(settings.tables, FINDING_RUNS,
+        *(
+            {"run_id": str(minutes), "evaluated_at": ago(minutes), "rule": "linger-zero"}
+            | {"event_date": ago(minutes).date(), "missing": {}}
+            for minutes in (2, 12)
+        ),
+    )  # fmt: skip
