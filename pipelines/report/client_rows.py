@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pipelines.errors import UnknownClient
 from pipelines.reading.chosen import explain_unknown
 from pipelines.reading.views import CLIENTS as CLIENTS_VIEW
-from pipelines.tables.cluster import EFFECTIVE_QUOTAS
+from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.telemetry import CLIENT_INSTANCES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
@@ -88,18 +88,24 @@ SELECT {", ".join(WHO)}, count_if(severity = 'error') AS errors,
 FROM {OPEN_FINDINGS} GROUP BY {", ".join(WHO)}
 """  # noqa: S608 - the same
 _NO_QUOTAS_SQL = """
-SELECT '' AS cluster_id, '' AS principal, '' AS client_id, 0D AS `use`,
-  0D AS throttled_ms WHERE false
+SELECT '' AS cluster_id, '' AS principal, '' AS client_id, 0D AS producer_use,
+  0D AS consumer_use, 0D AS throttled_ms WHERE false
 """
-_QUOTAS_SQL = f"""
+_QUOTAS_SQL = """
 SELECT cluster_id, principal, client_id,
-  max(coalesce(`use`, try_divide(reported_rate, `limit`))) AS `use`,
-  max(greatest(throttled_ms, reported_throttle_ms_max)) AS throttled_ms
-FROM {EFFECTIVE_QUOTAS.name} GROUP BY cluster_id, principal, client_id
-"""  # noqa: S608 - the same
+  max(`use`) FILTER (WHERE quota_key = 'producer_byte_rate') AS producer_use,
+  max(`use`) FILTER (WHERE quota_key = 'consumer_byte_rate') AS consumer_use,
+  max(throttled_ms) AS throttled_ms
+FROM client_quota_use GROUP BY cluster_id, principal, client_id
+"""
 _CLIENTS_SQL = """
 SELECT c.*, coalesce(f.errors, 0) AS errors, coalesce(f.warnings, 0) AS warnings,
-  coalesce(f.advice, 0) AS advice, q.`use`, q.throttled_ms
+  coalesce(f.advice, 0) AS advice, CASE c.client_type
+    WHEN 'producer' THEN q.producer_use
+    WHEN 'consumer' THEN q.consumer_use
+    WHEN 'share_consumer' THEN q.consumer_use
+    ELSE greatest(q.producer_use, q.consumer_use)
+  END AS `use`, q.throttled_ms
 FROM ({grouped}) AS c
 LEFT JOIN ({findings}) AS f ON c.principal <=> f.principal
   AND c.client_id <=> f.client_id AND c.client_type <=> f.client_type
@@ -171,7 +177,7 @@ def register_clients(asked: Asked) -> DataFrame:
     query = _CLIENTS_SQL.format(
         grouped=_GROUPED_SQL.format(since=asked.since_sql),
         findings=_FINDINGS_SQL if has_findings else _NO_FINDINGS_SQL,
-        quotas=_QUOTAS_SQL if EFFECTIVE_QUOTAS.name in asked.names else _NO_QUOTAS_SQL,
+        quotas=_QUOTAS_SQL if CLIENT_QUOTA_USE in asked.names else _NO_QUOTAS_SQL,
     )
     rows = asked.spark.sql(
         f"SELECT * FROM ({query}) ORDER BY {_ORDER}"  # noqa: S608 - the same

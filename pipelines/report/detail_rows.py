@@ -11,7 +11,7 @@ from pyspark.sql import Row
 
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.reading.views.effective_configs_view import EFFECTIVE
-from pipelines.tables.cluster import EFFECTIVE_QUOTAS
+from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
 from pipelines.tables.telemetry import CLIENT_METRICS
 from pipelines.tables.traffic import CLIENT_TRAFFIC
 
@@ -85,15 +85,14 @@ SELECT row, config_key, config_value, valid_from, valid_to FROM (
   FROM {TIMELINE} AS t JOIN {CHOSEN} AS c ON t.logical_client = c.logical_client
 ) WHERE values > 1 ORDER BY row, valid_from DESC, config_key
 """  # noqa: S608 - the same
-_QUOTAS_SQL = f"""
-SELECT DISTINCT c.row, q.quota_key, q.`limit`, q.entity_path, q.level, q.quota_id,
-  q.shared_by, q.used_rate, 100 * q.`use` AS `use`, q.reported_rate,
-  greatest(q.throttled_ms, q.reported_throttle_ms_max) AS throttled_ms, q.reason
-FROM {EFFECTIVE_QUOTAS.name} AS q JOIN {CHOSEN} AS c ON c.principal = q.principal
+_QUOTAS_SQL = """
+SELECT c.row, q.quota_key, q.`limit`, q.shared_by, q.quota_id, q.basis, q.used_rate,
+  100 * q.`use` AS `use`, q.reported_rate, q.throttled_ms, q.reason
+FROM client_quota_use AS q JOIN report_chosen AS c ON c.principal = q.principal
   AND coalesce(c.client_id, '') = q.client_id
   AND coalesce(c.cluster_id = q.cluster_id, true)
 WHERE q.`limit` IS NOT NULL ORDER BY row, quota_key
-"""  # noqa: S608 - the same
+"""
 _POINTS_SQL = """
 points AS (
   SELECT c.row, m.client_instance_id, m.metric, m.temporality, m.attributes,
@@ -269,6 +268,7 @@ def _read_quotas(asked: Asked) -> Callable[[int], Part]:
         "quota_key": "quota key",
         "limit": "limit of a broker",
         "use": "used (%)",
+        "basis": "measured by",
         "used_rate": "used (bytes/s)",
         "reported_rate": "its own report (bytes/s)",
         "throttled_ms": "throttled (ms)",
@@ -280,7 +280,7 @@ def _read_quotas(asked: Asked) -> Callable[[int], Part]:
     def read() -> Parts:
         return _part_rows(asked.ask(_QUOTAS_SQL), names, _MOST_CONFIGS)
 
-    return _or_missing(asked, EFFECTIVE_QUOTAS.name, read)
+    return _or_missing(asked, CLIENT_QUOTA_USE, read)
 
 
 def _read_lines(asked: Asked) -> dict[int, list[Line]]:

@@ -18,12 +18,12 @@ from pipelines.reading.views.broker_views import BROKER_CONFIGS, BROKERS
 from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.reading.views.config_catalog_view import ALWAYS_SET
+from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
     BROKER_STATIC_CONFIGS,
     CLIENT_QUOTAS,
     CLUSTER_CHANGES,
-    EFFECTIVE_QUOTAS,
 )
 from pipelines.tables.maintenance import MAINTENANCE_RUNS
 from pipelines.tables.quality import QUALITY_RESULTS
@@ -54,16 +54,12 @@ _VERSIONS_SQL = f"""
 SELECT {_WHO_SQL}, software, former_version, version FROM {CLIENT_ROWS}
 WHERE former_version <> version ORDER BY client_id, principal
 """  # noqa: S608 - the same
-_LIMITS_SQL = f"""
-SELECT quota_id, quota_key,
-  100 * max(coalesce(`use`, try_divide(reported_rate, `limit`))) AS percent,
-  max(`limit`) AS `limit`, max(coalesce(used_rate, reported_rate)) AS used,
-  max(greatest(throttled_ms, reported_throttle_ms_max)) AS throttled_ms,
-  max(shared_by) AS shared_by, max(entity_path) AS entity_path
-FROM {EFFECTIVE_QUOTAS.name} WHERE `limit` IS NOT NULL AND {{principals}}
-GROUP BY cluster_id, quota_id, quota_key
+_LIMITS_SQL = """
+SELECT DISTINCT quota_id, quota_key, 100 * `use` AS percent, basis, `limit`,
+  used_rate AS used, throttled_ms, shared_by, entity_path
+FROM client_quota_use WHERE `limit` IS NOT NULL AND {principals}
 ORDER BY percent DESC NULLS LAST, throttled_ms DESC NULLS LAST, quota_id, quota_key
-"""  # noqa: S608 - the same
+"""
 _OUTLIERS_SQL = f"""
 WITH held AS (
   SELECT principal, client_type, config_key, config_value,
@@ -215,13 +211,14 @@ def _read_cluster_changes(asked: Asked) -> list[Change]:
 
 def read_limits(asked: Asked) -> Part:
     """Return the quota-ids that are nearest to their limits."""
-    missing = asked.explain_missing(EFFECTIVE_QUOTAS.name)
+    missing = asked.explain_missing(CLIENT_QUOTA_USE)
     if missing:
         return Part(missing=missing)
     names = {
         "quota_id": "quota-id",
         "quota_key": "quota key",
         "percent": "used (%)",
+        "basis": "measured by",
         "limit": "limit of a broker",
         "used": "used (a second)",
         "throttled_ms": "throttled (ms)",

@@ -141,7 +141,9 @@ def check_sections(fleet):
         (["0"], "5")
     ]
     assert "no clients changed the version" in changes
-    assert rows_of(fleet.limits, "quota-id", "used (%)") == [("orders:", 95.0)]
+    assert rows_of(fleet.limits, "quota-id", "used (%)", "measured by") == [
+        *(("shared:", 120.0, "reported"), ("orders:", 95.0, "proxy"))
+    ]
     odd = rows_of(fleet.outliers, "key", "nearly all have", "a few have", "one of them")
     assert odd == [("linger.ms", "5", HOSTILE, HOSTILE)]
     assert rows_of(fleet.brokers, "broker", "state") == [(1, "live"), (2, "live")]

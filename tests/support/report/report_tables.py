@@ -182,6 +182,14 @@ def _fill_cluster(settings):
         {"principal": "User:orders", "client_id": "orders-1", "limit": 1000.0}
         | {"cluster_id": _CLUSTER, "quota_key": "producer_byte_rate", "shared_by": 1}
         | {"quota_id": "orders:", "used_rate": 950.0, "use": 0.95, "throttled_ms": 80.0},
+        # Four clients share a limit, and no proxy counts them.
+        *(
+            {"principal": "User:shared", "client_id": f"shared-{number}"}
+            | {"cluster_id": _CLUSTER, "quota_key": "producer_byte_rate"}
+            | {"quota_id": "shared:", "shared_by": 4, "limit": 1000.0}
+            | {"live_brokers": 3, "cluster_limit": 3000.0, "reported_rate": 900.0}
+            for number in range(4)
+        ),
     )  # fmt: skip
     append_rows(settings.tables, BROKER_REGISTRATIONS,
         *(
