@@ -28,8 +28,9 @@ dbutils.widgets.text("after", "")
 import shlex
 from datetime import UTC, datetime
 
-from pipelines.reading import charts, chosen, comparisons, metric_units, views
+from pipelines.reading import charts, chosen, comparisons, views
 from pipelines.settings import load_settings
+from pipelines.settings.metric_semantics import short_name
 
 settings = load_settings(
     dbutils.widgets.get("env"),
@@ -69,7 +70,7 @@ else:
     title = f"After {moment:%Y-%m-%d %H:%M} UTC against before" if moment else "Nothing"
 samples = comparisons.select_samples(client_metrics, side).toPandas()
 changes = comparisons.compare_metrics(samples)
-changes["metric"] = changes["metric"].map(metric_units.short_name)
+changes["metric"] = changes["metric"].map(short_name)
 title += comparisons.say_if_too_few(changes)
 
 # COMMAND ----------

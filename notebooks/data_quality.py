@@ -21,8 +21,9 @@ dbutils.widgets.text("until", "")  # a moment; empty: now
 import shlex
 from datetime import UTC, datetime
 
-from pipelines.reading import charts, chosen, metric_units, quality_overview, views
+from pipelines.reading import charts, chosen, quality_overview, views
 from pipelines.settings import load_settings
+from pipelines.settings.metric_semantics import short_name
 
 settings = load_settings(
     dbutils.widgets.get("env"),
@@ -91,7 +92,7 @@ coverage = spark.table("client_metric_coverage").transform(picked.of_clients)
 told = quality_overview.count_coverage(coverage).toPandas()
 display(
     charts.bar_chart(
-        told.assign(metric=told["metric"].map(metric_units.short_name)),
+        told.assign(metric=told["metric"].map(short_name)),
         x="metric",
         y="clients",
         by="status",

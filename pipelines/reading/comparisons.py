@@ -25,9 +25,9 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from pipelines.settings.metric_semantics import shown_unit
 from pipelines.time_ranges import EPOCH, MICROSECOND
 
-from .metric_units import unit_of
 from .rollups import MINUTE_S, select_rollups
 
 Numbers = npt.NDArray[np.float64]
@@ -276,7 +276,7 @@ def _compare_metric(metric: str, samples: pd.DataFrame) -> dict[str, object]:
     before, after = sides
     kind = str(samples["kind"].iloc[0])
     row: dict[str, object] = dict.fromkeys(_COLUMNS, math.nan)
-    row |= {"metric": metric, "unit": unit_of(metric, kind, samples["unit"].iloc[0])}
+    row |= {"metric": metric, "unit": shown_unit(metric, kind, samples["unit"].iloc[0])}
     row |= {"n_before": before.size, "n_after": after.size}
     row |= {"before": float(np.median(before)), "after": float(np.median(after))}
     if min(before.size, after.size) < LEAST_NUMBERS:

@@ -16,6 +16,7 @@ from pipelines.settings.client_releases import (
     load_client_faults,
     load_client_releases,
 )
+from pipelines.settings.metric_semantics import load_metric_semantics
 from pipelines.settings.places import ROOT_PATH
 from tests.support.exported_metrics import read_bridge_families, read_job_families
 
@@ -153,8 +154,11 @@ def test_panels_have_titles_and_do_not_overlap(name):
 def read_forwarded(name):
     """Return what a dashboard may show: each metric with the labels of its points."""
     if name == "clients":
-        with (CONF_PATH / "standard_metrics.csv").open() as file:
-            found = [(one["metric"], one["label"]) for one in csv.DictReader(file)]
+        found = [
+            (one.metric, one.label or "")
+            for one in load_metric_semantics()
+            if one.requirement
+        ]
     else:
         paths = (ROOT_PATH / "tests/golden/telemetry").glob("java_*_metrics.csv")
         texts = [path.read_text().splitlines() for path in paths]

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
+from pipelines.settings.metric_semantics import REQUIRED, load_metric_semantics
 from pipelines.settings.records import Settings, SubscriptionSettings
-from pipelines.settings.standard_metrics import load_standard_metrics
 from pipelines.tables.cluster import CLIENT_METRICS_SUBSCRIPTIONS
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import quote_text
@@ -160,14 +160,14 @@ def coverage_query(
     own = () if source == _CLUSTER_ONLY else settings.subscriptions
     is_followed = source != _CONF_ONLY
     has_table = CLIENT_METRICS_SUBSCRIPTIONS.name in registered
-    standard = load_standard_metrics()
+    standard = [one for one in load_metric_semantics() if one.requirement]
     known = _CONFIGS_SQL if CLIENT_CONFIGS.name in registered else _NO_CONFIGS_SQL
     return _COVERAGE_SQL.format(
         standard=", ".join(
-            f"({quote_text(one.client_type)}, {quote_text(one.metric)}, "
+            f"({quote_text(str(one.client_type))}, {quote_text(one.metric)}, "
             f"{quote_text(one.kind)}, "
             f"{'NULL' if one.label is None else quote_text(one.label)}, "
-            f"{str(one.is_required).lower()})"
+            f"{str(one.requirement == REQUIRED).lower()})"
             for one in standard
         ),
         metrics=", ".join(quote_text(one.metric) for one in standard),

@@ -87,7 +87,7 @@ VIEWS = {
     "brokers add: `client_source_port` and `broker_id` (KIP-714's `node_id`) beside "
     "those that it has, and `cluster_id`.",
     COVERAGE: "A client instance and a metric that KIP-714 has its type of client "
-    "deliver (`conf/standard_metrics.csv`): `status` is `delivered` (in one of the "
+    "deliver (`conf/metric_semantics.csv`): `status` is `delivered` (in one of the "
     "last three pushes), `wrong_kind` (the same, but a sum where it should be a gauge, "
     "or the other way), `not_asked` (no subscription in force for the client asks for "
     "it) or `missing`; "
