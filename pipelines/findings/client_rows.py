@@ -17,11 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.reading import views
 from pipelines.reading.quota_clients import LONGEST_INTERVAL
 from pipelines.reading.views.client_config_views import PUSHED
-from pipelines.reading.views.config_catalog_view import (
-    ALWAYS_SET,
-    CONFIG_CATALOG,
-    register_catalog,
-)
+from pipelines.reading.views.config_catalog_view import ALWAYS_SET, CONFIG_CATALOG
 from pipelines.reading.views.wire_config_views import SEEN, WIRE, shown_values_sql
 from pipelines.settings.finding_rules import FindingRule
 from pipelines.settings.finding_settings import FindingSettings
@@ -157,10 +153,10 @@ def register_sources(
     A table that is not there yet is an empty one.
     """
     named = views.find_names_in(" ".join(_list_sql_of(rules)))
-    names = None if named is None else {*named, *(one.name for one in _SOURCES)}
+    names = None
+    if named is not None:
+        names = {*named, *(one.name for one in _SOURCES), CONFIG_CATALOG}
     views.register(spark, settings, names, is_complete=True)
-    if names is not None and CONFIG_CATALOG not in names:
-        register_catalog(spark, settings)
     spark.sql(VERSION_FUNCTION)
 
 

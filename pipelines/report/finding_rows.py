@@ -7,7 +7,7 @@ from datetime import datetime
 from pyspark.sql import Row
 
 from pipelines.reading.finding_overview import read_evaluated_at
-from pipelines.reading.views.finding_views import register_findings
+from pipelines.reading.views.finding_views import OPEN_FINDINGS as OPEN_VIEW
 from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_RUNS
 
 from .asked import Asked
@@ -59,8 +59,8 @@ FROM {FINDINGS} WHERE coalesce(since < until, true) AND {{principals}}
 
 def register_open(asked: Asked) -> None:
     """Register the view of findings that are open and not silenced, where they are."""
-    for name in register_findings(asked.spark, asked.names):
-        found = asked.spark.table(name).where(asked.of_principals())
+    if OPEN_VIEW in asked.names:
+        found = asked.spark.table(OPEN_VIEW).where(asked.of_principals())
         found.createOrReplaceTempView(OPEN_FINDINGS)
 
 

@@ -9,7 +9,7 @@ from pipelines.reading.views.catalog_entries import load_catalog_entries
 from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.reading.views.config_value_sql import PARSED, TRIMMED
-from pipelines.reading.views.view_names import VIEWS
+from pipelines.reading.views.registry import VIEWS
 from pipelines.settings import load_settings
 from pipelines.tables.configs import (
     CLIENT_CONFIG_CONTRACTS,
@@ -108,7 +108,7 @@ def test_every_table_and_view_is_registered_without_telemetry(spark, registered)
     names = [contract.name for contract in CLIENT_CONFIG_CONTRACTS]
     found = {ENTRIES, TIMELINE, DISAGREEMENTS, "config_catalog"}
     found |= {"client_releases", "client_software", "known_faults"}
-    assert found <= VIEWS.keys()
+    assert found <= {one.name for one in VIEWS}
     expected = sorted([*names, *found])
     assert registered == expected
     assert spark.table("config_catalog").where("default_value = 'all'").count() > 0

@@ -42,7 +42,7 @@ def settings(spark, tmp_path_factory):
     ]
     append_rows(made.tables, CLIENT_PUSHES, *pushes)
     append_rows(made.tables, CONFIG_DEFAULTS, DEFAULT | {"default_value": "5"})
-    views.register(spark, made, views.find_names(f"select {' '.join(KERNELS)}"))
+    views.register(spark, made, [one.name for one in KERNELS])
     return made
 
 

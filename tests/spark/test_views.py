@@ -9,7 +9,8 @@ from pyspark.testing import assertDataFrameEqual
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.reading import views
 from pipelines.reading.overview import select_newest_values
-from pipelines.reading.views.view_names import VIEWS, find_names_in
+from pipelines.reading.views.registry import VIEWS
+from pipelines.reading.views.view_names import find_names_in
 from pipelines.settings import load_settings
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
@@ -52,7 +53,7 @@ def read_clients(spark, *columns):
 
 
 def test_only_tables_that_exist_are_registered(spark, settings):
-    of_conf = ["client_releases", "known_faults"]
+    of_conf = ["client_releases", "config_catalog", "known_faults"]
     assert views.register(spark, settings) == of_conf
     make_tables(spark, settings.tables, [CLIENT_PUSHES])
     assert views.register(spark, settings) == ["client_pushes", *of_conf]
@@ -62,7 +63,9 @@ def test_only_tables_that_exist_are_registered(spark, settings):
     names += ["client_pushes", "clients", "newest_values", "quarantine"]
     names += [*of_conf, "client_software"]
     assert views.register(spark, settings) == sorted(names)
-    assert {*names} - {one.name for one in TELEMETRY_CONTRACTS} <= VIEWS.keys()
+    assert {*names} - {one.name for one in TELEMETRY_CONTRACTS} <= {
+        one.name for one in VIEWS
+    }
 
 
 def test_each_point_has_the_labels_of_its_own_push(spark, settings):

@@ -2,14 +2,9 @@
 
 from collections.abc import Iterator
 
-from pipelines.reading.views.view_names import (
-    EXAMPLES,
-    FUNCTIONS,
-    VALUES,
-    VIEWS,
-    find_maker,
-    needs_job,
-)
+from pipelines.reading.views.registry import FUNCTIONS, VIEWS
+from pipelines.reading.views.view import Function
+from pipelines.reading.views.view_names import find_maker
 from pipelines.tables.contract import TableContract
 from pipelines.tables.quarantine_reasons import QUARANTINE_REASONS
 from pipelines.tables.registry import ALL_CONTRACTS
@@ -71,12 +66,14 @@ def _format_contract(contract: TableContract) -> Iterator[str]:
 
 def format_views() -> str:
     """Return the page of views and functions."""
-    views = [(code(name), code(find_maker(name)), text) for name, text in VIEWS.items()]
+    views = [(code(one.name), code(one.made_by), one.row) for one in VIEWS if one.row]
     functions, values = (
-        [(code(name), _name_job(name), text) for name, text in named.items()]
-        for named in (FUNCTIONS, VALUES)
+        [_describe(one) for one in FUNCTIONS if one.is_table is is_table]
+        for is_table in (True, False)
     )
-    examples = [f'./spark-submit.sh sql "{one}"' for one in EXAMPLES.values()]
+    examples = [
+        f'./spark-submit.sh sql "{one.example}"' for one in FUNCTIONS if one.example
+    ]
     return format_page(
         "Views",
         "`sql`, `configs`, `shell` and notebooks have every table by its name, and "
@@ -91,9 +88,10 @@ def format_views() -> str:
     )
 
 
-def _name_job(function: str) -> str:
-    name = function.partition("(")[0]
-    return code(find_maker(name)) if needs_job(name) else "none"
+def _describe(function: Function) -> tuple[str, str, str]:
+    call = code(f"{function.name}({function.arguments})")
+    job = "none" if function.made_by is None else code(function.made_by)
+    return call, job, function.result
 
 
 def format_quarantine_reasons() -> str:

@@ -4,12 +4,12 @@ from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
 
 from .client_software_views import CLIENT_RELEASES, CLIENT_SOFTWARE, KNOWN_FAULTS
 from .clients_view import CLIENTS
+from .coverage_view import COVERAGE
 from .labelled_view import LABELLED
 from .metric_faults import METRICS_FAULT, select_wrong_metrics
 from .newest_values_view import NEWEST_VALUES
 from .session_views import register
 from .view_names import (
-    COVERAGE,
     TABLES_AND_VIEWS,
     explain_missing,
     find_names,

@@ -1,16 +1,12 @@
 """Brokers and their static configs as they are now, as views."""
 
-from collections.abc import Collection
-
-from pyspark.sql import SparkSession
-
-from pipelines.tables.cluster import BROKER_REGISTRATIONS, BROKER_STATIC_CONFIGS
+from .view import View
 
 BROKERS = "brokers"
 BROKER_CONFIGS = "broker_configs"
-BROKER_VIEWS = (BROKERS, BROKER_CONFIGS)
+_JOB = "cluster_metadata_to_delta"
 
-_BROKERS_SQL = f"""
+_BROKERS_SQL = """
 SELECT
   registrations.*,
   coalesce(configs.config_count, 0) AS config_count,
@@ -19,20 +15,20 @@ SELECT
     WHEN registrations.is_fenced THEN 'fenced'
     ELSE 'live'
   END AS state
-FROM {BROKER_REGISTRATIONS.name} AS registrations
+FROM broker_registrations AS registrations
 LEFT JOIN (
   SELECT cluster_id, broker_id, count(*) AS config_count
-  FROM {BROKER_STATIC_CONFIGS.name}
+  FROM broker_static_configs
   WHERE is_current
   GROUP BY cluster_id, broker_id
 ) AS configs
 ON registrations.cluster_id = configs.cluster_id
   AND registrations.broker_id = configs.broker_id
 WHERE registrations.is_current
-"""  # noqa: S608 - names of our own contracts
+"""
 
 # Who reports at its registration does not say what is a default.
-_CONFIGS_SQL = f"""
+_CONFIGS_SQL = """
 SELECT
   configs.cluster_id,
   configs.broker_id,
@@ -48,17 +44,27 @@ SELECT
   configs.effective_source,
   configs.valid_from,
   brokers.state
-FROM {BROKER_STATIC_CONFIGS.name} AS configs
-JOIN {BROKERS} AS brokers
+FROM broker_static_configs AS configs
+JOIN brokers AS brokers
 ON configs.cluster_id = brokers.cluster_id AND configs.broker_id = brokers.broker_id
 WHERE configs.is_current
-"""  # noqa: S608 - as above
+"""
 
-
-def register_brokers(spark: SparkSession, registered: Collection[str]) -> list[str]:
-    """Register the views whose tables are; return their names."""
-    if not {BROKER_REGISTRATIONS.name, BROKER_STATIC_CONFIGS.name} <= {*registered}:
-        return []
-    for name, query in zip(BROKER_VIEWS, (_BROKERS_SQL, _CONFIGS_SQL), strict=True):
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {query}")
-    return [*BROKER_VIEWS]
+BROKER_VIEWS = (
+    View(
+        name=BROKERS,
+        row="A broker, by its newest registration, with its state: `live`, `fenced` or "
+        "`gone`, and how many static configs of it are known.",
+        sql=_BROKERS_SQL,
+        needs=("broker_registrations", "broker_static_configs"),
+        made_by=_JOB,
+    ),
+    View(
+        name=BROKER_CONFIGS,
+        row="A static config of a broker now, its `source` (`static`, `default`, or "
+        "`registration`, which does not say), and what is in force.",
+        sql=_CONFIGS_SQL,
+        needs=(BROKERS, "broker_static_configs"),
+        made_by=_JOB,
+    ),
+)

@@ -5,20 +5,21 @@
 client_id or a logical_client. Made of the texts of reading.config_diffs.
 """
 
-from pyspark.sql import SparkSession
+from collections.abc import Callable
 
 from pipelines.reading.config_diffs import BY_KEY, BY_VALUE, CHANGE
+
+from .view import Function, Sources
 
 CLIENT_CONFIG_AT = "client_config_at"
 CLIENT_CONFIG_DIFF = "client_config_diff"
 CLIENT_CONFIG_DIFF_BETWEEN = "client_config_diff_between"
-CONFIG_FUNCTIONS = (CLIENT_CONFIG_AT, CLIENT_CONFIG_DIFF, CLIENT_CONFIG_DIFF_BETWEEN)
 
 _VALUES = "ARRAY<STRUCT<config_value: STRING, is_default: BOOLEAN>>"
 _DIFF = f"config_key STRING, before {_VALUES}, after {_VALUES}, change STRING"
 
-_AT_SQL = f"""
-CREATE OR REPLACE TEMPORARY FUNCTION {CLIENT_CONFIG_AT}(client STRING, at TIMESTAMP)
+_AT_SQL = """
+CREATE OR REPLACE TEMPORARY FUNCTION client_config_at(client STRING, at TIMESTAMP)
 RETURNS TABLE (config_key STRING, config_value STRING, is_default BOOLEAN)
 RETURN
   SELECT config_key, config_value, is_default
@@ -34,31 +35,7 @@ RETURN
     WHERE client_instance_id = client_config_at.client AND decode_status = 'ok'
       AND received_at <= client_config_at.at
   )
-"""  # noqa: S608 - names of our own
-
-
-def register_functions(spark: SparkSession) -> None:
-    """Register the functions; the views and tables that they read must be there."""
-    if spark.catalog.functionExists(CLIENT_CONFIG_DIFF_BETWEEN):
-        # They name views, and mean those of the moment.
-        return
-    spark.sql(_AT_SQL)
-    spark.sql(
-        _diff_sql(
-            CLIENT_CONFIG_DIFF,
-            "client STRING, at_1 TIMESTAMP, at_2 TIMESTAMP",
-            ("client", "at_1"),
-            ("client", "at_2"),
-        )
-    )
-    spark.sql(
-        _diff_sql(
-            CLIENT_CONFIG_DIFF_BETWEEN,
-            "client_a STRING, client_b STRING",
-            ("client_a", "current_timestamp()"),
-            ("client_b", "current_timestamp()"),
-        )
-    )
+"""
 
 
 def _diff_sql(
@@ -86,4 +63,62 @@ RETURN
     GROUP BY config_key
   )
   WHERE is_different
-"""  # noqa: S608 - names of our own
+"""
+
+
+def _create(name: str, statement: str) -> Callable[[Sources], None]:
+    def register(sources: Sources) -> None:
+        # An existing function names views, and reads those of the moment.
+        if not sources.spark.catalog.functionExists(name):
+            sources.spark.sql(statement)
+
+    return register
+
+
+_JOB = "client_configs_to_delta"
+_PARTS = ("client_config_timeline", "client_config_pushes")
+CONFIG_FUNCTIONS = (
+    Function(
+        name=CLIENT_CONFIG_AT,
+        arguments="client, at",
+        result="A key and value of a client at a moment.",
+        register=_create(CLIENT_CONFIG_AT, _AT_SQL),
+        is_table=True,
+        needs=_PARTS,
+        made_by=_JOB,
+    ),
+    Function(
+        name=CLIENT_CONFIG_DIFF,
+        arguments="client, at_1, at_2",
+        result="A key whose values differ.",
+        register=_create(
+            CLIENT_CONFIG_DIFF,
+            _diff_sql(
+                CLIENT_CONFIG_DIFF,
+                "client STRING, at_1 TIMESTAMP, at_2 TIMESTAMP",
+                ("client", "at_1"),
+                ("client", "at_2"),
+            ),
+        ),
+        is_table=True,
+        needs=(CLIENT_CONFIG_AT, *_PARTS),
+        made_by=_JOB,
+    ),
+    Function(
+        name=CLIENT_CONFIG_DIFF_BETWEEN,
+        arguments="client_a, client_b",
+        result="A key whose values differ now.",
+        register=_create(
+            CLIENT_CONFIG_DIFF_BETWEEN,
+            _diff_sql(
+                CLIENT_CONFIG_DIFF_BETWEEN,
+                "client_a STRING, client_b STRING",
+                ("client_a", "current_timestamp()"),
+                ("client_b", "current_timestamp()"),
+            ),
+        ),
+        is_table=True,
+        needs=(CLIENT_CONFIG_AT, *_PARTS),
+        made_by=_JOB,
+    ),
+)

@@ -7,30 +7,12 @@ proxy has seen and by defaults;
 Nothing here is stored: a default that is learned later shows at once.
 """
 
-from collections.abc import Collection
+from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
 
-from pyspark.sql import SparkSession
-
-from pipelines.settings.records import Settings
-from pipelines.tables.configs import (
-    CLIENT_CONFIG_HISTORY,
-    CLIENT_CONFIG_PUSHES,
-    CLIENT_CONFIGS,
-    CONFIG_DEFAULTS,
-)
-
-from .client_config_disagreements import register_disagreements
-from .client_config_functions import register_functions
-from .config_catalog_view import (
-    ALWAYS_SET,
-    NAMES,
-    RELEASES,
-    register_catalog,
-    version_number_sql,
-)
+from .config_catalog_view import ALWAYS_SET, version_number_sql
 from .config_timeline_view import timeline_query
 from .config_value_sql import PARSED, TRIMMED
-from .effective_configs_view import register_effective_configs
+from .view import View
 from .wire_config_views import found_entries_sql
 
 ENTRIES = "client_config_entries"
@@ -60,7 +42,7 @@ WITH learned AS (
         array_min(array_append(coalesce(n.other_names, array()), d.config_key))
       ORDER BY d.first_seen, d.config_key
     ) AS place
-    FROM {CONFIG_DEFAULTS.name} AS d LEFT JOIN {NAMES} AS n
+    FROM config_defaults AS d LEFT JOIN config_catalog_names AS n
       ON d.client_software_name = n.client_software_name
       AND d.client_type = n.client_type AND d.config_key = n.config_key
     WHERE d.config_key NOT IN ({_ALWAYS_SET_SQL}) AND NOT coalesce(n.is_hidden, false)
@@ -72,12 +54,12 @@ learned_names AS (
   FROM learned
 ),
 incomplete AS (
-  SELECT * FROM {CLIENT_CONFIGS.name}
+  SELECT * FROM client_configs
   WHERE NOT exists(map_values(configs), one -> one.is_default)
 ),
 pushed AS (
   SELECT {_IDENTITY}, explode(configs) AS (config_key, entry)
-  FROM {CLIENT_CONFIGS.name}
+  FROM client_configs
 ),
 nearest AS (
   SELECT {_IDENTITY}, map_keys(configs) AS pushed_keys, array_min(transform(
@@ -89,7 +71,7 @@ nearest AS (
   FROM (
     SELECT /*+ BROADCAST(r) */ c.*, r.releases,
       {version_number_sql("c.client_software_version")} AS version_number
-    FROM incomplete AS c JOIN {RELEASES} AS r
+    FROM incomplete AS c JOIN config_catalog_releases AS r
       ON c.client_software_name = r.client_software_name
       AND c.client_type = r.client_type
   )
@@ -111,7 +93,7 @@ completed AS (
     CAST(NULL AS STRING) AS catalog_version, entry,
     entry.config_value IS NOT NULL OR status <> 'default' AS is_parsed
   FROM (SELECT *, entry.status FROM pushed) AS c
-  LEFT JOIN {CONFIG_DEFAULTS.name} AS d
+  LEFT JOIN config_defaults AS d
     ON {_SAME_SOFTWARE} AND c.config_key = d.config_key
 UNION ALL
   SELECT {", ".join(f"c.{name.strip()}" for name in _IDENTITY.split(","))},
@@ -133,44 +115,34 @@ UNION ALL
 SELECT {_IDENTITY}, config_key, config_value, config_type, is_default, status,
   {_VALUES}, source, is_pushed, catalog_version
 FROM (SELECT *, {TRIMMED} AS trimmed FROM found)
-"""  # noqa: S608 - names of our own contracts
+"""
 
 
-def register_client_configs(
-    spark: SparkSession,
-    settings: Settings,
-    registered: Collection[str],
-    *,
-    clients: str,
-    silent_after: int,
-    with_functions: bool,
-) -> list[str]:
-    """Register the views whose tables are registered; return their names.
-
-    Args:
-        settings: Say which keys are sensitive, and which software has which catalog.
-        registered: Names of tables and views that there are.
-        clients: The view of client instances; without it nobody is known to have ended.
-        silent_after: Push intervals without a push before a client counts as silent.
-        with_functions: Whether those of SQL are wanted, too; they take seconds.
-    """
-    made = []
-    if {CLIENT_CONFIGS.name, CONFIG_DEFAULTS.name} <= set(registered):
-        made += register_catalog(spark, settings)
-        found = found_entries_sql(registered, _IDENTITY)
-        made.append(_make_view(spark, ENTRIES, _ENTRIES_SQL.format(found=found)))
-        telling = clients if clients in registered else None
-        made.append(register_disagreements(spark, ENTRIES, telling))
-        made += register_effective_configs(spark, [*registered, *made], entries=ENTRIES)
-    if {CLIENT_CONFIGS.name, CLIENT_CONFIG_HISTORY.name} <= set(registered):
-        query = timeline_query(registered, clients=clients, silent_after=silent_after)
-        made.append(_make_view(spark, TIMELINE, query))
-    told = {ENTRIES, TIMELINE} <= set(made) and CLIENT_CONFIG_PUSHES.name in registered
-    if with_functions and told:
-        register_functions(spark)
-    return made
-
-
-def _make_view(spark: SparkSession, name: str, query: str) -> str:
-    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {query}")
-    return name
+_JOB = "client_configs_to_delta"
+CONFIG_VIEWS = (
+    View(
+        name=ENTRIES,
+        row="A client instance and key: value, typed values, status and `source`.",
+        sql=lambda sources: _ENTRIES_SQL.format(
+            found=found_entries_sql(sources.registered, _IDENTITY)
+        ),
+        needs=(
+            *("client_configs", "config_defaults"),
+            *("config_catalog_releases", "config_catalog_names"),
+        ),
+        uses=("client_instances", "client_wire_configs"),
+        made_by=_JOB,
+    ),
+    View(
+        name=TIMELINE,
+        row="A value of a key of a logical client and its time, closed where "
+        "telemetry says that all of its instances have ended, those excepted that "
+        "pushed something else before.",
+        sql=lambda sources: timeline_query(
+            sources.registered, clients="clients", silent_after=SILENT_AFTER_INTERVALS
+        ),
+        needs=("client_configs", "client_config_history"),
+        uses=("clients", "client_config_pushes", "config_defaults"),
+        made_by=_JOB,
+    ),
+)

@@ -7,25 +7,20 @@ Kafka in builds of Confluent Platform, whose patch releases are not Kafka's.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from pyspark.sql import SparkSession
-
 from pipelines.settings.client_releases import (
     ENDED,
     SUPPORTED,
     load_client_faults,
     load_client_releases,
 )
-from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import quote_text
-from pipelines.tables.traffic import CLIENT_TRAFFIC
-from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .config_catalog_view import number_version, version_number_sql
+from .view import Sources, View
 
 KNOWN_FAULTS = "known_faults"
 CLIENT_RELEASES = "client_releases"
 CLIENT_SOFTWARE = "client_software"
-_VIEWS = frozenset({KNOWN_FAULTS, CLIENT_RELEASES, CLIENT_SOFTWARE})
 NO_NUMBER = 2**62
 """Above the number of every version: a fault that no release has mended."""
 _CORES = {
@@ -67,7 +62,7 @@ _SEEN_SQL = f"""
       count(DISTINCT client_instance_id) AS instances, max(seen_at) AS last_seen
     FROM ({{sources}}) GROUP BY ALL
   )
-"""  # noqa: S608 - names of our own contracts
+"""
 _SOFTWARE_SQL = f"""
 WITH seen AS ({_SEEN_SQL}),
 listed AS (
@@ -79,7 +74,7 @@ listed AS (
       WHEN family = 'other' OR client_software_name IN {tuple(_CORES.values())}
         THEN own_release
     END AS core_release
-  FROM seen LEFT JOIN {CLIENT_RELEASES} AS own
+  FROM seen LEFT JOIN client_releases AS own
     ON own.software = IF(client_software_version RLIKE '[0-9]-(ccs|ce)'
       AND family = 'java', '{_PLATFORM}', client_software_name)
     AND own.release = IF(own.software = '{_PLATFORM}',
@@ -97,18 +92,18 @@ SELECT listed.cluster_id, principal, client_id, client_software_name,
   coalesce(listed.note, IF(is_vendor_build, NULL, core.note)) AS note,
   newest.release AS newest_core_release
 FROM listed
-LEFT JOIN {CLIENT_RELEASES} AS core
+LEFT JOIN client_releases AS core
   ON core.software = {{core}} AND core.release = listed.core_release
 LEFT JOIN (
   SELECT software, {_LINE_SQL.format("release")} AS line, max(support) AS support
-  FROM {CLIENT_RELEASES} WHERE support IN ('{SUPPORTED}', '{ENDED}') GROUP BY ALL
+  FROM client_releases WHERE support IN ('{SUPPORTED}', '{ENDED}') GROUP BY ALL
 ) AS lines
   ON lines.software = {{core}}
   AND lines.line = {_LINE_SQL.format("listed.core_release")}
 LEFT JOIN (
-  SELECT software, max_by(release, number) AS release FROM {CLIENT_RELEASES} GROUP BY 1
+  SELECT software, max_by(release, number) AS release FROM client_releases GROUP BY 1
 ) AS newest ON newest.software = {{core}}
-"""  # noqa: S608 - names of our own contracts
+"""
 _SOURCE_SQL = """
   SELECT cluster_id, principal, nullif(client_id, '') AS client_id,
     client_software_name, client_software_version,
@@ -116,39 +111,23 @@ _SOURCE_SQL = """
     {} AS seen_at
   FROM {}
 """
+_VALUES_SQL = "SELECT * FROM VALUES {values} AS ({names})"
 _BY_TABLE = {
     "clients": "client_instance_id, client_type, coalesce(last_push, first_seen)",
-    CLIENT_CONFIGS.name: "client_instance_id, client_type, received_at",
-    CLIENT_WIRE_CONFIGS.name: "NULL, client_type, received_at",
-    CLIENT_TRAFFIC.name: "NULL, NULL, received_at",
+    "client_configs": "client_instance_id, client_type, received_at",
+    "client_wire_configs": "NULL, client_type, received_at",
+    "client_traffic": "NULL, NULL, received_at",
 }
 """Table or view to instance, type and time of what it has seen."""
 
 
-def register_client_software(
-    spark: SparkSession,
-    registered: Collection[str],
-    names: Collection[str] | None = None,
-) -> list[str]:
-    """Register the views; return their names, client_software where it has a table.
-
-    Args:
-        registered: Names of tables and views that there are.
-        names: What is wanted; None: all. Where no view of these is, there is nothing.
-    Raises: InvalidSetting, where a file of conf/ is wrong.
-    """
-    if names is not None and _VIEWS.isdisjoint(names):
-        return []
-    queries = {KNOWN_FAULTS: _faults_sql(), CLIENT_RELEASES: _releases_sql()}
-    sources = list(_select_sources(registered))
-    if sources:
-        core = f"element_at(map({_map_items()}), family)"
-        queries[CLIENT_SOFTWARE] = _SOFTWARE_SQL.format(
-            sources=" UNION ALL ".join(sources), core=core
-        )
-    for name, query in queries.items():
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {query}")
-    return [*queries]
+def _software_sql(sources: Sources) -> str | None:
+    """Return the SQL of client_software; None without any table that shows clients."""
+    seen = list(_select_sources(sources.registered))
+    if not seen:
+        return None
+    core = f"element_at(map({_map_items()}), family)"
+    return _SOFTWARE_SQL.format(sources=" UNION ALL ".join(seen), core=core)
 
 
 def _select_sources(registered: Collection[str]) -> Iterator[str]:
@@ -202,4 +181,36 @@ def _faults_sql() -> str:
 
 def _select_values(names: str, rows: Iterable[Sequence[str]]) -> str:
     values = ", ".join(f"({', '.join(row)})" for row in rows)
-    return f"SELECT * FROM VALUES {values} AS ({names})"  # noqa: S608 - our own texts
+    return _VALUES_SQL.format(values=values, names=names)
+
+
+_JOB = "client_telemetry_to_delta"
+SOFTWARE_VIEWS = (
+    View(
+        name=KNOWN_FAULTS,
+        row="A fault of some releases of a family of clients, as "
+        "`conf/client_faults.csv` has it: those with `core_number` from `from_number` "
+        "to below `fixed_number`. With `condition_key` only clients with that value "
+        "have it.",
+        sql=lambda _: _faults_sql(),
+        made_by=_JOB,
+    ),
+    View(
+        name=CLIENT_RELEASES,
+        row="A release of a client software, as `conf/client_releases.csv` has it.",
+        sql=lambda _: _releases_sql(),
+        made_by=_JOB,
+    ),
+    View(
+        name=CLIENT_SOFTWARE,
+        row="A principal, client id and software with its version, as "
+        "telemetry, pushed configurations and the proxy have seen them: `family` "
+        "(`java`, `librdkafka`, `franz-go`, `sarama` or `other`), `core_release` (of "
+        "librdkafka in its bindings, of Kafka in builds of Confluent Platform; null: "
+        "not known), and what `client_releases` says of the release.",
+        sql=_software_sql,
+        needs=(CLIENT_RELEASES,),
+        uses=tuple(_BY_TABLE),
+        made_by=_JOB,
+    ),
+)

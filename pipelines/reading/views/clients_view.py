@@ -2,14 +2,15 @@
 
 from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
 
-from .metric_faults import METRICS_FAULT, metrics_fault_sql
+from .metric_faults import metrics_fault_sql
+from .view import View
 
 CLIENTS = "clients"
 # State is worked out when somebody asks: no write per push, and silence needs none.
-_CLIENTS_SQL = f"""
+_CLIENTS_SQL = """
 SELECT
   instances.* EXCEPT (broker_id),
-  {{fault}} AS {METRICS_FAULT},
+  {fault} AS metrics_fault,
   seen.last_push,
   coalesce(seen.pushes, 0) AS pushes,
   coalesce(seen.points, 0) AS points,
@@ -20,12 +21,12 @@ SELECT
     WHEN instances.terminated_at IS NOT NULL THEN 'terminated'
     WHEN timestampadd(
       MILLISECOND,
-      {SILENT_AFTER_INTERVALS} * bigint(instances.push_interval_ms),
+      {silent_after} * bigint(instances.push_interval_ms),
       coalesce(seen.last_push, instances.first_seen)
     ) < current_timestamp() THEN 'silent'
     ELSE 'live'
   END AS state
-FROM {{instances}} AS instances
+FROM client_instances AS instances
 LEFT JOIN (
   SELECT
     client_instance_id,
@@ -39,19 +40,19 @@ LEFT JOIN (
       ),
       named_struct('received_at', received_at, 'push_id', push_id)
     ) AS newest
-  FROM {{pushes}}
+  FROM client_pushes
   GROUP BY client_instance_id
 ) AS seen ON instances.client_instance_id = seen.client_instance_id
-"""  # noqa: S608 - names of our own contracts
+"""
 
-
-def clients_query(instances: str, pushes: str) -> str:
-    """Return the SQL of the view `clients`.
-
-    Args:
-        instances: SQL identifier of client_instances.
-        pushes: SQL identifier of client_pushes.
-    """
-    return _CLIENTS_SQL.format(
-        instances=instances, pushes=pushes, fault=metrics_fault_sql()
-    )
+VIEW = View(
+    name=CLIENTS,
+    row="A client instance, with its last push, its pushes and points, and its "
+    "state: `live`, `silent` (no push for three intervals) or `terminated`; "
+    "`metrics_fault` if its metrics are known to be wrong.",
+    sql=lambda _: _CLIENTS_SQL.format(
+        fault=metrics_fault_sql(), silent_after=SILENT_AFTER_INTERVALS
+    ),
+    needs=("client_instances", "client_pushes"),
+    made_by="client_telemetry_to_delta",
+)

@@ -9,13 +9,14 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame
 
 from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.records import Settings
 from pipelines.settings.rules import make_sensitive_key_rules
 
 from .catalog_entries import CatalogEntry, load_catalog_entries
+from .view import Sources, View
 
 CONFIG_CATALOG = "config_catalog"
 RELEASES = "config_catalog_releases"
@@ -41,14 +42,14 @@ _NAMES_SCHEMA = (
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?")
 _PLACE = 1_000_000
 """More than any part of a version number: a version is one number by it."""
-_CATALOG_SQL = f"""
+_CATALOG_SQL = """
 SELECT client_software_name, release.catalog_version, client_type, entry.config_key,
   entry.config_value AS default_value, entry.config_type, entry.other_names
 FROM (
   SELECT client_software_name, client_type, release, explode(release.entries) AS entry
-  FROM (SELECT *, explode(releases) AS release FROM {RELEASES})
+  FROM (SELECT *, explode(releases) AS release FROM config_catalog_releases)
 )
-"""  # noqa: S608 - names of our own
+"""
 
 _Entry = tuple[str, str, str, list[str]]
 _Release = tuple[int, str, list[_Entry]]
@@ -57,19 +58,14 @@ _Entries = Mapping[str, Sequence[CatalogEntry]]
 """Release to what it has."""
 
 
-def register_catalog(spark: SparkSession, settings: Settings) -> list[str]:
-    """Register the catalogs as views; return the names that are for people.
+def _make_releases(sources: Sources) -> DataFrame:
+    rows = list(list_releases(sources.settings))
+    return sources.spark.createDataFrame(rows, _RELEASES_SCHEMA)
 
-    Args:
-        settings: Name the software of each catalog, and which keys are sensitive.
-    """
-    for name, rows, schema in (
-        (RELEASES, list(list_releases(settings)), _RELEASES_SCHEMA),
-        (NAMES, list(list_names(settings)), _NAMES_SCHEMA),
-    ):
-        spark.createDataFrame(rows, schema).createOrReplaceTempView(name)
-    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {CONFIG_CATALOG} AS {_CATALOG_SQL}")
-    return [CONFIG_CATALOG]
+
+def _make_names(sources: Sources) -> DataFrame:
+    rows = list(list_names(sources.settings))
+    return sources.spark.createDataFrame(rows, _NAMES_SCHEMA)
 
 
 def list_releases(settings: Settings) -> Iterator[tuple[str, str, list[_Release]]]:
@@ -157,3 +153,18 @@ def _as_row(entry: CatalogEntry) -> _Entry:
         entry.config_type,
         list(entry.other_names),
     )
+
+
+_JOB = "client_configs_to_delta"
+CATALOG_VIEWS = (
+    View(name=RELEASES, sql=_make_releases, made_by=_JOB),
+    View(name=NAMES, sql=_make_names, made_by=_JOB),
+    View(
+        name=CONFIG_CATALOG,
+        row="The default of a key in a release and client type, as "
+        "`conf/config_catalog/` has it.",
+        sql=_CATALOG_SQL,
+        needs=(RELEASES,),
+        made_by=_JOB,
+    ),
+)

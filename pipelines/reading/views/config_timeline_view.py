@@ -101,7 +101,7 @@ SELECT {{columns}}
 FROM {CLIENT_CONFIG_HISTORY.name} AS h LEFT JOIN closed
   ON h.logical_client = closed.logical_client AND h.config_key = closed.config_key
   AND h.value_id = closed.value_id AND h.valid_from = closed.valid_from
-"""  # noqa: S608 - names of our own contracts
+"""
 _CLOSING = {
     # Of a null and a time, greatest() takes the time.
     "valid_to": "CASE WHEN closed.ended_at IS NULL THEN h.valid_to "
@@ -131,7 +131,7 @@ def timeline_query(
         silent_after: Push intervals without a push before a client counts as silent.
     """
     if not {clients, *_NEEDED} <= set(registered):
-        return f"SELECT * FROM {CLIENT_CONFIG_HISTORY.name}"  # noqa: S608 - our own
+        return f"SELECT * FROM {CLIENT_CONFIG_HISTORY.name}"
     columns = ", ".join(
         _CLOSING.get(name, f"h.{name}") for name in CLIENT_CONFIG_HISTORY.column_names
     )

@@ -6,21 +6,17 @@ them, by the rules of the bridge. A client id that is hidden, or cut off, is com
 it is stored.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-
-from pyspark.sql import SparkSession
+from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.settings.metric_semantics import REQUIRED, load_metric_semantics
-from pipelines.settings.records import Settings, SubscriptionSettings
-from pipelines.tables.cluster import CLIENT_METRICS_SUBSCRIPTIONS
-from pipelines.tables.configs import CLIENT_CONFIGS
+from pipelines.settings.records import SubscriptionSettings
 from pipelines.tables.contract import quote_text
-from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
 from udfs.spark_subscriptions import make_matching_function
 from udfs.subscriptions.properties import SELECTORS, split_selector, trim
 
-from .view_names import COVERAGE
+from .view import Sources, View
 
+COVERAGE = "client_metric_coverage"
 _MATCHES = "subscription_matches"
 NEWEST_PUSHES = 3
 """Pushes in one of which a metric must have been."""
@@ -37,35 +33,35 @@ _WHO = (
     "client_software_version, client_source_address, client_type, cluster_id"
 )
 _NO_CONFIGS_SQL = f"""
-  SELECT {_WHO}, client_source_port, state, last_push FROM {{clients}}
-"""  # noqa: S608 - names of our own contracts
+  SELECT {_WHO}, client_source_port, state, last_push FROM clients
+"""
 _CONFIGS_SQL = f"""
   SELECT c.* EXCEPT (client_type, client_source_port, state, last_push),
     coalesce(c.client_type, p.client_type) AS client_type, c.client_source_port,
     c.state, c.last_push
-  FROM (SELECT {_WHO}, client_source_port, state, last_push FROM {{clients}}) AS c
-  LEFT JOIN {CLIENT_CONFIGS.name} AS p ON c.client_instance_id = p.client_instance_id
+  FROM (SELECT {_WHO}, client_source_port, state, last_push FROM clients) AS c
+  LEFT JOIN client_configs AS p ON c.client_instance_id = p.client_instance_id
 UNION ALL
   SELECT p.client_instance_id, p.client_id, p.principal, p.client_software_name,
     p.client_software_version, p.client_source_address, p.cluster_id, p.client_type,
     CAST(NULL AS INT), '{NEVER_PUSHED}', CAST(NULL AS TIMESTAMP)
-  FROM {CLIENT_CONFIGS.name} AS p LEFT ANTI JOIN {CLIENT_INSTANCES.name} AS i
+  FROM client_configs AS p LEFT ANTI JOIN client_instances AS i
     ON p.client_instance_id = i.client_instance_id
-"""  # noqa: S608 - names of our own contracts
+"""
 _OWN_SQL = """
   SELECT CAST(NULL AS STRING) AS cluster_id, *, CAST(NULL AS ARRAY<STRING>) AS held_by
   FROM own
 """
 # A resource of the cluster stands before one of conf/ of its name, used or not.
-_BOTH_SQL = f"""
+_BOTH_SQL = """
   SELECT cluster_id, name, metrics, match, CAST(NULL AS ARRAY<STRING>) AS held_by
-  FROM {CLIENT_METRICS_SUBSCRIPTIONS.name} WHERE is_current AND problem IS NULL
+  FROM client_metrics_subscriptions WHERE is_current AND problem IS NULL
 UNION ALL
   SELECT CAST(NULL AS STRING), own.*, held.held_by FROM own LEFT JOIN (
     SELECT name, collect_set(cluster_id) AS held_by
-    FROM {CLIENT_METRICS_SUBSCRIPTIONS.name} WHERE is_current GROUP BY name
+    FROM client_metrics_subscriptions WHERE is_current GROUP BY name
   ) AS held ON own.name = held.name
-"""  # noqa: S608 - names of our own contracts
+"""
 _ATTRIBUTES = ", ".join(f"CAST({name} AS STRING)" for name in SELECTORS)
 _COVERAGE_SQL = f"""
 WITH standard AS (
@@ -92,14 +88,14 @@ recent AS (
     SELECT client_instance_id, received_at, push_id, point_count, row_number() OVER (
       PARTITION BY client_instance_id ORDER BY received_at DESC, push_id DESC
     ) AS place
-    FROM {CLIENT_PUSHES.name}
+    FROM client_pushes
   )
   WHERE place <= {NEWEST_PUSHES} GROUP BY client_instance_id
 ),
 delivered AS (
   SELECT client_instance_id, metric,
     max(named_struct('at', received_at, 'push_id', push_id, 'kind', kind)) AS newest
-  FROM {CLIENT_METRICS.name} WHERE metric IN ({{metrics}})
+  FROM client_metrics WHERE metric IN ({{metrics}})
   GROUP BY client_instance_id, metric
 ),
 covered AS (
@@ -127,41 +123,18 @@ SELECT cluster_id, client_instance_id, client_id, principal, client_type, metric
   delivered_kind, last_delivered, last_push,
   IF(state = '{LIVE}' AND points = 0, '{EMPTY}', state) AS client_state
 FROM covered
-"""  # noqa: S608 - names of our own contracts
+"""
 
 
-def register_coverage(
-    spark: SparkSession,
-    settings: Settings,
-    registered: Collection[str],
-    *,
-    clients: str,
-) -> list[str]:
-    """Register the view where its tables are registered; return its name.
-
-    Args:
-        settings: Say which subscriptions count, and those of conf/.
-        registered: Names of tables and views that there are.
-        clients: The view of client instances.
-    """
-    if not {clients, CLIENT_METRICS.name} <= set(registered):
-        return []
-    spark.udf.register(_MATCHES, make_matching_function())
-    query = coverage_query(settings, registered, clients=clients)
-    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {COVERAGE} AS {query}")
-    return [COVERAGE]
-
-
-def coverage_query(
-    settings: Settings, registered: Collection[str], *, clients: str
-) -> str:
-    """Return the SQL of the view; arguments as for register_coverage."""
-    source = settings.bridge.subscriptions_source
-    own = () if source == _CLUSTER_ONLY else settings.subscriptions
+def _query(sources: Sources) -> str:
+    """Return the SQL of the view."""
+    sources.spark.udf.register(_MATCHES, make_matching_function())
+    source = sources.settings.bridge.subscriptions_source
+    own = () if source == _CLUSTER_ONLY else sources.settings.subscriptions
     is_followed = source != _CONF_ONLY
-    has_table = CLIENT_METRICS_SUBSCRIPTIONS.name in registered
+    has_table = "client_metrics_subscriptions" in sources.registered
     standard = [one for one in load_metric_semantics() if one.requirement]
-    known = _CONFIGS_SQL if CLIENT_CONFIGS.name in registered else _NO_CONFIGS_SQL
+    has_configs = "client_configs" in sources.registered
     return _COVERAGE_SQL.format(
         standard=", ".join(
             f"({quote_text(str(one.client_type))}, {quote_text(one.metric)}, "
@@ -171,7 +144,7 @@ def coverage_query(
             for one in standard
         ),
         metrics=", ".join(quote_text(one.metric) for one in standard),
-        known=known.format(clients=clients),
+        known=_CONFIGS_SQL if has_configs else _NO_CONFIGS_SQL,
         own=_select_own(own),
         subscriptions=_BOTH_SQL if is_followed and has_table else _OWN_SQL,
     )
@@ -206,3 +179,19 @@ def _array_sql(texts: Sequence[str]) -> str:
 def _map_sql(texts: Mapping[str, str]) -> str:
     pairs = (quote_text(text) for pair in texts.items() for text in pair)
     return f"CAST(map({', '.join(pairs)}) AS MAP<STRING, STRING>)"
+
+
+VIEW = View(
+    name=COVERAGE,
+    row="A client instance and a metric that KIP-714 has its type of client "
+    "deliver (`conf/metric_semantics.csv`): `status` is `delivered` (in one of the "
+    "last three pushes), `wrong_kind` (the same, but a sum where it should be a gauge, "
+    "or the other way), `not_asked` (no subscription in force for the client asks for "
+    "it) or `missing`; "
+    "`client_state` tells clients whose last three pushes were `empty` from those that "
+    "are `silent`. A client whose type is not known has a row for each metric.",
+    sql=_query,
+    needs=("clients", "client_metrics", "client_pushes"),
+    uses=("client_configs", "client_instances", "client_metrics_subscriptions"),
+    made_by="client_telemetry_to_delta",
+)

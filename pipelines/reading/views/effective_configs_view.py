@@ -7,19 +7,7 @@ the wire, says whether it is so. A client whose type has no such key, by the cat
 is not meant by what is set for its user.
 """
 
-from collections.abc import Collection
-
-from pyspark.sql import SparkSession
-
-from pipelines.tables.configs import CLIENT_CONFIGS
-from pipelines.tables.dynamic_configs import (
-    CLIENT_SUPPORTED_CONFIGS,
-    DYNAMIC_CLIENT_CONFIGS,
-)
-from pipelines.tables.telemetry import CLIENT_INSTANCES
-from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-
-from .config_catalog_view import CONFIG_CATALOG, NAMES
+from .view import Sources, View
 from .wire_config_views import WIRE, shown_values_sql
 
 EFFECTIVE = "effective_client_configs"
@@ -40,13 +28,13 @@ _WHO = """client_instance_id, client_id, principal, client_software_name,
 _KEY = """coalesce(client_instance_id,
     to_json(struct(principal, client_id, client_source_address, client_type)))"""
 """Whom a row is about: who neither pushes nor sends telemetry has no instance id."""
-_PUSHERS_SQL = f"SELECT {_WHO}, logical_client FROM {CLIENT_CONFIGS.name}"  # noqa: S608 - ours
+_PUSHERS_SQL = f"SELECT {_WHO}, logical_client FROM client_configs"
 _OTHERS_SQL = f"""
   UNION ALL
   SELECT {_WHO}, CAST(NULL AS STRING)
-  FROM {CLIENT_INSTANCES.name} LEFT ANTI JOIN {CLIENT_CONFIGS.name} AS c
+  FROM client_instances LEFT ANTI JOIN client_configs AS c
     USING (client_instance_id)
-"""  # noqa: S608 - the same
+"""
 _SEEN_ALONE_SQL = """
   UNION ALL
   SELECT client_instance_id, client_id, principal,
@@ -57,8 +45,8 @@ _SEEN_ALONE_SQL = """
 """
 _NOTHING_SHOWN = f"""shown AS (
   SELECT {_WHO}, logical_client, received_at, '' AS config_key, '' AS config_value
-  FROM {CLIENT_CONFIGS.name} WHERE false
-)"""  # noqa: S608 - the same
+  FROM client_configs WHERE false
+)"""
 
 
 def _same_text(column: str) -> str:
@@ -83,14 +71,14 @@ clients_known AS (
   SELECT *, {_KEY} AS client FROM ({{clients}})
 ),
 key_types AS (
-  SELECT config_key, collect_set(client_type) AS types FROM {CONFIG_CATALOG}
+  SELECT config_key, collect_set(client_type) AS types FROM config_catalog
   GROUP BY config_key
 ),
 matching AS (
   SELECT c.*, d.config_key, d.config_value, d.valid_from, d.valid_to, d.is_current,
     CASE WHEN d.is_default_client_id THEN 2 WHEN d.client_id = '' THEN 3 ELSE 1 END
       AS level
-  FROM clients_known AS c JOIN {DYNAMIC_CLIENT_CONFIGS.name} AS d
+  FROM clients_known AS c JOIN dynamic_client_configs AS d
     ON c.principal = concat('{_USER_PRINCIPAL}', d.user_name)
     AND (d.is_default_client_id OR d.client_id = '' OR d.client_id = c.client_id)
   LEFT JOIN key_types AS k ON d.config_key = k.config_key
@@ -111,19 +99,19 @@ SELECT client, {_WHO}, logical_client, config_key, held.value AS dynamic_value,
     filter(ended, one -> one.level < held.level), one -> one.at
   ))) AS dynamic_since
 FROM resolved WHERE held IS NOT NULL
-"""  # noqa: S608 - names of our own contracts
+"""
 _EFFECTIVE_SQL = f"""
 WITH supporting AS (
   SELECT v.*,
     coalesce(array_contains(s.config_keys, v.config_key), false) AS is_supported,
     array_append(coalesce(n.other_names, array()), v.config_key) AS names
-  FROM {SET_VALUES} AS v
-  LEFT JOIN {CLIENT_SUPPORTED_CONFIGS.name} AS s
+  FROM client_dynamic_values AS v
+  LEFT JOIN client_supported_configs AS s
     ON v.principal = concat('{_USER_PRINCIPAL}', s.user_name)
     AND coalesce(v.client_id, '') = s.client_id
     AND v.client_software_name = s.client_software_name
     AND v.client_software_version = s.client_software_version
-  LEFT JOIN {NAMES} AS n
+  LEFT JOIN config_catalog_names AS n
     ON v.client_software_name = n.client_software_name
     AND v.client_type = n.client_type AND v.config_key = n.config_key
 ),
@@ -132,7 +120,7 @@ named AS (
 ),
 entries AS (
   SELECT e.*, n.dynamic_key
-  FROM (SELECT *, {_KEY} AS client FROM {{entries}}) AS e LEFT JOIN named AS n
+  FROM (SELECT *, {_KEY} AS client FROM client_config_entries) AS e LEFT JOIN named AS n
     ON e.client = n.client AND e.config_key = n.name
 ),
 {{shown}},
@@ -148,7 +136,7 @@ told AS (
       one -> one IS NOT NULL
     ), 0) AS pushed_value
   FROM supporting AS v
-  LEFT JOIN {CLIENT_CONFIGS.name} AS c ON v.client_instance_id = c.client_instance_id
+  LEFT JOIN client_configs AS c ON v.client_instance_id = c.client_instance_id
   LEFT JOIN on_wire AS w ON v.client = w.client AND v.config_key = w.config_key
 ),
 newest AS (
@@ -194,34 +182,51 @@ SELECT {_WHO}, logical_client, received_at, push_id, config_key,
   catalog_version, dynamic_value, dynamic_source, dynamic_since, state, wire_value,
   is_obeyed
 FROM judged
-"""  # noqa: S608 - names of our own contracts
+"""
 
 
-def register_effective_configs(
-    spark: SparkSession,
-    registered: Collection[str],
-    *,
-    entries: str,
-) -> list[str]:
-    """Register the view if its tables are there; return its name, then.
-
-    Args:
-        registered: Names of tables and views that there are.
-        entries: The view of entries.
-    """
-    needed = {entries, DYNAMIC_CLIENT_CONFIGS.name, CLIENT_SUPPORTED_CONFIGS.name}
-    if not needed <= set(registered):
-        return []
+def _set_values_sql(sources: Sources) -> str:
     known = _PUSHERS_SQL
-    if CLIENT_INSTANCES.name in registered:
+    if "client_instances" in sources.registered:
         known += _OTHERS_SQL
-    has_wire = CLIENT_WIRE_CONFIGS.name in registered
-    if has_wire:
+    if "client_wire_configs" in sources.registered:
         known += _SEEN_ALONE_SQL
-    shown = shown_values_sql(registered) if has_wire else _NOTHING_SHOWN
-    for name, query in (
-        (SET_VALUES, _SET_VALUES_SQL.format(clients=known, shown=shown)),
-        (EFFECTIVE, _EFFECTIVE_SQL.format(entries=entries, shown=shown)),
-    ):
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {query}")
-    return [EFFECTIVE]
+    return _SET_VALUES_SQL.format(clients=known, shown=_shown_sql(sources))
+
+
+def _shown_sql(sources: Sources) -> str:
+    if "client_wire_configs" in sources.registered:
+        return shown_values_sql(sources.registered)
+    return _NOTHING_SHOWN
+
+
+_PARTS = (
+    *("client_config_entries", "dynamic_client_configs", "client_supported_configs"),
+    *("client_configs", "config_catalog", "config_catalog_names"),
+)
+_JOB = "dynamic_configs_to_delta"
+EFFECTIVE_VIEWS = (
+    View(
+        name=SET_VALUES,
+        sql=_set_values_sql,
+        needs=_PARTS,
+        uses=("client_instances", "client_wire_configs"),
+        made_by=_JOB,
+    ),
+    View(
+        name=EFFECTIVE,
+        row="The same with the dynamic client config (KIP-649) that is set for the "
+        "client: `dynamic_value`, whose it is (`dynamic_source`), since when, and its "
+        "`state`: `applied` (the client was last seen with it, and `config_value` and "
+        "`source` say so), `pending` (the client can take it, and was not seen since), "
+        "`ignored` (it was seen since, with another value) or `unsupported` (it has "
+        "not registered the key). `is_obeyed`: whether the client was last seen with "
+        "that value, also by its own configuration; `wire_value`: what the proxy has "
+        "seen. Of what is set a client also has rows for keys that nothing else is "
+        "known of. Clients that only the proxy knows have no `client_instance_id`.",
+        sql=lambda sources: _EFFECTIVE_SQL.format(shown=_shown_sql(sources)),
+        needs=(*_PARTS, SET_VALUES),
+        uses=("client_instances", "client_wire_configs"),
+        made_by=_JOB,
+    ),
+)

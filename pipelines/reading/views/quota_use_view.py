@@ -1,9 +1,5 @@
 """`quota_use` and `client_quota_use`: how much of each limit its clients use."""
 
-from collections.abc import Collection
-
-from pyspark.sql import SparkSession
-
 from pipelines.reading.quota_use import CLIENT_QUOTA_USE_SQL, QUOTA_USE_SQL
 
 from .view import View
@@ -20,7 +16,7 @@ QUOTA_USE_VIEW = View(
     "`live_brokers`). A client without a quota-id has a row of its own. `shared_by` "
     "counts active instances, `clients` all observed clients.",
     sql=QUOTA_USE_SQL,
-    needs=frozenset({"effective_quotas"}),
+    needs=("effective_quotas",),
     made_by="refresh_quotas",
 )
 CLIENT_QUOTA_USE_VIEW = View(
@@ -28,16 +24,7 @@ CLIENT_QUOTA_USE_VIEW = View(
     row="A client (cluster, principal, client ID) and quota key, with the columns of "
     "its row in `quota_use`, its own `reported_rate`, and the `reason` for the limit.",
     sql=CLIENT_QUOTA_USE_SQL,
-    needs=frozenset({"effective_quotas", QUOTA_USE}),
+    needs=("effective_quotas", QUOTA_USE),
     made_by="refresh_quotas",
 )
-VIEWS = (QUOTA_USE_VIEW, CLIENT_QUOTA_USE_VIEW)
-
-
-def register_quota_use(spark: SparkSession, registered: Collection[str]) -> list[str]:
-    """Register both views if effective_quotas exists; return their names."""
-    if "effective_quotas" not in registered:
-        return []
-    for one in VIEWS:
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {one.name} AS {one.sql}")
-    return [one.name for one in VIEWS]
+QUOTA_USE_VIEWS = (QUOTA_USE_VIEW, CLIENT_QUOTA_USE_VIEW)

@@ -1,8 +1,4 @@
-"""What readers see: each table under its name, and the views beside them.
-
-`clients` says how each client instance is, `newest_values` what it reported last,
-`client_metrics_labelled` by which connection. Those of client configurations are in
-client_config_views.
+"""Registers tables, views and functions in a reader's session.
 
 The names are temporary views of one session: reading takes no lock that a job or
 another reader could wait for.
@@ -14,31 +10,15 @@ from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.settings.records import Settings
-from pipelines.tables.cluster import CLIENT_QUOTAS
 from pipelines.tables.columns import Column
 from pipelines.tables.contract import TableContract
 from pipelines.tables.registry import ALL_CONTRACTS
-from pipelines.tables.telemetry import (
-    CLIENT_INSTANCES,
-    CLIENT_METRICS,
-    CLIENT_PUSHES,
-    SILENT_AFTER_INTERVALS,
-)
+from pipelines.tables.telemetry import CLIENT_METRICS
 
-from .broker_views import register_brokers
-from .client_config_functions import CONFIG_FUNCTIONS
-from .client_config_views import register_client_configs
-from .client_software_views import register_client_software
-from .clients_view import CLIENTS, clients_query
-from .coverage_view import register_coverage
-from .finding_views import register_findings
-from .kernel_functions import register_kernels
-from .labelled_view import LABELLED, LABELLED_SQL
-from .newest_values_view import NEWEST_VALUES, newest_values_query
 from .node_columns import NODE_COLUMNS
-from .quota_functions import QUOTA_OF, register_quota_of
-from .quota_use_view import register_quota_use
-from .view_names import CONFIG_VIEWS, COVERAGE
+from .registry import VIEWS, VIEWS_AND_FUNCTIONS
+from .view import Sources, View
+from .view_names import with_parts
 
 
 def register(
@@ -48,47 +28,41 @@ def register(
     *,
     is_complete: bool = False,
 ) -> list[str]:
-    """Register what exists; return the names, in order.
+    """Register what exists; return the tables and documented views, sorted.
 
     Args:
-        names: Tables that are wanted, and with them the views that they make up, as
-            view_names finds them; None: all.
-        is_complete: Whether a table that is not there yet is registered as an empty
-            one.
+        names: Tables, views and functions that are wanted; what they are made of is
+            registered as well. None: all.
+        is_complete: Whether a table that does not exist is registered as an empty one.
     """
-    registered = _register_tables(spark, settings, names, is_complete=is_complete)
-    if {CLIENT_INSTANCES.name, CLIENT_PUSHES.name} <= set(registered):
-        query = clients_query(CLIENT_INSTANCES.name, CLIENT_PUSHES.name)
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {CLIENTS} AS {query}")
-        registered.append(CLIENTS)
-    if CLIENT_METRICS.name in registered:
-        query = newest_values_query(CLIENT_METRICS.name)
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NEWEST_VALUES} AS {query}")
-        registered.append(NEWEST_VALUES)
-    registered += register_brokers(spark, registered)
-    registered += register_findings(spark, registered)
-    registered += register_quota_use(spark, registered)
-    registered += register_client_software(spark, registered, names)
-    if CLIENT_QUOTAS.name in registered and (names is None or QUOTA_OF in names):
-        register_quota_of(spark)
-    register_kernels(spark, settings, registered, names)
-    if (names is None or LABELLED in names) and {
-        *(CLIENT_METRICS.name, CLIENT_PUSHES.name)
-    } <= set(registered):
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {LABELLED} AS {LABELLED_SQL}")
-        registered.append(LABELLED)
-    if names is None or COVERAGE in names:
-        registered += register_coverage(spark, settings, registered, clients=CLIENTS)
-    if names is None or not CONFIG_VIEWS.isdisjoint(names):
-        registered += register_client_configs(
-            spark,
-            settings,
-            registered,
-            clients=CLIENTS,
-            silent_after=SILENT_AFTER_INTERVALS,
-            with_functions=names is None or not {*CONFIG_FUNCTIONS}.isdisjoint(names),
-        )
-    return sorted(registered)
+    wanted = None if names is None else with_parts(names)
+    registered = {*_register_tables(spark, settings, wanted, is_complete=is_complete)}
+    for one in VIEWS_AND_FUNCTIONS:
+        if wanted is not None and one.name not in wanted:
+            continue
+        if not registered.issuperset(one.needs):
+            continue
+        sources = Sources(spark=spark, settings=settings, registered=registered)
+        if isinstance(one, View):
+            if _create(one, sources):
+                registered.add(one.name)
+        else:
+            one.register(sources)
+            registered.add(one.name)
+    shown = {one.name for one in VIEWS if one.row} | {c.name for c in ALL_CONTRACTS}
+    return sorted(registered & shown)
+
+
+def _create(view: View, sources: Sources) -> bool:
+    """Create a view; return whether there is one."""
+    made = view.sql if isinstance(view.sql, str) else view.sql(sources)
+    if made is None:
+        return False
+    if isinstance(made, str):
+        sources.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view.name} AS {made}")
+    else:
+        made.createOrReplaceTempView(view.name)
+    return True
 
 
 def _register_tables(
@@ -126,19 +100,19 @@ def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> st
     if contract.contract_version > 1:
         there = spark.table(table).columns
         missing = [one for one in contract.columns if one.name not in there]
-    query = f"SELECT * FROM {table}"  # noqa: S608 - an identifier of ours
+    query = f"SELECT * FROM {table}"
     if missing:
         nulls = ", ".join(f"CAST(NULL AS {c.sql_type}) AS {c.name}" for c in missing)
         # Listed, so that the view also fits when a job widens the table.
         told = ", ".join(f"`{name}`" for name in there)
-        query = f"SELECT {told}, {nulls} FROM {table}"  # noqa: S608 - the same
+        query = f"SELECT {told}, {nulls} FROM {table}"
     if contract is not CLIENT_METRICS:
         return query
     listed = ", ".join(
         f"{NODE_COLUMNS[name]} AS {name}" if name in NODE_COLUMNS else f"`{name}`"
         for name in (*there, *(one.name for one in missing))
     )
-    return f"SELECT {listed} FROM ({query})"  # noqa: S608 - the same
+    return f"SELECT {listed} FROM ({query})"
 
 
 def _select_nothing(contract: TableContract) -> str:

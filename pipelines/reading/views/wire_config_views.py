@@ -31,7 +31,7 @@ shown AS (
     AND w.client_type = h.client_type
   WHERE {IS_EXACT_SQL}
 )
-"""  # noqa: S608 - names of our own contracts
+"""
 _WIRE_SQL = f"""
 {{shown}},
 wire AS (
@@ -55,13 +55,13 @@ UNION ALL
     '{WIRE}', NULL, NULL, false
   FROM wire
 )
-"""  # noqa: S608 - names of our own contracts
+"""
 _PUSHED_SQL = (
-    f"SELECT {_WHO}, client_instance_id, received_at AS since "  # noqa: S608 - ours
+    f"SELECT {_WHO}, client_instance_id, received_at AS since "
     f"FROM {CLIENT_CONFIGS.name}"
 )
 _TELEMETRY_SQL = (
-    f"SELECT {_WHO}, client_instance_id, first_seen AS since "  # noqa: S608 - ours
+    f"SELECT {_WHO}, client_instance_id, first_seen AS since "
     f"FROM {CLIENT_INSTANCES.name}"
 )
 

@@ -3,6 +3,7 @@
 import pytest
 
 from pipelines.reading.views import explain_missing, find_names, find_names_in
+from pipelines.reading.views.registry import VIEWS_AND_FUNCTIONS
 from pipelines.settings import load_settings
 
 CLIENTS = {"clients", "client_instances", "client_pushes"}
@@ -40,14 +41,33 @@ def test_what_a_text_cannot_tell_needs_everything(query):
     assert find_names(query) is None
 
 
+HISTORY = {"client_configs", "client_config_history", "client_config_pushes"}
+
+
 @pytest.mark.parametrize(
-    "name", ["client_config_entries", "client_config_at", "client_config_timeline"]
+    ("name", "parts"),
+    [
+        (
+            "client_config_entries",
+            {"client_configs", "config_defaults", "client_wire_configs"},
+        ),
+        ("client_config_timeline", HISTORY | CLIENTS),
+        ("client_config_at", HISTORY | CLIENTS | {"client_config_timeline"}),
+        ("client_config_diff", HISTORY | {"client_config_at"}),
+    ],
 )
-def test_views_of_configurations_bring_all_that_they_are_made_of(name):
+def test_find_names_view_of_views_returns_all_its_tables(name, parts):
     found = set(find_names_in(f"spark.table('{name}')"))
-    parts = {"client_configs", "client_config_history", "client_wire_configs"}
-    assert parts | CLIENTS | {name} <= found
+    assert parts | {name} <= found
     assert not {"client_metrics", "quarantine"} & found
+
+
+def test_registry_view_follows_what_it_needs():
+    places = {one.name: place for place, one in enumerate(VIEWS_AND_FUNCTIONS)}
+    assert len(places) == len(VIEWS_AND_FUNCTIONS)
+    for one in VIEWS_AND_FUNCTIONS:
+        for part in {*one.needs, *one.uses} & places.keys():
+            assert places[part] < places[one.name], (one.name, part)
 
 
 def test_a_table_that_is_missing_is_explained():

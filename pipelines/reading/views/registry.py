@@ -1,0 +1,41 @@
+"""Every view and function of readers, each after what it needs."""
+
+from . import (
+    clients_view,
+    coverage_view,
+    finding_views,
+    labelled_view,
+    newest_values_view,
+    quota_functions,
+)
+from .broker_views import BROKER_VIEWS
+from .client_config_disagreements import VIEW as DISAGREEMENTS_VIEW
+from .client_config_functions import CONFIG_FUNCTIONS
+from .client_config_views import CONFIG_VIEWS
+from .client_software_views import SOFTWARE_VIEWS
+from .config_catalog_view import CATALOG_VIEWS
+from .effective_configs_view import EFFECTIVE_VIEWS
+from .kernel_functions import KERNELS
+from .quota_use_view import QUOTA_USE_VIEWS
+from .view import Function, View
+
+VIEWS: tuple[View, ...] = (
+    clients_view.VIEW,
+    newest_values_view.VIEW,
+    labelled_view.VIEW,
+    coverage_view.VIEW,
+    *CATALOG_VIEWS,
+    *CONFIG_VIEWS,
+    DISAGREEMENTS_VIEW,
+    *EFFECTIVE_VIEWS,
+    *SOFTWARE_VIEWS,
+    *BROKER_VIEWS,
+    finding_views.OPEN,
+    *QUOTA_USE_VIEWS,
+)
+FUNCTIONS: tuple[Function, ...] = (
+    *CONFIG_FUNCTIONS,
+    quota_functions.FUNCTION,
+    *KERNELS,
+)
+VIEWS_AND_FUNCTIONS: tuple[View | Function, ...] = (*VIEWS, *FUNCTIONS)
