@@ -31,8 +31,8 @@ ZERO, UNKNOWN, NEVER = "zero", "unknown", "never"
 ABSENCES = (ZERO, UNKNOWN, NEVER)
 JAVA, LIBRDKAFKA, FRANZ_GO = FAMILIES = ("java", "librdkafka", "franz-go")
 REQUIRED, OPTIONAL = "required", "optional"
-NUMBER = "number"
-"""Unit of a value whose unit nobody knows."""
+NUMBER, SECONDS = "number", "s"
+"""Unit of a value whose unit nobody knows, and unit of ages."""
 _NO_QUANTITIES = ("timestamp ms", "node id")
 """Units of clocks and IDs: neither size nor growth of their values means anything."""
 

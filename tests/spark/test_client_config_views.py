@@ -107,7 +107,7 @@ def of_instance(entries, name, *columns):
 def test_every_table_and_view_is_registered_without_telemetry(spark, registered):
     names = [contract.name for contract in CLIENT_CONFIG_CONTRACTS]
     found = {ENTRIES, TIMELINE, DISAGREEMENTS, "config_catalog"}
-    found |= {"client_releases", "client_software", "known_faults"}
+    found |= {"client_releases", "client_software", "known_faults", "metric_semantics"}
     assert found <= {one.name for one in VIEWS}
     expected = sorted([*names, *found])
     assert registered == expected

@@ -54,6 +54,7 @@ def read_clients(spark, *columns):
 
 def test_only_tables_that_exist_are_registered(spark, settings):
     of_conf = ["client_releases", "config_catalog", "known_faults"]
+    of_conf += ["metric_semantics"]
     assert views.register(spark, settings) == of_conf
     make_tables(spark, settings.tables, [CLIENT_PUSHES])
     assert views.register(spark, settings) == ["client_pushes", *of_conf]

@@ -5,6 +5,7 @@ from . import (
     coverage_view,
     finding_views,
     labelled_view,
+    metric_semantics_view,
     newest_values_view,
     quota_functions,
 )
@@ -20,6 +21,7 @@ from .quota_use_view import QUOTA_USE_VIEWS
 from .view import Function, View
 
 VIEWS: tuple[View, ...] = (
+    metric_semantics_view.VIEW,
     clients_view.VIEW,
     newest_values_view.VIEW,
     labelled_view.VIEW,

@@ -1,0 +1,153 @@
+"""Meaning of metrics as Spark columns: how values combine, their units, their weights.
+
+The rows are those of conf/metric_semantics.csv, as settings.metric_semantics reads
+them. They are literals of the query, because a join would cost a shuffle for each
+question.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from pipelines.settings.metric_semantics import (
+    ADD,
+    ADDED,
+    DEFAULTS,
+    GAUGE,
+    LAST,
+    MAX,
+    MIN,
+    NUMBER,
+    SECONDS,
+    SUM,
+    WEIGHTED_MEAN,
+    load_metric_semantics,
+)
+
+OVER_NODES, OVER_PARTS, OVER_INSTANCES, OVER_TIME = (
+    *("over_nodes", "over_parts", "over_instances", "over_time"),
+)
+"""Dimensions over which values combine."""
+_PLACE = ("node_id", "node_role", "topic_name", "topic_partition")
+"""What a point and its weight have in common, besides the push."""
+
+
+def combination(dimension: str) -> Column:
+    """Return how values of the metric in columns metric and kind combine.
+
+    Args:
+        dimension: OVER_NODES, OVER_PARTS, OVER_INSTANCES or OVER_TIME.
+    Returns: One of COMBINATIONS; a default for metrics without a row.
+    """
+    by_word = defaultdict(list)
+    for one in load_metric_semantics():
+        if one.kind == GAUGE:
+            by_word[str(getattr(one, dimension))].append(one.metric)
+    is_time = dimension == OVER_TIME
+    default = F.lit(ADDED.over_time if is_time else ADDED.spread)
+    for rule in reversed(DEFAULTS):
+        word = rule.over_time if is_time else rule.spread
+        default = F.when(F.col("metric").rlike(rule.pattern), word).otherwise(default)
+    return F.when(F.col("kind") == GAUGE, _choose(by_word, default)).otherwise(ADD)
+
+
+def combine(
+    word: Column, value: Column, *, at: Column, weight: Column | None = None
+) -> Column:
+    """Return an aggregate of values by the word of their metric.
+
+    Args:
+        word: As combination returns it; metric and kind are grouped by.
+        value: Null values are ignored.
+        at: Times of the values, for the newest of them.
+        weight: Weights of the values. A weighted mean is a plain mean if a value
+            lacks its weight, or if all weights are zero.
+    """
+    newest = F.max_by(value, F.when(value.isNotNull(), at))
+    mean = F.avg(value)
+    if weight is not None:
+        used = F.when(value.isNotNull(), weight)
+        is_complete = F.count(used) == F.count(value)
+        weighted = F.try_divide(F.sum(value * used), F.sum(used))
+        is_weighted = (word == WEIGHTED_MEAN) & is_complete
+        mean = F.coalesce(F.when(is_weighted, weighted), mean)
+    return (
+        F.when(word == ADD, F.sum(value))
+        .when(word == MAX, F.max(value))
+        .when(word == MIN, F.min(value))
+        .when(word == LAST, newest)
+        .otherwise(mean)
+    )
+
+
+def with_weights(points: DataFrame) -> DataFrame:
+    """Add column weight: the number that weighs a point in a weighted mean.
+
+    Args:
+        points: Whole pushes, with value; with_weighing_metrics says which metrics.
+    Returns: The points. weight is the value of the weighing metric in the same push,
+        for the same node, topic and partition; null if the push does not have it.
+    """
+    by_weight = defaultdict(list)
+    for one in load_metric_semantics():
+        if one.weight:
+            by_weight[one.weight].append(one.metric)
+    known = F.struct("metric", "value", *_PLACE)
+    is_weight = F.col("metric").isin(*by_weight) & F.col("value").isNotNull()
+    of_push = F.collect_list(F.when(is_weight, known)).over(
+        Window.partitionBy("client_instance_id", "push_id")
+    )
+    same_place = " AND ".join(f"one.{name} <=> {name}" for name in _PLACE)
+    matching = f"filter(weights, one -> one.metric = weighing AND {same_place})"
+    return (
+        points.withColumn("weights", of_push)
+        .withColumn("weighing", _choose(by_weight, F.lit(None)))
+        .withColumn("weight", F.expr(f"get({matching}, 0).value"))
+        .drop("weights", "weighing")
+    )
+
+
+def with_weighing_metrics(metrics: Collection[str]) -> frozenset[str]:
+    """Return the metrics, and those that weigh their means."""
+    weights = {one.metric: one.weight for one in load_metric_semantics()}
+    weighing = (weights.get(metric) for metric in metrics)
+    return frozenset(metrics).union(one for one in weighing if one)
+
+
+def unit_of_point() -> Column:
+    """Return the unit of a value, from columns metric, kind and unit.
+
+    The unit that the client sent takes precedence. Sums count by their growth per
+    second.
+    """
+    by_unit = defaultdict(list)
+    for one in load_metric_semantics():
+        by_unit[one.unit].append(one.metric)
+    unit = F.coalesce(F.nullif("unit", F.lit("")), _choose(by_unit, F.lit(NUMBER)))
+    growth = F.when(unit == NUMBER, "1/s").otherwise(F.concat(unit, F.lit("/s")))
+    return F.when(F.col("kind") == SUM, growth).otherwise(unit)
+
+
+def is_never(number: Column) -> Column:
+    """Return whether a number of column metric means that nothing happened yet.
+
+    Java's clients write -1 for the age of an event that has not happened.
+    """
+    ages = [one.metric for one in load_metric_semantics() if one.unit == SECONDS]
+    return F.col("metric").isin(*ages) & (number < 0)
+
+
+def is_quantity() -> Column:
+    """Return whether values of column metric may be compared: no clock and no ID."""
+    others = [one.metric for one in load_metric_semantics() if not one.is_quantity]
+    return ~F.col("metric").isin(*others)
+
+
+def _choose(by_word: Mapping[str, Collection[str]], default: Column) -> Column:
+    """Return the word whose metrics include column metric."""
+    chosen = default
+    for word, metrics in by_word.items():
+        chosen = F.when(F.col("metric").isin(*metrics), word).otherwise(chosen)
+    return chosen
