@@ -5,7 +5,7 @@
 # MAGIC metric. How sure is Mann and Whitney's test, corrected for the many metrics;
 # MAGIC how large is the median of all differences with its 95 % interval (Hodges and
 # MAGIC Lehmann). A number is a client, or a client and five minutes where there are
-# MAGIC few clients. Reads `clients` and `client_metrics`. Writes nothing.
+# MAGIC few clients. Reads `clients` and the data points of clients. Writes nothing.
 
 # COMMAND ----------
 
@@ -29,6 +29,7 @@ import shlex
 from datetime import UTC, datetime
 
 from pipelines.reading import charts, chosen, comparisons, views
+from pipelines.reading.points import read_points
 from pipelines.settings import load_settings
 from pipelines.settings.metric_semantics import short_name
 
@@ -37,7 +38,7 @@ settings = load_settings(
     shlex.split(dbutils.widgets.get("set")),
     own_file=dbutils.widgets.get("config") or None,
 )
-views.register(spark, settings, views.find_names_in("clients client_metrics"))
+views.register(spark, settings, views.find_names_in("clients newest_values"))
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
     since=dbutils.widgets.get("since"),
@@ -48,27 +49,26 @@ picked = chosen.choose(
 picked.check(spark.table("clients"))
 
 clients = spark.table("clients").transform(picked.of_clients)
-client_metrics = spark.table("client_metrics").transform(picked.select)
+points = read_points(spark, picked)
 compares_versions = dbutils.widgets.get("compare") == "versions"
 
 # COMMAND ----------
 
 if compares_versions:
     found = comparisons.find_versions(clients)
-    older = dbutils.widgets.get("before") or found[0]
-    newer = dbutils.widgets.get("after") or found[1]
-    side = comparisons.split_by_version(older, newer)
-    title = f"Version {newer} against {older}"
+    given = dbutils.widgets.get("before"), dbutils.widgets.get("after")
+    software = "" if any(given) else found[0]
+    older, newer = given[0] or found[1], given[1] or found[2]
+    side = comparisons.split_by_version(software, older, newer)
+    title = f"{software} version {newer} against {older}".strip()
 else:
     told = dbutils.widgets.get("moment")
     moment = (
-        chosen.read_moment("moment", told)
-        if told
-        else comparisons.find_middle(client_metrics)
+        chosen.read_moment("moment", told) if told else comparisons.find_middle(points)
     )
     side = comparisons.split_at(moment)
     title = f"After {moment:%Y-%m-%d %H:%M} UTC against before" if moment else "Nothing"
-samples = comparisons.select_samples(client_metrics, side).toPandas()
+samples = comparisons.select_samples(points, side).toPandas()
 changes = comparisons.compare_metrics(samples)
 changes["metric"] = changes["metric"].map(short_name)
 title += comparisons.say_if_too_few(changes)
@@ -76,9 +76,10 @@ title += comparisons.say_if_too_few(changes)
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What is surely another
-# MAGIC Each change with its interval, in percent of the median before; the surest on
-# MAGIC top. A metric that was zero before has no percent, and is in the table alone.
+# MAGIC ## Certain changes
+# MAGIC Each change with its interval, in percent of the median before; the most certain
+# MAGIC first. A metric that was zero before has no percentage and is only in the table.
+# MAGIC Sums count by their growth per second. Clocks and IDs are left out.
 
 # COMMAND ----------
 

@@ -1,8 +1,8 @@
 # Databricks notebook source
 # MAGIC %md
 # MAGIC # Which clients use this cluster, and how do they perform?
-# MAGIC Reads `clients`, `client_pushes` and `client_metrics`. Writes nothing. Logic
-# MAGIC lives in `pipelines/` and `udfs/`.
+# MAGIC Reads `clients`, `newest_values` and the data points of clients. Writes nothing.
+# MAGIC Logic is in `pipelines/reading/`.
 
 # COMMAND ----------
 
@@ -20,9 +20,9 @@ dbutils.widgets.text("metric", "org.apache.kafka.producer.connection.creation.to
 import shlex
 from datetime import UTC, datetime
 
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
-from pipelines.reading import charts, chosen, overview, rollups, views
+from pipelines.reading import charts, chosen, latency, overview, rollups, views
+from pipelines.reading.naming import tell_clusters_apart
+from pipelines.reading.points import choose_metrics, read_points
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -30,9 +30,7 @@ settings = load_settings(
     shlex.split(dbutils.widgets.get("set")),
     own_file=dbutils.widgets.get("config") or None,
 )
-views.register(
-    spark, settings, views.find_names_in("clients client_pushes client_metrics")
-)
+views.register(spark, settings, views.find_names_in("clients newest_values"))
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
     since=dbutils.widgets.get("since"),
@@ -44,8 +42,8 @@ picked.check(spark.table("clients"))
 
 metric = dbutils.widgets.get("metric")
 clients = spark.table("clients").transform(picked.of_clients)
-client_pushes = spark.table("client_pushes").transform(picked.select)
-client_metrics = spark.table("client_metrics").transform(picked.select)
+points = read_points(spark, picked)
+window_s = picked.window_of(points)
 
 # COMMAND ----------
 
@@ -70,26 +68,26 @@ display(
 
 # COMMAND ----------
 
-display(overview.select_clients(clients, client_metrics))
+display(tell_clusters_apart(overview.select_clients(clients, points).toPandas()))
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Request latency
-# MAGIC The mean time of a request since the push before, as the client reports it
-# MAGIC (`request.latency.avg`), or the mean over its brokers
-# MAGIC (`node.request.latency.avg`) where it does not, as with consumers, whose
-# MAGIC requests to brokers include fetches that wait for records. Fetch latency is
-# MAGIC left out, and so are pushes without a request. `latency_ms` above is the last
-# MAGIC of it. Instances that share a client id are told apart by the beginning of
-# MAGIC their ids.
+# MAGIC The mean duration of a request, as the client reports it
+# MAGIC (`request.latency.avg`). Consumers report it for each broker only
+# MAGIC (`node.request.latency.avg`); their line is the mean over brokers, weighted by
+# MAGIC requests, and includes fetches that wait for records. Pushes without a request are left out. `latency_ms` in the
+# MAGIC table is the newest value. If instances share a client ID, the beginning of the
+# MAGIC instance ID follows it.
 
 # COMMAND ----------
 
+over_time = latency.select_latency_over_time(points).toPandas()
 display(
     charts.line_chart(
-        overview.select_latency_over_time(client_metrics).toPandas(),
-        x="received_at",
+        tell_clusters_apart(over_time, "client"),
+        x="at",
         y="latency_ms",
         by="client",
         title="Request latency per client",
@@ -105,12 +103,10 @@ display(
 
 # COMMAND ----------
 
-points = overview.select_point_rate_over_time(
-    client_pushes, window_s=picked.window_of(client_pushes)
-)
+rates = overview.select_point_rate_over_time(points, window_s=window_s).toPandas()
 display(
     charts.line_chart(
-        points.toPandas(),
+        tell_clusters_apart(rates, "client"),
         x="window_start",
         y="points_s",
         by="client",
@@ -122,23 +118,24 @@ display(
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Minute by minute
-# MAGIC The metric of the widget over all clients: how many reported it, mean,
-# MAGIC extremes, and, of a sum, its rate per second.
+# MAGIC ## One metric over all clients
+# MAGIC The metric of the widget over time, combined by its meaning
+# MAGIC (`conf/metric_semantics.csv`): a rate is the sum of all clients, a lag the
+# MAGIC maximum. The value of a sum is its growth per second; `amount` is the growth.
 
 # COMMAND ----------
 
+values = points.transform(choose_metrics, [metric]).transform(
+    rollups.roll_up, by=["cluster_id"], window_s=window_s
+)
 display(
-    rollups.select_rollups(client_metrics.where(F.col("metric") == metric)).select(
-        "window_start",
-        "kind",
-        "clients",
-        "points",
-        "avg",
-        "min",
-        "max",
-        "last",
-        "rate",
+    tell_clusters_apart(
+        values.orderBy("window_start")
+        .select(
+            *("cluster_id", "window_start", "value", "unit", "amount"),
+            *("instances", "points"),
+        )
+        .toPandas()
     )
 )
 
@@ -146,20 +143,24 @@ display(
 
 # MAGIC %md
 # MAGIC ## Newest values
-# MAGIC The newest value of each client and metric.
+# MAGIC The newest value of each client instance, metric, broker, topic and partition.
 # MAGIC If releases of clients are known to report wrong metrics, the first table lists
 # MAGIC these clients: do not trust their values.
 
 # COMMAND ----------
 
-wrong = views.select_wrong_metrics(client_metrics).toPandas()
+wrong = views.select_wrong_metrics(points).toPandas()
 if not wrong.empty:
     display(wrong)
 
 # COMMAND ----------
 
+newest = views.select_newest_values(points).orderBy(
+    "client_id", "metric", "node_id", "topic_name", "topic_partition"
+)
 display(
-    overview.select_newest_values(client_metrics)
-    .orderBy("client_id", "metric")
-    .select("client_id", "metric", "value", "received_at")
+    newest.select(
+        *("client_id", "metric", "value", "unit", "node_id", "topic_name"),
+        *("topic_partition", "received_at", "cluster_id"),
+    )
 )

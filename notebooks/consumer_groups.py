@@ -2,7 +2,7 @@
 # MAGIC %md
 # MAGIC # Which consumer groups rebalance, how long, and who falls behind?
 # MAGIC What consumers report of themselves; a group whose members push no telemetry
-# MAGIC is not here. Reads `client_metrics`. Writes nothing.
+# MAGIC is not here. Reads the data points of clients. Writes nothing.
 
 # COMMAND ----------
 
@@ -23,6 +23,8 @@ from datetime import UTC, datetime
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading import charts, chosen, groups, views
+from pipelines.reading.naming import tell_clusters_apart
+from pipelines.reading.points import read_points
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -30,7 +32,7 @@ settings = load_settings(
     shlex.split(dbutils.widgets.get("set")),
     own_file=dbutils.widgets.get("config") or None,
 )
-views.register(spark, settings, views.find_names_in("clients client_metrics"))
+views.register(spark, settings, views.find_names_in("clients newest_values"))
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
     since=dbutils.widgets.get("since"),
@@ -42,8 +44,8 @@ picked.check(spark.table("clients"))
 
 group = dbutils.widgets.get("group")
 is_meant = F.col("group_id") == group if group else F.col("group_id").isNotNull()
-client_metrics = spark.table("client_metrics").transform(picked.select).where(is_meant)
-window_s = picked.window_of(client_metrics)
+points = read_points(spark, picked).where(is_meant)
+window_s = picked.window_of(points)
 
 # COMMAND ----------
 
@@ -54,10 +56,10 @@ window_s = picked.window_of(client_metrics)
 
 # COMMAND ----------
 
-rebalances = groups.select_rebalances(client_metrics, window_s=window_s)
+rebalances = groups.select_rebalances(points, window_s=window_s).toPandas()
 display(
     charts.column_chart(
-        rebalances.toPandas(),
+        tell_clusters_apart(rebalances, "group_id"),
         x="window_start",
         y="rebalances",
         by="group_id",
@@ -77,16 +79,16 @@ display(
 
 # COMMAND ----------
 
-by_group = groups.select_groups(client_metrics).toPandas()
-display(by_group)
+by_group = groups.select_groups(points).toPandas()
+display(tell_clusters_apart(by_group))
 
 # COMMAND ----------
 
 display(
     charts.bar_chart(
-        by_group.dropna(subset=["rebalance_s"]).sort_values(
-            "rebalance_s", ascending=False
-        ),
+        tell_clusters_apart(by_group, "group_id")
+        .dropna(subset=["rebalance_s"])
+        .sort_values("rebalance_s", ascending=False),
         x="group_id",
         y="rebalance_s",
         title="Time that groups spent in rebalances",
@@ -102,10 +104,10 @@ display(
 
 # COMMAND ----------
 
-lag = groups.select_lag_over_time(client_metrics, window_s=window_s)
+lag = groups.select_lag_over_time(points, window_s=window_s).toPandas()
 display(
     charts.line_chart(
-        lag.toPandas(),
+        tell_clusters_apart(lag, "group_id"),
         x="window_start",
         y="lag",
         by="group_id",
@@ -123,10 +125,11 @@ display(
 
 # COMMAND ----------
 
+assignments = groups.select_assignments(points).toPandas()
 display(
     charts.line_chart(
-        groups.select_assignments(client_metrics).toPandas(),
-        x="received_at",
+        tell_clusters_apart(assignments, "member"),
+        x="at",
         y="partitions",
         by="member",
         title="Partitions of each member",

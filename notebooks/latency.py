@@ -2,7 +2,7 @@
 # MAGIC %md
 # MAGIC # How long do clients wait, and which broker lets them?
 # MAGIC What clients report of their own requests; a client counts by the mean of its
-# MAGIC pushes. Reads `client_metrics`. Writes nothing.
+# MAGIC pushes. Reads the data points of clients. Writes nothing.
 
 # COMMAND ----------
 
@@ -19,7 +19,9 @@ dbutils.widgets.text("until", "")  # a moment; empty: now
 import shlex
 from datetime import UTC, datetime
 
-from pipelines.reading import charts, chosen, latency, overview, views
+from pipelines.reading import charts, chosen, latency, views
+from pipelines.reading.naming import tell_clusters_apart
+from pipelines.reading.points import read_points
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -27,7 +29,7 @@ settings = load_settings(
     shlex.split(dbutils.widgets.get("set")),
     own_file=dbutils.widgets.get("config") or None,
 )
-views.register(spark, settings, views.find_names_in("clients client_metrics"))
+views.register(spark, settings, views.find_names_in("clients newest_values"))
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
     since=dbutils.widgets.get("since"),
@@ -37,8 +39,8 @@ picked = chosen.choose(
 )
 picked.check(spark.table("clients"))
 
-client_metrics = spark.table("client_metrics").transform(picked.select)
-window_s = picked.window_of(client_metrics)
+points = read_points(spark, picked)
+window_s = picked.window_of(points)
 
 # COMMAND ----------
 
@@ -48,10 +50,10 @@ window_s = picked.window_of(client_metrics)
 
 # COMMAND ----------
 
-bands = latency.select_latency_bands(client_metrics, window_s=window_s)
+bands = latency.select_latency_bands(points, window_s=window_s).toPandas()
 display(
     charts.line_chart(
-        bands.toPandas(),
+        tell_clusters_apart(bands, "clients_within"),
         x="window_start",
         y="latency_ms",
         by="clients_within",
@@ -69,34 +71,37 @@ display(
 
 # COMMAND ----------
 
-display(views.select_wrong_metrics(client_metrics).toPandas())
+display(views.select_wrong_metrics(points).toPandas())
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Which broker is slow
-# MAGIC The mean over clients of what each reports of a broker
-# MAGIC (`node.request.latency.avg`); of consumers that includes fetches that wait for
-# MAGIC records.
+# MAGIC The mean over clients of the request latency that each reports for a broker
+# MAGIC (`node.request.latency.avg`), weighted by requests. For consumers it includes
+# MAGIC fetches that wait for records. Requests to a broker as group coordinator are
+# MAGIC apart, because they wait for other members of the group.
 
 # COMMAND ----------
 
-by_broker = latency.select_latency_by_broker(client_metrics).toPandas()
+by_broker = tell_clusters_apart(
+    latency.select_latency_by_broker(points).toPandas(), "name"
+)
 display(
     charts.bar_chart(
         by_broker,
-        x="broker",
+        x="name",
         y="latency_ms",
         title="Request latency by broker",
         unit="mean of a request over clients, ms",
-        what="broker id",
+        what="broker ID",
         adds_up=False,
     )
 )
 
 # COMMAND ----------
 
-display(by_broker)
+display(by_broker.drop(columns="name"))
 
 # COMMAND ----------
 
@@ -105,10 +110,11 @@ display(by_broker)
 
 # COMMAND ----------
 
+over_time = latency.select_latency_over_time(points).toPandas()
 display(
     charts.line_chart(
-        overview.select_latency_over_time(client_metrics).toPandas(),
-        x="received_at",
+        tell_clusters_apart(over_time, "client"),
+        x="at",
         y="latency_ms",
         by="client",
         title="Request latency of each client",
@@ -125,19 +131,19 @@ display(
 
 # COMMAND ----------
 
-waits = latency.select_waits(client_metrics).toPandas()
+waits = tell_clusters_apart(latency.select_waits(points).toPandas(), "name")
 display(
     charts.bar_chart(
-        waits.assign(what=waits["client_id"] + ": " + waits["wait"]),
-        x="what",
+        waits,
+        x="name",
         y="wait_ms",
         title="What clients wait for longest",
         unit="mean, ms",
-        what="client id and what it waits for",
+        what="client ID and what it waits for",
         adds_up=False,
     )
 )
 
 # COMMAND ----------
 
-display(waits)
+display(waits.drop(columns="name"))

@@ -2,8 +2,8 @@
 # MAGIC %md
 # MAGIC # How is this client, and what happened to it?
 # MAGIC One client in depth: what it did, its configuration, its quotas and what
-# MAGIC changed. Without a name in the widget it is the one that pushed most. Reads
-# MAGIC `clients`, `client_metrics` and, where they are there,
+# MAGIC changed. Without a name in the widget it is the client that pushed most. Reads
+# MAGIC `clients`, `newest_values`, the data points of the client and, if they exist,
 # MAGIC `client_config_entries`, `client_config_timeline` and `effective_quotas`.
 # MAGIC Writes nothing.
 
@@ -31,6 +31,8 @@ from pipelines.reading import (
     overview,
     views,
 )
+from pipelines.reading.naming import tell_clusters_apart
+from pipelines.reading.points import read_points
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -42,7 +44,7 @@ registered = views.register(
     spark,
     settings,
     views.find_names_in(
-        "clients client_metrics client_config_entries "
+        "clients newest_values client_config_entries "
         "client_config_timeline effective_quotas"
     ),
 )
@@ -58,7 +60,7 @@ picked.check(spark.table("clients"))
 everyone = spark.table("clients").transform(picked.of_clients)
 picked = replace(picked, client=picked.client or one_client.find_busiest(everyone))
 clients = spark.table("clients").transform(picked.of_clients)
-client_metrics = spark.table("client_metrics").transform(picked.select)
+points = read_points(spark, picked)
 has_configs = {"client_config_entries", "client_config_timeline"} <= {*registered}
 changes = None
 if has_configs:
@@ -74,15 +76,16 @@ if has_configs:
 
 # COMMAND ----------
 
+panels = one_client.select_panels(points).toPandas()
 display(
     charts.panel_chart(
-        one_client.select_panels(client_metrics).toPandas(),
-        x="received_at",
+        tell_clusters_apart(panels, "client"),
+        x="at",
         y="value",
         by="client",
         panel="panel",
         title=f"What {picked.client} did, and what happened to it",
-        marks=one_client.select_marks(client_metrics, changes).toPandas(),
+        marks=one_client.select_marks(points, changes).toPandas(),
     )
 )
 
@@ -94,7 +97,7 @@ display(
 
 # COMMAND ----------
 
-display(overview.select_clients(clients, client_metrics))
+display(tell_clusters_apart(overview.select_clients(clients, points).toPandas()))
 
 # COMMAND ----------
 
@@ -151,14 +154,17 @@ if "effective_quotas" in registered:
 
 # COMMAND ----------
 
-wrong = views.select_wrong_metrics(client_metrics).toPandas()
+wrong = views.select_wrong_metrics(points).toPandas()
 if not wrong.empty:
     display(wrong)
 
 # COMMAND ----------
 
 display(
-    overview.select_newest_values(client_metrics)
-    .orderBy("metric", "client_instance_id")
-    .select("client_instance_id", "metric", "value", "received_at")
+    views.select_newest_values(points)
+    .orderBy("metric", "client_instance_id", "node_id", "topic_name", "topic_partition")
+    .select(
+        *("metric", "value", "unit", "node_id", "topic_name", "topic_partition"),
+        *("received_at", "client_instance_id"),
+    )
 )

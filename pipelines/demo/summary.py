@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading import overview
+from pipelines.reading.points import read_points
 from pipelines.reading.query_results import format_rows
 from pipelines.reading.text_tables import MAX_WIDTH
 from pipelines.settings.places import ROOT_PATH
@@ -19,7 +20,7 @@ from .parts import SETTINGS_FILE
 ROOT = ROOT_PATH
 _BUSIEST = 6
 _DIGITS = 3
-SHOWN = "clients client_metrics client_configs effective_quotas brokers"
+SHOWN = "clients newest_values client_configs effective_quotas brokers"
 """Tables and views that the summary reads."""
 _PREFIX = "org.apache.kafka."
 NEXT = (
@@ -83,7 +84,7 @@ def print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
         folder: Of the demo.
         seconds: That it took.
     """
-    metrics = spark.table("client_metrics")
+    metrics = read_points(spark)
     clients = overview.select_clients(spark.table("clients"), metrics)
     print(f"\nClients after {seconds:.0f} s\n")
     clients = clients.withColumn("latency_ms", F.round("latency_ms", _DIGITS))

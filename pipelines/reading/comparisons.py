@@ -25,10 +25,10 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.settings.metric_semantics import shown_unit
 from pipelines.time_ranges import EPOCH, MICROSECOND
 
-from .rollups import MINUTE_S, select_rollups
+from .rollups import instance_values
+from .semantics import is_quantity
 
 Numbers = npt.NDArray[np.float64]
 
@@ -148,79 +148,116 @@ def find_middle(client_metrics: DataFrame) -> datetime | None:
     return EPOCH + middle * MICROSECOND
 
 
-def split_by_version(before: str, after: str) -> Column:
-    """Return which side a point is on by its client's version; null: neither."""
+def split_by_version(software: str, before: str, after: str) -> Column:
+    """Return which side a point is on by its client's version; null: neither.
+
+    Args:
+        software: Name of the software; empty: any that has these versions.
+        before: Version of one side.
+        after: Version of the other side.
+    """
     version = F.col("client_software_version")
-    return F.when(version == before, BEFORE).when(version == after, AFTER)
+    is_meant = (
+        F.col("client_software_name") == software if software else F.lit(col=True)
+    )
+    side = F.when(version == before, BEFORE).when(version == after, AFTER)
+    return F.when(is_meant, side)
 
 
-def find_versions(clients: DataFrame) -> tuple[str, str]:
-    """Return the two versions that most client instances have, the older one first.
+def find_versions(clients: DataFrame) -> tuple[str, str, str]:
+    """Return a software and the two of its versions to compare, the older one first.
+
+    It is the software whose second most frequent version has the most instances, so
+    that both sides have clients. Versions of different software are never compared.
 
     Args:
         clients: The view, or part of it.
-    Nulls: Where there is one version only it is both; without a client both are empty.
+    Returns: Software, older and newer version; the same version twice if no software
+        has two; empty without clients.
     """
-    found = (
-        clients.groupBy("client_software_version")
-        .agg(F.count("*").alias("instances"), F.min("first_seen").alias("first_seen"))
-        .orderBy(F.desc("instances"), "client_software_version")
-        .limit(2)
-        .collect()
+    software = Window.partitionBy("client_software_name").orderBy(
+        F.desc("instances"), "client_software_version"
     )
-    versions = [
-        row["client_software_version"]
-        for row in sorted(found, key=lambda row: (row["first_seen"], row[0]))
-    ]
-    return (versions[0], versions[-1]) if versions else ("", "")
+    found = (
+        clients.groupBy("client_software_name", "client_software_version")
+        .agg(F.count("*").alias("instances"), F.min("first_seen").alias("first_seen"))
+        .withColumn("place", F.row_number().over(software))
+        .where("place <= 2")
+        .groupBy("client_software_name")
+        .agg(
+            F.sum(F.expr("CASE WHEN place = 2 THEN instances END")).alias("second"),
+            F.max("instances").alias("first"),
+            F.array_sort(
+                F.collect_list(F.struct("first_seen", "client_software_version"))
+            ).alias("versions"),
+        )
+        .orderBy(F.desc_nulls_last("second"), F.desc("first"), "client_software_name")
+        .first()
+    )
+    if found is None:
+        return "", "", ""
+    older, newer = found["versions"][0], found["versions"][-1]
+    version = "client_software_version"
+    return found["client_software_name"], older[version], newer[version]
 
 
-def select_samples(client_metrics: DataFrame, side: Column) -> DataFrame:
+def select_samples(points: DataFrame, side: Column) -> DataFrame:
     """Return the numbers that are compared.
 
-    A gauge counts by its mean, a sum by what it grew in a second; nodes, topics and
-    partitions of a client are apart from the client as a whole, and left out.
+    A gauge counts by its mean, a sum by its growth per second of its own time, a
+    histogram by the mean of its observations. Clocks and IDs are left out.
 
     Args:
-        client_metrics: Points of the clients and times that are wanted.
+        points: As read_points returns them.
         side: BEFORE or AFTER; null: neither.
-    Returns: metric, kind, unit, side, value.
-    Shape: A row a client instance and side, or a row an instance, side and stretch of
-        five minutes of a metric that either side has few instances of; at most
-        MOST_NUMBERS a side.
-    Units: As the metric; of a sum its unit by second.
+    Returns: metric, kind, unit, side, value; one row per client instance and side, or
+        per instance, side and stretch of five minutes for a metric that either side
+        has few instances of; at most MOST_NUMBERS a side.
     """
-    is_whole = F.col("topic_name").isNull() & F.col("node_id").isNull()
-    by = ("side", "client_instance_id")
-    windows = (
-        client_metrics.where(is_whole)
+    stretch = F.window("at", f"{_STRETCH_S} seconds").getField("start")
+    by = ("metric", "kind", "unit", "side", "client_instance_id")
+    seconds = F.when(F.col("rate").isNotNull(), F.col("span_s"))
+    stretches = (
+        points.where(is_quantity())
         .withColumn("side", side)
         .where(F.col("side").isNotNull())
-        .transform(lambda rows: select_rollups(rows, by=by, window_s=MINUTE_S))
-        .withColumn("value", F.coalesce("rate", "avg"))
-        .where(F.col("value").isNotNull())
+        .transform(instance_values, by=("side",))
+        .groupBy(*by, stretch.alias("stretch"))
+        .agg(
+            F.sum("value").alias("value"),
+            F.count("value").cast("double").alias("count"),
+            F.sum(F.col("rate") * seconds).alias("growth"),
+            F.sum(seconds).alias("seconds"),
+            F.sum("amount").alias("amount"),
+            F.sum("observations").cast("double").alias("observations"),
+        )
+        .where(_number_of_sums().isNotNull())
     )
-    stretch = F.window("window_start", f"{_STRETCH_S} seconds").getField("start")
-    stretches = windows.groupBy(
-        "metric", "kind", "unit", *by, stretch.alias("stretch")
-    ).agg(F.avg("value").alias("value"))
     of_side = Window.partitionBy("metric", "side")
     of_metric = Window.partitionBy("metric")
     counted = stretches.withColumn(
         "instances", F.size(F.collect_set("client_instance_id").over(of_side))
     ).withColumn("is_few", F.min("instances").over(of_metric) < FEW_INSTANCES)
     place = F.when(F.col("is_few"), F.col("stretch"))
-    key = ("metric", "kind", "unit", *by)
-    numbers = counted.groupBy(*key, place.alias("place")).agg(
-        F.avg("value").alias("value")
-    )
+    sums = ("value", "count", "growth", "seconds", "amount", "observations")
     chance = Window.partitionBy("metric", "side").orderBy(
         F.xxhash64("client_instance_id", "place"), "client_instance_id", "place"
     )
     return (
-        numbers.withColumn("row", F.row_number().over(chance))
+        counted.groupBy(*by, place.alias("place"))
+        .agg(*(F.sum(name).alias(name) for name in sums))
+        .withColumn("row", F.row_number().over(chance))
         .where(F.col("row") <= MOST_NUMBERS)
-        .select("metric", "kind", "unit", "side", "value")
+        .select("metric", "kind", "unit", "side", _number_of_sums().alias("value"))
+    )
+
+
+def _number_of_sums() -> Column:
+    """Return the number of an instance from the sums of its points."""
+    return (
+        F.when(F.col("kind") == "gauge", F.try_divide("value", "count"))
+        .when(F.col("kind") == "sum", F.try_divide("growth", "seconds"))
+        .otherwise(F.try_divide("amount", "observations"))
     )
 
 
@@ -274,9 +311,8 @@ def _compare_metric(metric: str, samples: pd.DataFrame) -> dict[str, object]:
         for side in (BEFORE, AFTER)
     ]
     before, after = sides
-    kind = str(samples["kind"].iloc[0])
     row: dict[str, object] = dict.fromkeys(_COLUMNS, math.nan)
-    row |= {"metric": metric, "unit": shown_unit(metric, kind, samples["unit"].iloc[0])}
+    row |= {"metric": metric, "unit": samples["unit"].iloc[0]}
     row |= {"n_before": before.size, "n_after": after.size}
     row |= {"before": float(np.median(before)), "after": float(np.median(after))}
     if min(before.size, after.size) < LEAST_NUMBERS:
@@ -291,10 +327,12 @@ def _compare_metric(metric: str, samples: pd.DataFrame) -> dict[str, object]:
     }
     if found.before != 0:
         scale = _HUNDRED / abs(found.before)
+        # What is never negative cannot fall by more than all of it.
+        least = -_HUNDRED if min(before.min(), after.min()) >= 0 else -math.inf
         row |= {
-            "change_percent": found.change * scale,
-            "percent_low": found.change_low * scale,
-            "percent_high": found.change_high * scale,
+            "change_percent": max(found.change * scale, least),
+            "percent_low": max(found.change_low * scale, least),
+            "percent_high": max(found.change_high * scale, least),
         }
     return row
 

@@ -4,8 +4,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from .groups import REBALANCE_LATENCY, REBALANCES
-from .overview import select_request_latency, with_client, with_value
-from .rollups import with_amounts
+from .lag import LAG_MAX
+from .latency import name_metrics, select_request_latency
+from .naming import with_client
+from .points import choose_metrics
+from .rollups import instance_values
 
 _PRODUCER = "org.apache.kafka.producer."
 _CONSUMER = "org.apache.kafka.consumer."
@@ -17,7 +20,7 @@ PANELS = {
     "throttled (fetch), ms": f"{_CONSUMER}fetch.manager.fetch.throttle.time.max",
     "errors, records/s": f"{_PRODUCER}record.error.rate",
     "retries, records/s": f"{_PRODUCER}record.retry.rate",
-    "behind, records": f"{_CONSUMER}fetch.manager.records.lag.max",
+    "behind, records": LAG_MAX,
 }
 """What is shown with its unit, to the metric."""
 CONFIG_CHANGED, REBALANCED = "configuration changed", "rebalanced"
@@ -41,54 +44,47 @@ def find_busiest(clients: DataFrame) -> str:
     return "" if found is None else str(found["client_id"])
 
 
-def select_panels(client_metrics: DataFrame) -> DataFrame:
+def select_panels(points: DataFrame) -> DataFrame:
     """Return what a client did, as panels of a picture.
 
     Args:
-        client_metrics: Points of one client.
-    Returns: received_at, panel (LATENCY, or one of PANELS), client (as with_client
-        names it) and value; panels in their order. One in which all values are zero
+        points: Of one client, as read_points returns them.
+    Returns: cluster_id, at, panel (LATENCY, or one of PANELS), client (as with_client
+        names it) and value; panels in their order. A panel in which all values are zero
         is left out: nothing was throttled, nothing failed.
     """
-    names = F.create_map(*(F.lit(one) for pair in PANELS.items() for one in pair[::-1]))
-    told = (
-        client_metrics.where(F.col("metric").isin(*PANELS.values()))
-        .where(F.col("topic_name").isNull() & F.col("node_id").isNull())
-        .transform(with_value)
-        .select(
-            *("client_instance_id", "client_id", "received_at", "value"),
-            names[F.col("metric")].alias("panel"),
-        )
+    columns = ("cluster_id", "client_instance_id", "client_id", "at")
+    reported = (
+        points.transform(choose_metrics, tuple(PANELS.values()))
+        .transform(instance_values)
+        .select(*columns, "value", name_metrics(PANELS).alias("panel"))
     )
-    latency = client_metrics.transform(select_request_latency).select(
-        *("client_instance_id", "client_id", "received_at"),
-        F.col("latency_ms").alias("value"),
-        F.lit(LATENCY).alias("panel"),
+    latency = points.transform(select_request_latency).select(
+        *columns, F.col("latency_ms").alias("value"), F.lit(LATENCY).alias("panel")
     )
-    every = latency.unionByName(told).where(F.col("value").isNotNull())
+    every = latency.unionByName(reported).where(F.col("value").isNotNull())
     is_busy = every.groupBy("panel").agg(F.max(F.abs("value")).alias("most"))
     place = F.array_position(F.array(*map(F.lit, (LATENCY, *PANELS))), F.col("panel"))
     return (
         every.join(F.broadcast(is_busy.where("most > 0")), "panel", "left_semi")
         .transform(with_client)
-        .orderBy(place, "received_at", "client")
-        .select("received_at", "panel", "client", "value")
+        .orderBy(place, "at", "client")
+        .select("cluster_id", "at", "panel", "client", "value")
     )
 
 
-def select_marks(client_metrics: DataFrame, changes: DataFrame | None) -> DataFrame:
+def select_marks(points: DataFrame, changes: DataFrame | None) -> DataFrame:
     """Return what happened to a client: at and what, the newest of each kind.
 
     Args:
-        client_metrics: Points of one client.
-        changes: From config_overview.select_changes, of the same client; None: not
-            known.
+        points: Of one client, as read_points returns them.
+        changes: From config_overview.select_changes, of the same client; None: unknown.
     """
     rebalanced = (
-        client_metrics.where(F.col("metric").isin(REBALANCES, REBALANCE_LATENCY))
-        .transform(with_amounts)
+        points.transform(choose_metrics, (REBALANCES, REBALANCE_LATENCY))
+        .transform(instance_values)
         .where(F.col("amount") > 0)
-        .select(F.col("received_at").alias("at"), F.lit(REBALANCED).alias("what"))
+        .select("at", F.lit(REBALANCED).alias("what"))
         .distinct()
         .orderBy(F.desc("at"))
         .limit(_MOST_MARKS)

@@ -1,123 +1,174 @@
-"""One metric over a group of clients, window by window. Reads only.
+"""Roll-ups of metrics: one value per client, group of clients and time window.
 
-Which clients and which time is the caller's choice of rows: filter client_metrics by
-event_date, metric and client first, then hand over what is left. A cumulative series
-needs a point before the window to tell what came in it: begin one push earlier.
+conf/metric_semantics.csv defines how values combine: over nodes, over topics and
+partitions, over the pushes of an instance, and over instances. A sum counts by what it
+grew; a growth is divided by its own time, never by the window in which it arrived.
 """
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from .overview import with_value
-
-MINUTE_S = 60
-SERIES = (
-    "client_instance_id",
-    "metric",
-    "kind",
-    "scope_name",
-    "topic_name",
-    "topic_partition",
-    "node_id",
+from .points import CLIENT, NODE, with_rates
+from .semantics import (
+    OVER_INSTANCES,
+    OVER_NODES,
+    OVER_PARTS,
+    OVER_TIME,
+    combination,
+    combine,
+    unit_of_point,
+    with_weights,
 )
-"""Columns that, beside the other attributes, tell the series of a client apart."""
-_OTHER = "other_attributes"
+
+LABELS = ("node_id", "node_role", "topic_name", "topic_partition")
+"""Columns of points that `by` may contain: only points with the label are used then."""
+_IDENTITY = (
+    "cluster_id",
+    "client_instance_id",
+    "client_id",
+    "principal",
+    "client_type",
+)
+_PUSH = ("push_id", "received_at")
+_SUMS = ("weight", "amount", "observations", "rate")
+_THOUSAND = 1000
 
 
-def with_amounts(client_metrics: DataFrame) -> DataFrame:
-    """Say what each point adds to what came before it.
+def instance_values(points: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
+    """Return one row per push and metric: the value of the client instance.
 
-    Args:
-        client_metrics: Points; for a cumulative series all of its points.
-    Returns: The points with value, amount and observations.
-    Units: value and amount have the metric's; observations is a count.
-    Nulls: amount is null for a gauge, for a sum that may fall, and for the first point
-        of a cumulative series; observations for all but histograms.
-    Source: opentelemetry-proto metrics.proto, AggregationTemporality. A cumulative
-        value that falls, or whose start time changes, has begun anew at zero.
-    """
-    points = (
-        client_metrics.transform(with_value)
-        .withColumn(_OTHER, F.to_json("attributes"))
-        .withColumn("at", F.coalesce("time", "received_at"))
-    )
-    is_histogram = F.col("distribution").isNotNull()
-    total = F.when(is_histogram, F.col("distribution.sum")).otherwise(F.col("value"))
-    now = F.struct(
-        total.alias("total"),
-        F.col("distribution.count").alias("count"),
-        F.col("start_time_unix_nano").alias("start"),
-    )
-    order = Window.partitionBy(*SERIES, _OTHER).orderBy("at", "offset", "point_index")
-    return (
-        points.withColumn("now", now)
-        .withColumn("before", F.lag("now").over(order))
-        .withColumn("is_anew", F.expr(_IS_ANEW))
-        .withColumn("amount", F.expr(_amount("total")))
-        .withColumn("observations", F.expr(_amount("count")))
-        .drop(_OTHER, "now", "before", "is_anew")
-    )
-
-
-# A distribution's count never falls; its sum does where values are negative.
-_IS_ANEW = """
-coalesce(now.start <> before.start, false)
-OR coalesce(now.count < before.count, false)
-OR (now.count IS NULL AND coalesce(now.total < before.total, false))
-"""
-
-
-def _amount(name: str) -> str:
-    """Return SQL of what a point adds to a total or a count."""
-    return f"""
-    CASE
-      WHEN kind = 'gauge' OR kind = 'summary' THEN NULL
-      WHEN kind = 'sum' AND NOT coalesce(is_monotonic, false)
-        AND temporality = 'cumulative' THEN NULL
-      WHEN temporality = 'delta' THEN now.{name}
-      WHEN temporality <> 'cumulative' OR before IS NULL THEN NULL
-      WHEN is_anew THEN now.{name}
-      ELSE now.{name} - before.{name}
-    END
-    """
-
-
-def select_rollups(
-    client_metrics: DataFrame, *, by: Sequence[str] = (), window_s: int = MINUTE_S
-) -> DataFrame:
-    """Return one row per metric and window, over all clients of the points.
+    It is the client-level point if the push has one, whatever its value; otherwise the
+    node-level points combined over nodes; otherwise those of topics and partitions.
 
     Args:
-        client_metrics: Points of the metrics, clients and times that are wanted.
-        by: Columns that rows are told apart by, too, such as client_id or topic_name.
-        window_s: Length of a window in seconds.
-    Returns: metric, kind, unit, window_start, by, clients and points (counts); avg,
-        min, max and last of the values; sum (of amounts), rate (sum by second) and
-        observations (of histograms).
-    Units: As the metric; rate by second. window_start is UTC, by the points' own times.
-    Nulls: Values that are null or NaN are passed over; sum and rate are null where no
-        point says an amount, as with gauges.
+        points: As read_points returns them.
+        by: More columns to keep apart; with one of LABELS, the points without that
+            label are left out.
+    Returns: cluster_id, client_instance_id, client_id, principal, client_type, by,
+        push_id, received_at, at, metric, kind, unit, value and weight (of a gauge),
+        amount, observations, span_s and rate (of a sum or histogram).
     """
-    window = F.window("at", f"{window_s} seconds").getField("start")
-    keys = ["metric", "kind", "unit", "window_start", *by]
-    newest = F.struct("at", "offset", "point_index", "value")
-    known = F.when(F.col("value").isNotNull(), newest)
-    return (
-        client_metrics.transform(with_amounts)
-        .withColumn("window_start", window)
-        .groupBy(*keys)
-        .agg(
-            F.countDistinct("client_instance_id").alias("clients"),
-            F.count("*").alias("points"),
-            F.avg("value").alias("avg"),
-            F.min("value").alias("min"),
-            F.max("value").alias("max"),
-            F.max(known).getField("value").alias("last"),
-            F.sum("amount").alias("sum"),
-            (F.sum("amount") / F.lit(float(window_s))).alias("rate"),
-            F.sum("observations").alias("observations"),
+    if "weight" not in points.columns:
+        points = points.transform(with_weights)
+    if "amount" not in points.columns:
+        points = points.transform(with_rates)
+    for label in by:
+        if label in LABELS:
+            points = points.where(F.col(label).isNotNull())
+    keys = dict.fromkeys((*_IDENTITY, *by, *_PUSH, "metric", "kind"))
+    over_parts = combination(OVER_PARTS)
+    # With a label given, the points of one node, topic or partition are the whole.
+    levels = {
+        CLIENT: (F.col("level") == CLIENT, over_parts),
+        NODE: (F.col("level") == NODE, combination(OVER_NODES)),
+        "part": (~F.col("level").isin(CLIENT, NODE), over_parts),
+    }
+    found = []
+    for name, (is_level, word) in levels.items():
+        value, weight = (F.when(is_level, F.col(one)) for one in ("value", "weight"))
+        combined = combine(word, value, at=F.col("at"), weight=weight)
+        sums = (F.sum(F.when(is_level, F.col(one))).alias(one) for one in _SUMS)
+        count = F.count(F.when(is_level, 1)).alias("points")
+        found.append(
+            F.struct(count, combined.alias("value"), *sums).alias(f"of_{name}")
         )
-        .orderBy(*keys)
+    whole = F.coalesce(
+        *(F.when(F.col(f"of_{one}.points") > 0, F.col(f"of_{one}")) for one in levels)
     )
+    return (
+        points.groupBy(*keys)
+        .agg(
+            F.max("at").alias("at"),
+            F.max("unit").alias("unit"),
+            F.max("span_s").alias("span_s"),
+            *found,
+        )
+        .withColumn("whole", whole)
+        .select(
+            *keys,
+            "at",
+            unit_of_point().alias("unit"),
+            F.when(F.col("kind") == "gauge", F.col("whole.value")).alias("value"),
+            *(F.col(f"whole.{one}").alias(one) for one in _SUMS),
+            "span_s",
+        )
+    )
+
+
+def roll_up(
+    points: DataFrame, *, by: Sequence[str] = (), window_s: int | None = None
+) -> DataFrame:
+    """Return one value per metric, group and window, by the semantics of the metric.
+
+    Args:
+        points: As read_points returns them.
+        by: Columns of a group, such as cluster_id, client_id or topic_name; instances
+            whose values are null here are one group.
+        window_s: Window length in seconds, by `at`; raised to the longest push interval
+            of the points, because an instance without a push in a window would be
+            missing from a sum. None: no windows.
+    Returns: metric, kind, unit, by, window_start (with windows), value (of a gauge; of
+        a sum the growth per second; of a histogram the mean of its observations),
+        amount (growth), instances and points (counts). Groups without a value or an
+        amount are left out.
+    """
+    values = points.transform(instance_values, by=by)
+    keys = ["metric", "kind", *by]
+    if window_s is not None:
+        length_s = max(window_s, longest_interval_s(points))
+        window = F.window("at", f"{length_s} seconds").getField("start")
+        values = values.withColumn("window_start", window)
+        keys.append("window_start")
+    of_instance = values.groupBy(*dict.fromkeys((*keys, "client_instance_id"))).agg(
+        combine(combination(OVER_TIME), F.col("value"), at=F.col("at")).alias("value"),
+        F.avg("weight").alias("weight"),
+        F.max("at").alias("at"),
+        F.max("unit").alias("unit"),
+        F.sum("amount").alias("amount"),
+        F.sum("observations").alias("observations"),
+        _rate_over_time().alias("rate"),
+        F.count("*").alias("points"),
+    )
+    word = combination(OVER_INSTANCES)
+    return (
+        of_instance.groupBy(*keys)
+        .agg(
+            combine(word, F.col("value"), at=F.col("at"), weight=F.col("weight")).alias(
+                "of_gauges"
+            ),
+            F.sum("rate").alias("rate"),
+            F.sum("amount").alias("amount"),
+            F.sum("observations").alias("observations"),
+            F.max("unit").alias("unit"),
+            F.count("*").alias("instances"),
+            F.sum("points").alias("points"),
+        )
+        .withColumn("value", _value_of_group())
+        .where(F.col("value").isNotNull() | F.col("amount").isNotNull())
+        .select(
+            *("metric", "kind", "unit", *keys[2:]),
+            *("value", "amount", "instances", "points"),
+        )
+    )
+
+
+def _rate_over_time() -> Column:
+    """Return the growth of an instance per second, over all time that is known."""
+    seconds = F.when(F.col("rate").isNotNull(), F.col("span_s"))
+    return F.sum(F.col("rate") * seconds) / F.sum(seconds)
+
+
+def _value_of_group() -> Column:
+    return (
+        F.when(F.col("kind") == "gauge", F.col("of_gauges"))
+        .when(F.col("kind") == "sum", F.col("rate"))
+        .when(F.col("observations") > 0, F.col("amount") / F.col("observations"))
+    )
+
+
+def longest_interval_s(points: DataFrame) -> int:
+    """Return the longest push interval of the points, in whole seconds; 0: unknown."""
+    longest = points.agg(F.max("push_interval_ms")).collect()[0][0] or 0
+    return int(-(-longest // _THOUSAND))

@@ -116,18 +116,20 @@ def with_weighing_metrics(metrics: Collection[str]) -> frozenset[str]:
     return frozenset(metrics).union(one for one in weighing if one)
 
 
-def unit_of_point() -> Column:
+def unit_of_point(*, is_rate: bool = True) -> Column:
     """Return the unit of a value, from columns metric, kind and unit.
 
-    The unit that the client sent takes precedence. Sums count by their growth per
-    second.
+    The unit that the client sent takes precedence.
+
+    Args:
+        is_rate: Whether sums count by their growth per second.
     """
     by_unit = defaultdict(list)
     for one in load_metric_semantics():
         by_unit[one.unit].append(one.metric)
     unit = F.coalesce(F.nullif("unit", F.lit("")), _choose(by_unit, F.lit(NUMBER)))
     growth = F.when(unit == NUMBER, "1/s").otherwise(F.concat(unit, F.lit("/s")))
-    return F.when(F.col("kind") == SUM, growth).otherwise(unit)
+    return F.when((F.col("kind") == SUM) & F.lit(is_rate), growth).otherwise(unit)
 
 
 def is_never(number: Column) -> Column:

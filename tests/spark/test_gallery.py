@@ -17,6 +17,7 @@ from pipelines.commands.notebook.page import Page, Utilities, Widgets
 from pipelines.errors import UnknownClient
 from pipelines.reading import charts, comparisons, groups, latency, views
 from pipelines.reading.chosen import choose
+from pipelines.reading.points import with_meaning
 from pipelines.settings import CONF_PATH
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
@@ -47,9 +48,13 @@ def telemetry(spark, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def client_metrics(spark, telemetry):
-    path = f"{telemetry.settings.tables.root_path}/client_metrics"
-    return spark.read.format("delta").load(path)
+def points(spark, telemetry):
+    root = telemetry.settings.tables.root_path
+    tables = (
+        spark.read.format("delta").load(f"{root}/{name}")
+        for name in ("client_metrics", "client_instances")
+    )
+    return with_meaning(*tables)
 
 
 @pytest.fixture(scope="module")
@@ -130,14 +135,14 @@ def test_a_notebook_of_the_guide_is_one_of_jupyter(spark, telemetry, tmp_path, c
     check_figures([one for one in figures if isinstance(one, Figure)])
 
 
-def test_groups_and_brokers_are_told_by_their_worst(client_metrics):
-    of_group = groups.select_groups(client_metrics).toPandas().set_index("group_id")
+def test_groups_and_brokers_are_told_by_their_worst(points):
+    of_group = groups.select_groups(points).toPandas().set_index("group_id")
     assert list(of_group.index) == ["restless", "billing", "search"]
     restless = of_group.loc["restless"]
     assert (restless["members"], restless["partitions"]) == (3, 12)
     assert (restless["rebalances"], restless["rebalance_s"]) == (20, 50)
     assert restless["longest_rebalance_ms"] == 3_000  # NaN is none
-    by_broker = latency.select_latency_by_broker(client_metrics).collect()
+    by_broker = latency.select_latency_by_broker(points).collect()
     assert by_broker[0]["broker"] == 2
     assert {row["clients"] for row in by_broker} == {24}
 
@@ -155,22 +160,22 @@ def test_notebook_command_with_unknown_principal_names_known_ones_with_exit_code
     assert not (tmp_path / "page.html").exists()
 
 
-def test_windows_fit_what_there_is(client_metrics):
+def test_windows_fit_what_there_is(points):
     picked = choose(now=datetime.now(tz=UTC), since="90d")
-    assert picked.window_of(client_metrics) == 300  # two hours
-    assert picked.window_of(client_metrics.limit(0)) == 10
+    assert picked.window_of(points) == 300  # two hours
+    assert picked.window_of(points.limit(0)) == 10
 
 
-def test_who_counts_no_rebalances_is_known_by_their_time(client_metrics):
-    uncounted = client_metrics.where(F.col("metric") != groups.REBALANCES)
+def test_who_counts_no_rebalances_is_known_by_their_time(points):
+    uncounted = points.where(F.col("metric") != groups.REBALANCES)
     told = groups.select_groups(uncounted).toPandas().set_index("group_id")
     assert told["rebalances"].to_dict() == {"restless": 20, "billing": 1, "search": 1}
 
 
-def test_a_number_is_a_client_or_five_minutes_of_few(client_metrics):
-    moment = comparisons.find_middle(client_metrics)
+def test_a_number_is_a_client_or_five_minutes_of_few(points):
+    moment = comparisons.find_middle(points)
     side = comparisons.split_at(moment)
-    samples = comparisons.select_samples(client_metrics, side).toPandas()
+    samples = comparisons.select_samples(points, side).toPandas()
     counts = samples.groupby(["metric", "side"]).size()
     prefix = "org.apache.kafka."
     of_latency = counts[f"{prefix}producer.request.latency.avg"]
@@ -178,7 +183,7 @@ def test_a_number_is_a_client_or_five_minutes_of_few(client_metrics):
     table = comparisons.compare_metrics(samples).set_index("metric")
     assert table.loc[f"{prefix}producer.request.latency.avg", "how_sure"] == "sure"
     assert table.loc[f"{prefix}producer.batch.size.avg", "how_sure"] == "cannot tell"
-    of_few = client_metrics.where("client_id = 'orders'")
+    of_few = points.where("client_id = 'orders'")
     samples = comparisons.select_samples(of_few, side).toPandas()
     counts = samples.groupby(["metric", "side"]).size()
     # Two instances, and twelve or thirteen times five minutes.
@@ -223,7 +228,10 @@ def test_versions_are_compared(spark, site):
     page, figures = run_notebook(spark, site, "before_and_after", compare="versions")
     check_page("before_and_after", page.format())
     check_figures(figures)
-    assert figures[0].axes[0].get_title(loc="left") == "Version 4.3.1 against 3.9.2"
+    assert (
+        figures[0].axes[0].get_title(loc="left")
+        == "apache-kafka-java version 4.3.1 against 3.9.2"
+    )
 
 
 @pytest.mark.long

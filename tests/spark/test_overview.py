@@ -1,17 +1,20 @@
 """Request latency and lines of charts, from points as Java and librdkafka push them."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
-from pipelines.reading import overview
+from pipelines.reading import latency, overview
+from tests.support.spark.metric_points import (
+    INFINITY,
+    NAN,
+    local,
+    make_points,
+    point,
+)
 
-START = datetime(2026, 3, 1, tzinfo=UTC)
 PRODUCER = "org.apache.kafka.producer.request.latency.avg"
 NODE = "org.apache.kafka.producer.node.request.latency.avg"
 CONSUMER_NODE = "org.apache.kafka.consumer.node.request.latency.avg"
 FETCH = "org.apache.kafka.consumer.fetch.manager.fetch.latency.avg"
-NAN = float("nan")
 
 POINTS = [
     # instance, client id, seconds, metric, value
@@ -26,7 +29,7 @@ POINTS = [
     ("consumer", "billing", 1, CONSUMER_NODE, 5.0),
     ("consumer", "billing", 1, CONSUMER_NODE, 0.0),
     ("consumer", "billing", 1, CONSUMER_NODE, NAN),
-    ("consumer", "billing", 1, CONSUMER_NODE, float("inf")),
+    ("consumer", "billing", 1, CONSUMER_NODE, INFINITY),
     ("consumer", "billing", 1, CONSUMER_NODE, 1.7e308),
     ("consumer", "billing", 1, FETCH, 500.0),
     ("consumer", "billing", 2, FETCH, 500.0),
@@ -36,40 +39,34 @@ POINTS = [
 
 
 @pytest.fixture(scope="module")
-def client_metrics(spark):
-    schema = (
-        "client_instance_id STRING, client_id STRING, received_at TIMESTAMP, "
-        "metric STRING, value_double DOUBLE, value_long BIGINT"
-    )
+def points(spark):
     rows = [
-        (instance, client, START + timedelta(seconds=at), metric, value, None)
-        for instance, client, at, metric, value in POINTS
+        point(
+            second,
+            value,
+            instance,
+            client_id=client,
+            metric=metric,
+            node_id=str(place) if ".node." in metric else None,
+        )
+        for place, (instance, client, second, metric, value) in enumerate(POINTS)
     ]
-    return spark.createDataFrame(rows, schema)
+    return make_points(spark, rows)
 
 
-def read_chart(client_metrics):
-    found = overview.select_latency_over_time(client_metrics).collect()
-    return {
-        (row["client"], round(row["received_at"].timestamp() - START.timestamp())): row[
-            "latency_ms"
-        ]
-        for row in found
+def test_request_latency_is_a_metric_of_requests(points):
+    found = latency.select_latency_over_time(points).collect()
+    assert {(row["client"], row["at"]): row["latency_ms"] for row in found} == {
+        ("orders (java-p)", local(1)): 4.0,
+        ("orders (java-p)", local(2)): 6.0,
+        ("orders (other-)", local(2)): 8.0,
+        ("billing", local(1)): 4.0,
+        ("instance namele", local(1)): 7.0,
     }
 
 
-def test_request_latency_is_a_metric_of_requests(client_metrics):
-    assert read_chart(client_metrics) == {
-        ("orders (java-p)", 1): 4.0,
-        ("orders (java-p)", 2): 6.0,
-        ("orders (other-)", 2): 8.0,
-        ("billing", 1): 4.0,
-        ("instance namele", 1): 7.0,
-    }
-
-
-def test_the_table_has_the_last_number_of_the_chart(client_metrics):
-    found = overview.select_newest_latency(client_metrics).collect()
+def test_newest_latency_is_the_last_number_of_the_chart(points):
+    found = latency.select_newest_latency(points).collect()
     assert {row["client_instance_id"]: row["latency_ms"] for row in found} == {
         "java-producer": 6.0,
         "other-producer": 8.0,
@@ -78,16 +75,45 @@ def test_the_table_has_the_last_number_of_the_chart(client_metrics):
     }
 
 
+def test_latency_by_broker_keeps_clusters_and_coordinators_apart(spark):
+    node = {"metric": CONSUMER_NODE, "node_id": "1"}
+    rows = [
+        point(0, 900.0, "a", node_role="broker", **node),
+        point(0, 3.0, "b", node_role="broker", **node),
+        point(0, 5000.0, "b", node_role="coordinator", **node),
+        point(0, 7.0, "b", node_role="bootstrap", metric=CONSUMER_NODE, node_id="-1"),
+    ]
+    found = make_points(spark, rows, clusters={"a": "A", "b": "B"}).transform(
+        latency.select_latency_by_broker
+    )
+    columns = ("cluster_id", "name", "clients", "latency_ms")
+    assert [tuple(row) for row in found.select(*columns).collect()] == [
+        ("B", "1 (coordinator)", 1, 5000.0),
+        ("A", "1", 1, 900.0),
+        ("B", "1", 1, 3.0),
+    ]
+
+
+def test_latency_over_nodes_is_weighted_by_their_requests(spark):
+    rate = "org.apache.kafka.producer.node.request.rate"
+    rows = [
+        point(0, 100.0, metric=NODE, node_id="1"),
+        point(0, 99.0, metric=rate, node_id="1"),
+        point(0, 900.0, metric=NODE, node_id="2"),
+        point(0, 1.0, metric=rate, node_id="2"),
+    ]
+    found = make_points(spark, rows).transform(latency.select_request_latency)
+    assert [row["latency_ms"] for row in found.collect()] == [108.0]
+
+
 def test_instances_with_one_client_id_are_lines_of_their_own(spark):
     rows = [
-        ("abcdef1", "a", START, 1),
-        ("bcdefg2", "a", START, 2),
-        ("c", "b", START, 4),
+        point(0, 1.0, "abcdef1", client_id="a"),
+        *(point(0, 1.0, "bcdefg2", client_id="a", metric=name) for name in "mn"),
+        *(point(0, 1.0, "c", client_id="b", metric=name) for name in "mnop"),
     ]
-    schema = "client_instance_id STRING, client_id STRING, received_at TIMESTAMP, "
-    pushes = spark.createDataFrame(rows, schema + "point_count INT")
-    found = overview.select_point_rate_over_time(pushes, window_s=10).collect()
-    assert {(row["client"], row["points_s"]) for row in found} == {
+    found = overview.select_point_rate_over_time(make_points(spark, rows), window_s=10)
+    assert {(row["client"], row["points_s"]) for row in found.collect()} == {
         ("a (abcdef)", 0.1),
         ("a (bcdefg)", 0.2),
         ("b", 0.4),

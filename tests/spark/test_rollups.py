@@ -1,143 +1,155 @@
-"""Values of many clients become one row a minute, whatever kind the metric is."""
-
-from datetime import UTC, datetime
+"""Values of many points become one value, by the semantics of their metric."""
 
 import pytest
 
-from pipelines.reading.rollups import select_rollups
-from pipelines.tables.telemetry import CLIENT_METRICS
+from pipelines.reading.rollups import instance_values, roll_up
+from tests.support.spark.metric_points import (
+    NAN,
+    START,
+    delta,
+    histogram,
+    make_points,
+    point,
+)
 
-SCHEMA = ", ".join(f"`{c.name}` {c.sql_type}" for c in CLIENT_METRICS.columns)
-MINUTE = 1_767_225_600
-"""2026-01-01T00:00:00Z in seconds since 1970."""
-
-
-def at(second):
-    return datetime.fromtimestamp(MINUTE + second, tz=UTC)
-
-
-def point(second, value=None, client="a", **fields):
-    known = {
-        "metric": "m",
-        "kind": "gauge",
-        "client_instance_id": client,
-        "client_id": f"id-{client}",
-        "received_at": at(second),
-        "time": at(second),
-        "value_double": value,
-        "offset": second,
-        "point_index": 0,
-    }
-    row = dict.fromkeys(CLIENT_METRICS.column_names) | known | fields
-    return tuple(row.values())
+_P, _C = "org.apache.kafka.producer.", "org.apache.kafka.consumer."
+LAG = f"{_C}fetch.manager.records.lag.max"
+PARTITION_LAG = f"{_C}fetch.manager.records.lag"
+CONSUMED = f"{_C}fetch.manager.records.consumed.rate"
+OUTGOING = f"{_P}outgoing.byte.rate"
+SENT = f"{_P}record.send.total"
+LATENCY, LATENCY_MAX = f"{_P}request.latency.avg", f"{_P}request.latency.max"
+NODE_LATENCY = f"{_P}node.request.latency.avg"
+CONNECTIONS = f"{_P}connection.count"
 
 
-def counter(second, value, client="a", **fields):
-    known = {"kind": "sum", "temporality": "cumulative", "is_monotonic": True}
-    return point(second, value, client, **(known | fields))
+def read(frame, *columns):
+    return sorted(tuple(row) for row in frame.select(*columns).collect())
 
 
-def delta(second, value, client="a", **fields):
-    return counter(second, value, client, **({"temporality": "delta"} | fields))
+def rolled(spark, rows, *columns, interval_s=None, clusters=None, **options):
+    points = make_points(spark, rows, interval_s=interval_s, clusters=clusters)
+    found = points.transform(roll_up, **options)
+    if "window_start" in found.columns:
+        second = f"unix_seconds(window_start) - {int(START.timestamp())}"
+        found = found.selectExpr("*", f"{second} AS second")
+    return read(found, *columns)
 
 
-def histogram(second, count, total, temporality, **fields):
-    distribution = (count, total, *[None] * 12)
-    known = {"kind": "histogram", "temporality": temporality}
-    return point(second, distribution=distribution, **(known | fields))
-
-
-def roll_up(spark, rows, *columns, **options):
-    """Return the columns of each row behind its second since MINUTE."""
-    points = spark.createDataFrame(rows, SCHEMA)
-    rollups = points.transform(select_rollups, **options)
-    second = f"unix_seconds(window_start) - {MINUTE} AS second"
-    return [tuple(r) for r in rollups.selectExpr(second, *columns).collect()]
-
-
-def test_a_gauge_has_mean_least_greatest_and_newest(spark):
+def test_value_of_an_instance_is_its_client_level_point_before_all_others(spark):
+    # One partition of 20 lags by 1,000,000; records are consumed from two topics.
     rows = [
-        point(0, 1.0),
-        point(59, 5.0),
-        point(30, 3.0, client="b"),
-        point(60, -2.0),
-        point(61, float("nan")),
-        point(62, None),
+        point(0, 1_000_000.0, metric=LAG),
+        point(0, 1_000_000.0, metric=LAG, topic_name="t", topic_partition=0),
+        *(
+            point(0, 0.0, metric=LAG, topic_name="t", topic_partition=part)
+            for part in range(1, 20)
+        ),
+        point(0, 100.0, metric=CONSUMED),
+        point(0, 50.0, metric=CONSUMED, topic_name="t"),
+        point(0, 50.0, metric=CONSUMED, topic_name="u"),
     ]
-    columns = ("clients", "points", "avg", "min", "max", "last", "sum", "rate")
-    assert roll_up(spark, rows, *columns) == [
-        (0, 2, 3, 3.0, 1.0, 5.0, 5.0, None, None),
-        (60, 1, 3, -2.0, -2.0, -2.0, -2.0, None, None),
+    found = make_points(spark, rows).transform(instance_values)
+    assert read(found, "metric", "value") == [(CONSUMED, 100.0), (LAG, 1_000_000.0)]
+
+
+def test_value_of_an_instance_without_client_level_point_combines_the_others(spark):
+    rows = [
+        *(
+            point(0, value, metric=PARTITION_LAG, topic_name="t", topic_partition=part)
+            for part, value in enumerate((5.0, 7.0, 0.0))
+        ),
+        point(0, 40.0, metric=CONSUMED, topic_name="t"),
+        point(0, 2.0, metric=CONSUMED, topic_name="u"),
+        point(0, 900.0, metric=NODE_LATENCY, node_id="1", node_role="broker"),
+        point(0, 100.0, metric=NODE_LATENCY, node_id="2", node_role="broker"),
+    ]
+    found = make_points(spark, rows).transform(instance_values)
+    assert read(found, "metric", "value") == [
+        (CONSUMED, 42.0),
+        (PARTITION_LAG, 7.0),
+        (NODE_LATENCY, 500.0),
     ]
 
 
-def test_whole_numbers_count_as_well(spark):
-    rows = [point(0, value_long=7), point(1, 8.0)]
-    assert roll_up(spark, rows, "avg", "last") == [(0, 7.5, 8.0)]
+def test_client_level_point_without_a_number_is_not_replaced_by_its_parts(spark):
+    rows = [point(0, NAN, metric=LATENCY), point(0, 9.0, metric=LATENCY, node_id="1")]
+    found = make_points(spark, rows).transform(instance_values)
+    assert read(found, "value") == [(None,)]
 
 
-def test_a_delta_sum_is_added_up(spark):
-    rows = [delta(0, 30.0), delta(1, 60.0, client="b"), delta(60, 6.0)]
-    assert roll_up(spark, rows, "sum", "rate") == [(0, 90.0, 1.5), (60, 6.0, 0.1)]
+def test_rate_of_a_client_is_the_sum_over_its_instances(spark):
+    # Analytics: four instances with 100 B/s each are 400 B/s, not 100.
+    rows = [
+        point(second, 100.0 + wave, client, metric=OUTGOING)
+        for client in "abcd"
+        for second, wave in ((0, -10.0), (60, 10.0))
+    ]
+    assert rolled(spark, rows, "value", "unit", "instances", "points") == [
+        (400.0, "bytes/s", 4, 8)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        ([counter(0, 100.0), counter(60, 130.0), counter(120, 130.0)], [30.0, 0.0]),
-        ([counter(0, 100.0), counter(60, 9.0), counter(120, 10.0)], [9.0, 1.0]),
-        (
-            [
-                counter(0, 5.0, start_time_unix_nano=1),
-                counter(60, 8.0, start_time_unix_nano=2),
-            ],
-            [8.0],
-        ),
-        ([counter(0, 5.0), counter(60, 3.0, is_monotonic=False)], [None]),
-    ],
-    ids=["it grows", "it falls: anew", "its start moves: anew", "it may fall"],
+    ("metric", "expected"),
+    [(LATENCY, 3.0), (LATENCY_MAX, 5.0), (CONNECTIONS, 4.0 + 3.0)],
+    ids=["mean", "max", "newest, added up"],
 )
-def test_a_cumulative_sum_is_told_by_differences(spark, rows, expected):
-    found = roll_up(spark, rows, "kind", "sum")
-    assert found[0][2] is None  # nothing is known of what came before
-    assert [total for _, _, total in found[1:]] == expected
-
-
-def test_series_of_one_client_are_kept_apart(spark):
+def test_gauges_roll_up_by_their_own_semantics(spark, metric, expected):
     rows = [
-        counter(0, 10.0, topic_name="t"),
-        counter(1, 500.0, topic_name="u"),
-        counter(2, 900.0, attributes={"k": "v"}),
-        counter(3, 70.0, client="b", topic_name="t"),
-        counter(60, 11.0, topic_name="t"),
-        counter(61, 502.0, topic_name="u"),
-        counter(62, 904.0, attributes={"k": "v"}),
-        counter(63, 78.0, client="b", topic_name="t"),
+        point(0, 2.0, metric=metric),
+        point(60, 4.0, metric=metric),
+        point(0, 1.0, "b", metric=metric),
+        point(30, 5.0, "b", metric=metric),
+        point(60, 3.0, "b", metric=metric),
+        point(61, NAN, "b", metric=metric),
     ]
-    assert roll_up(spark, rows, "clients", "sum") == [(0, 2, None), (60, 2, 15.0)]
-    by_topic = roll_up(spark, rows, "topic_name", "sum", by=["topic_name"])
-    assert [row for row in by_topic if row[0] == 60] == [
-        (60, None, 4.0),
-        (60, "t", 9.0),
-        (60, "u", 2.0),
-    ]
+    assert rolled(spark, rows, "value") == [(expected,)]
 
 
-def test_histograms_say_how_many_and_how_much(spark):
+def test_rate_of_a_sum_does_not_depend_on_the_push_interval(spark):
     rows = [
-        histogram(0, 4, 10.0, "delta", metric="delta"),
-        histogram(1, 6, 20.0, "delta", metric="delta"),
-        histogram(0, 4, 10.0, "cumulative", metric="whole"),
-        histogram(1, 6, 16.0, "cumulative", metric="whole"),
-        histogram(2, 1, 0.5, "cumulative", metric="whole"),
+        delta(end, 10.0 * span, span_s=span, metric=SENT)
+        for end, span in ((300, 300), (600, 300), (660, 60), (720, 60))
     ]
-    assert roll_up(spark, rows, "metric", "observations", "sum") == [
-        (0, "delta", 10, 30.0),
-        (0, "whole", 3, 6.5),
+    columns = ("second", "value", "amount")
+    assert rolled(spark, rows, *columns, window_s=60, interval_s=60) == [
+        (second, 10.0, 10.0 * span)
+        for second, span in ((300, 300), (600, 300), (660, 60), (720, 60))
     ]
+    assert rolled(spark, rows, "value", "amount") == [(10.0, 7200.0)]
 
 
-def test_a_window_has_the_length_that_was_asked_for(spark):
-    rows = [delta(0, 1.0), delta(11, 2.0), delta(19, 3.0)]
-    found = roll_up(spark, rows, "sum", "rate", window_s=10)
-    assert found == [(0, 1.0, 0.1), (10, 5.0, 0.5)]
+def test_window_is_never_shorter_than_the_longest_push_interval(spark):
+    rows = [
+        *(point(second, 1.0, "a", metric=OUTGOING) for second in range(0, 600, 60)),
+        *(point(second, 1.0, "b", metric=OUTGOING) for second in (10, 310)),
+    ]
+    found = rolled(
+        spark, rows, "second", "value", "instances", window_s=60, interval_s=300
+    )
+    assert found == [(0, 2.0, 2), (300, 2.0, 2)]
+
+
+def test_value_of_a_histogram_is_the_mean_of_its_observations(spark):
+    rows = [
+        histogram(0, 4, 10.0, "delta", unit="ms"),
+        histogram(60, 6, 20.0, "delta", unit="ms"),
+    ]
+    assert rolled(spark, rows, "value", "unit", "amount") == [(3.0, "ms", 30.0)]
+
+
+def test_groups_are_kept_apart_by_cluster_and_by_label(spark):
+    rows = [
+        point(0, 900.0, "a", metric=NODE_LATENCY, node_id="1"),
+        point(0, 3.0, "b", metric=NODE_LATENCY, node_id="1"),
+        point(0, 5.0, "b", metric=NODE_LATENCY, node_id="2"),
+        point(0, 7.0, "b", metric=NODE_LATENCY),
+    ]
+    by = ("cluster_id", "node_id")
+    clusters = {"a": "A", "b": "B"}
+    assert rolled(spark, rows, *by, "value", by=by, clusters=clusters) == [
+        ("A", "1", 900.0),
+        ("B", "1", 3.0),
+        ("B", "2", 5.0),
+    ]

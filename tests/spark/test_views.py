@@ -4,11 +4,9 @@ import dataclasses
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from pyspark.testing import assertDataFrameEqual
 
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.reading import views
-from pipelines.reading.overview import select_newest_values
 from pipelines.reading.views.registry import VIEWS
 from pipelines.reading.views.view_names import find_names_in
 from pipelines.settings import load_settings
@@ -149,37 +147,55 @@ def test_nodes_of_older_rows_are_read_as_the_decoder_writes_them(spark, settings
     assert read() == nodes | {f"new {text}": node for text, node in nodes.items()}
 
 
-def test_newest_values_are_those_that_the_library_gives(spark, settings):
+def test_newest_values_are_one_row_per_instance_metric_and_attributes(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings, find_names_in(views.NEWEST_VALUES))
-    known = {"client_instance_id": "a", "metric": "m"}
-    kgo = {"client_software_name": "kgo", "value_double": 1.0}
+    known = {"client_instance_id": "a", "metric": "m", "kind": "gauge"}
+    latency = "org.apache.kafka.producer.node.request.latency.avg"
+    node = {"metric": latency, "node_role": "broker"}
+    append_rows(settings.tables, CLIENT_INSTANCES, instance("a", cluster_id="c1"))
     append_rows(
         settings.tables,
         CLIENT_METRICS,
         known | {"value_double": 1.5, "offset": 1},
         known | {"value_long": 7, "offset": 2},
         known | {"value_double": float("nan"), "offset": 3},
-        known | {"offset": 4},
-        known | {"metric": "n", "value_double": 2.5},
-        known | kgo | {"client_instance_id": "b", "client_software_version": "v1.20.5"},
-        known | kgo | {"client_instance_id": "c", "client_software_version": "v1.21.4"},
+        known | {"value_double": float("inf"), "offset": 4},
+        known | {"offset": 5},
+        known | {"value_double": 2.5, "topic_name": "t"},
+        known | {"value_double": 3.5, "topic_name": "t", "topic_partition": 1},
+        known | {"value_double": 4.5, "attributes": [("k", "v")]},
+        # The slow broker does not hide behind the quick one.
+        known | node | {"value_double": 900.0, "node_id": "1", "point_index": 0},
+        known | node | {"value_double": 3.0, "node_id": "2", "point_index": 1},
     )
-    found = spark.table(views.NEWEST_VALUES)
-    rows = found.collect()
-    assert {(r["client_instance_id"], r["metric"], r["value"]) for r in rows} == {
-        ("a", "m", 7.0),
-        ("a", "n", 2.5),
-        ("b", "m", 1.0),
-        ("c", "m", 1.0),
-    }
-    # Releases whose metrics are known to be wrong are marked.
+    names = ("metric", "level", "node_id", "value", "unit", "cluster_id")
+    rows = spark.table(views.NEWEST_VALUES).select(*names).collect()
+    assert sorted(map(tuple, rows), key=str) == [
+        ("m", "client", None, 4.5, "number", "c1"),
+        ("m", "client", None, 7.0, "number", "c1"),
+        ("m", "partition", None, 3.5, "number", "c1"),
+        ("m", "topic", None, 2.5, "number", "c1"),
+        (latency, "node", "1", 900.0, "ms", "c1"),
+        (latency, "node", "2", 3.0, "ms", "c1"),
+    ]
+
+
+def test_newest_values_of_clients_with_wrong_metrics_are_marked(spark, settings):
+    make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
+    views.register(spark, settings, find_names_in(views.NEWEST_VALUES))
+    known = {"metric": "m", "client_software_name": "kgo", "value_double": 1.0}
+    append_rows(
+        settings.tables,
+        CLIENT_METRICS,
+        known | {"client_instance_id": "b", "client_software_version": "v1.20.5"},
+        known | {"client_instance_id": "c", "client_software_version": "v1.21.4"},
+    )
+    rows = spark.table(views.NEWEST_VALUES).collect()
     marked = {r["client_instance_id"] for r in rows if r[views.METRICS_FAULT]}
     assert marked == {"b"}
     wrong = spark.table("client_metrics").transform(views.select_wrong_metrics)
     assert [r["client_software_version"] for r in wrong.collect()] == ["v1.20.5"]
-    expected = spark.table("client_metrics").transform(select_newest_values)
-    assertDataFrameEqual(found.drop(views.METRICS_FAULT), expected)
 
 
 def test_a_client_is_live_silent_or_terminated(spark, settings):

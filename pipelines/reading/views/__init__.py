@@ -7,7 +7,7 @@ from .clients_view import CLIENTS
 from .coverage_view import COVERAGE
 from .labelled_view import LABELLED
 from .metric_faults import METRICS_FAULT, select_wrong_metrics
-from .newest_values_view import NEWEST_VALUES
+from .newest_values_view import NEWEST_VALUES, select_newest_values
 from .session_views import register
 from .view_names import (
     TABLES_AND_VIEWS,
@@ -31,5 +31,6 @@ __all__ = [
     "find_names",
     "find_names_in",
     "register",
+    "select_newest_values",
     "select_wrong_metrics",
 ]

@@ -70,7 +70,7 @@ def test_shares_of_false_discoveries_are_those_of_the_procedure():
 def samples(metric, before, after, kind="gauge"):
     return pd.DataFrame(
         [
-            {"metric": metric, "kind": kind, "unit": None, "side": side, "value": value}
+            {"metric": metric, "kind": kind, "unit": "ms", "side": side, "value": value}
             for side, values in (("before", before), ("after", after))
             for value in values
         ]

@@ -23,7 +23,7 @@ CLIENTS = {"clients", "client_instances", "client_pushes"}
 )
 def test_what_a_query_names(query, names):
     if names is None:
-        names = {"newest_values", "client_metrics"}
+        names = {"newest_values", "client_metrics", "client_instances"}
     assert find_names(query) == names
 
 
