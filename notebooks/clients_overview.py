@@ -77,9 +77,9 @@ display(tell_clusters_apart(overview.select_clients(clients, points).toPandas())
 # MAGIC The mean duration of a request, as the client reports it
 # MAGIC (`request.latency.avg`). Consumers report it for each broker only
 # MAGIC (`node.request.latency.avg`); their line is the mean over brokers, weighted by
-# MAGIC requests, and includes fetches that wait for records. Pushes without a request are left out. `latency_ms` in the
-# MAGIC table is the newest value. If instances share a client ID, the beginning of the
-# MAGIC instance ID follows it.
+# MAGIC requests, and includes fetches that wait for records. Pushes without a request
+# MAGIC are left out. The column `latency_ms` of the table is the newest value. If
+# MAGIC instances share a client ID, the beginning of the instance ID follows it.
 
 # COMMAND ----------
 
