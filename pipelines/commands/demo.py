@@ -1,13 +1,15 @@
 """demo: everything, on this machine."""
 
-from pipelines.demo import MAX_CLIENTS, MIN_CLIENTS
+from pipelines.demo import MAX_CLIENTS, MAX_SAMPLE_CLIENTS, MIN_CLIENTS
 from pipelines.errors import InvalidSetting
 
 from .call import Call
-from .options import Command, flag, option, whole_number
+from .options import MOMENT, Command, flag, option, whole_number
 
 DURATION_S, SITE_DURATION_S, CLIENTS = 15, 120, 6
+SAMPLE_CLIENTS, SAMPLE_HOURS = 1_000, 48
 _SITE_LEAST_S = 30
+_MAX_HOURS = 720
 
 
 def _check(call: Call) -> None:
@@ -27,6 +29,28 @@ def _check(call: Call) -> None:
         )
     if call.arguments.mend and not call.arguments.site:
         raise InvalidSetting("--mend goes with --site")
+    clients = call.arguments.clients
+    if clients is not None and clients > MAX_CLIENTS and not call.arguments.sample:
+        raise InvalidSetting(
+            f"--clients: without --sample at most {MAX_CLIENTS}, got {clients}"
+        )
+    _check_sample(call)
+
+
+def _check_sample(call: Call) -> None:
+    """Refuse words that the sample does not know, or that only it knows.
+
+    Raises: InvalidSetting.
+    """
+    given = call.arguments
+    if not given.sample:
+        if given.hours is not None or given.until is not None:
+            raise InvalidSetting("--hours and --until go with --sample")
+        return
+    if given.site or given.keep or given.duration is not None:
+        raise InvalidSetting(
+            "--sample starts no client: leave out --site, --keep and --duration"
+        )
 
 
 def run(call: Call) -> int:
@@ -35,6 +59,15 @@ def run(call: Call) -> int:
 
     _check(call)
 
+    if call.arguments.sample:
+        from pipelines.demo.sample import Sample
+
+        sample = Sample(
+            clients=call.arguments.clients or SAMPLE_CLIENTS,
+            hours=call.arguments.hours or SAMPLE_HOURS,
+            until=call.arguments.until,
+        )
+        return sample.run(call.session("demo", more=INTERPRETED))
     session = call.session("demo", more=INTERPRETED)
     seconds = call.arguments.duration
     if call.arguments.site:
@@ -71,9 +104,27 @@ COMMAND = Command(
         ),
         option(
             "--clients",
-            f"Kafka clients, half producers and half consumers (default: {CLIENTS})",
-            type=whole_number(MIN_CLIENTS, MAX_CLIENTS),
+            f"Kafka clients, half producers and half consumers (default: {CLIENTS}; "
+            f"--sample: {SAMPLE_CLIENTS})",
+            type=whole_number(MIN_CLIENTS, MAX_SAMPLE_CLIENTS),
             metavar="COUNT",
+        ),
+        flag(
+            "--sample",
+            "Write the tables of a made-up fleet, without Kafka, in about a minute",
+        ),
+        option(
+            "--hours",
+            f"With --sample: hours that the data covers (default: {SAMPLE_HOURS})",
+            type=whole_number(1, _MAX_HOURS),
+            metavar="COUNT",
+        ),
+        option(
+            "--until",
+            "With --sample: end of the data, for example 2026-11-20T12:00:00Z "
+            "(default: now)",
+            type=MOMENT,
+            metavar="TIME",
         ),
         flag(
             "--site",

@@ -5,7 +5,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,12 +23,18 @@ SETTINGS_FILE = "settings.toml"
 """Name of the file that later commands load with --config."""
 
 
-def write_settings(folder: Path, bootstrap_servers: str, jobs: Iterable[str]) -> None:
+def write_settings(
+    folder: Path,
+    bootstrap_servers: str,
+    jobs: Iterable[str],
+    bridge: Mapping[str, str] | None = None,
+) -> None:
     """Write the settings by which later commands find what a demo made.
 
     Args:
         folder: Directory of the demo; paths in the file are relative to it.
         jobs: Streaming jobs that were run.
+        bridge: More settings of the bridge, texts.
     """
     lines = [
         "# Settings of this demo, for --config.",
@@ -36,6 +42,7 @@ def write_settings(folder: Path, bootstrap_servers: str, jobs: Iterable[str]) ->
         f'bootstrap_servers = "{bootstrap_servers}"',
         "[bridge]",
         "http_port = 0",
+        *(f'{name} = "{value}"' for name, value in (bridge or {}).items()),
         "[tables]",
         'root_path = "tables"',
         "[watching]",

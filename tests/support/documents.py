@@ -49,6 +49,10 @@ RUN_ELSEWHERE = {
         "integration/test_forward.py",
         '"forward"',
     ),
+    ("docs/guide/sample.md", "sample"): (
+        "unit/demo/test_sample_fleet.py",
+        '"--sample"',
+    ),
     ("docs/guide/site.md", "site"): ("integration/test_demo_site.py", '"--site"'),
     ("docs/guide/listeners-and-login.md", "scram-credential"): (
         "integration/test_scram_credential.py",

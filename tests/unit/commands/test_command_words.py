@@ -17,7 +17,7 @@ from pipelines.errors import PipelineError
     ("words", "reason"),
     [
         (["demo", "--duration", "-5"], "--duration: expected a whole number, 0 or more, not '-5'"),
-        (["demo", "--clients", "201"], "--clients: expected a whole number, from 2 to 200, not '201'"),
+        (["demo", "--clients", "100001"], "--clients: expected a whole number, from 2 to 100000, not '100001'"),
         (["sql", "select 1", "--limit", "-1"], "--limit: expected a whole number, 0 or more, not '-1'"),
         (["sql", "select 1", "--limit", "x"], "--limit: expected a whole number, 0 or more, not 'x'"),
         (["kafka", "--brokers", "0"], "--brokers: expected a whole number, 1 or more, not '0'"),
