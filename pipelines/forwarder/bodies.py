@@ -37,6 +37,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from udfs.compression.codecs import COMPRESSION_NAMES, TOO_LARGE, decompress
 from udfs.otlp.limits import TOO_MANY_POINTS, holds_too_many_points, read_varint
 
+from .metadata import describe
 from .nodes import NODE_ID, normalize_nodes
 from .varints import write_size
 
@@ -166,7 +167,11 @@ def read_push(body: bytes | None, headers: Mapping[str, bytes], max_bytes: int) 
 
 
 def choose_points(
-    push: Push, selection: Selection, change: Change | None = None
+    push: Push,
+    selection: Selection,
+    change: Change | None = None,
+    *,
+    is_described: bool = False,
 ) -> int:
     """Leave out of a push what does not go on.
 
@@ -175,6 +180,7 @@ def choose_points(
     Args:
         change: Called for each metric that goes on but gauges, with the bytes of its
             resource.
+        is_described: Whether metrics get a unit and a description if they have none.
     Returns: How many points go on.
     """
     _choose(push, selection)
@@ -185,6 +191,8 @@ def choose_points(
         for scope in resource_metrics.scope_metrics:
             for metric in scope.metrics:
                 kind = metric.WhichOneof("data")
+                if is_described and kind is not None:
+                    describe(metric, kind)
                 if kind == "gauge":
                     points += len(metric.gauge.data_points)
                     continue

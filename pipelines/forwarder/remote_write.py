@@ -6,7 +6,7 @@ put in order with those of a point: objects for a dozen labels a point would tak
 of a core. Points that have no form there (histograms, summaries) are left out and
 counted.
 Names: every character but letters, digits and `_` becomes `_`, monotonic sums end in
-`_total`; no unit is added, since clients of KIP-714 send none.
+`_total`; no unit is added. Unit and description go as metadata.
 Source: Prometheus Remote-Write 1.0 specification; OpenTelemetry, "Prometheus and
 OpenMetrics Compatibility".
 """
@@ -16,6 +16,7 @@ import re
 import struct
 from bisect import insort
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
@@ -28,6 +29,7 @@ from .bodies import (
     plain_label,
     value_of,
 )
+from .metadata import write_metadata
 from .varints import write_size
 
 NAME = "__name__"
@@ -52,14 +54,25 @@ def compress(body: bytes) -> bytes:
     return packed
 
 
-def write_series(data: MetricsData, labels: bytes) -> tuple[bytes, int]:
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A push as remote write has it."""
+
+    body: bytes
+    """Bytes of a WriteRequest."""
+    left_out: int
+    """Points that have no form there, and all but the last point of a series."""
+    metadata: set[bytes]
+    """Fields of a WriteRequest that describe the metrics in the body."""
+
+
+def write_series(data: MetricsData, labels: bytes) -> Series:
     """Write all points of a push.
 
     Args:
         labels: Of make_labels; no resource has them yet.
-    Returns: Bytes of a WriteRequest, and how many points were left out. Of points that
-    are one series there the last one stays.
     """
+    metadata: set[bytes] = set()
     written: dict[bytes, bytes] = {}
     points = left_out = 0
     added = {one.key: one for one in Resource.FromString(labels).attributes}
@@ -80,20 +93,25 @@ def write_series(data: MetricsData, labels: bytes) -> tuple[bytes, int]:
                 if kind not in {"gauge", "sum"}:
                     left_out += len(list_points(metric))
                     continue
-                points += _write_points(metric, kind, known[own], written)
+                points += _write_points(metric, kind, known[own], written, metadata)
     series = b"".join(
         _FIRST + write_size(len(one) + len(sample)) + one + sample
         for one, sample in written.items()
     )
-    return series, left_out + points - len(written)
+    return Series(series, left_out + points - len(written), metadata)
 
 
 def _write_points(
-    metric: Metric, kind: str, labels: _Labels, written: dict[bytes, bytes]
+    metric: Metric,
+    kind: str,
+    labels: _Labels,
+    written: dict[bytes, bytes],
+    metadata: set[bytes],
 ) -> int:
     names, of_resource = labels
     is_total = kind == "sum" and metric.sum.is_monotonic
     name = metric_name(metric.name, is_total=is_total)
+    metadata.add(write_metadata(metric, kind, name, is_total=is_total))
     named = of_resource.copy()
     insort(named, (NAME, _write_label(NAME, name)))
     points = getattr(metric, kind).data_points

@@ -30,6 +30,7 @@ from .bodies import (
     write_body,
 )
 from .group import PATIENCE_S, Group
+from .metadata import SentMetadata
 from .pages import Watch, serve_pages
 from .receiver import Receiver, pause_s
 from .remote_write import write_series
@@ -80,6 +81,7 @@ class Forwarder:
         self._receiver = Receiver(forward, secrets)
         self._is_otlp = forward.protocol == OTLP
         self._sums = self._open_sums()
+        self._metadata = SentMetadata()
         self._kafka = publisher_config(settings.kafka, secrets)
         self.watch = Watch(PATIENCE_S + forward.timeout_ms / 1000)
 
@@ -169,7 +171,9 @@ class Forwarder:
         # A large push takes seconds in each of these steps.
         self.watch.turn()
         change, left_out = self._sum_up(partition, headers)
-        points = choose_points(push, self._selection, change)
+        points = choose_points(
+            push, self._selection, change, is_described=self._is_otlp
+        )
         self.watch.turn()
         if self._sums is not None and self._sums.left_out > left_out:
             leave_out_empty(push.data)
@@ -177,9 +181,12 @@ class Forwarder:
         if self._is_otlp:
             body = write_body(push.data, labels)
         else:
-            body, lost = write_series(push.data, labels)
-            points -= lost
-            self.watch.left_out.inc(lost)
+            series = write_series(push.data, labels)
+            points -= series.left_out
+            self.watch.left_out.inc(series.left_out)
+            body = series.body
+            if body:
+                body += self._metadata.take(series.metadata, time.monotonic())
         self.watch.turn()
         if body:
             batch.bodies.append(_Body(message, body, points))

@@ -7,7 +7,7 @@ without a row gets a default by its kind and the end of its name.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from pipelines.errors import InvalidSetting
@@ -55,6 +55,7 @@ _FORMS = {
     "franz_go": _ABSENCE,
     "requirement": re.compile(f"(|{REQUIRED}|{OPTIONAL})"),
     "usable_from": re.compile(r"(|({}):\d+(\.\d+){{1,2}})".format("|".join(FAMILIES))),
+    "description": re.compile(r"[A-Z].+[^.]"),
 }
 
 
@@ -88,6 +89,8 @@ class MetricSemantics:
     """required or optional by KIP-714; None: the proposal does not name it."""
     usable_from: tuple[str, str] | None
     """Family and its first release whose values are right; None: all are."""
+    description: str
+    """What it measures; empty for a metric without a row."""
 
     @property
     def label(self) -> str | None:
@@ -172,6 +175,7 @@ def _read_row(place: str, row: Mapping[str, str]) -> MetricSemantics:
         franz_go=row["franz_go"],
         requirement=row["requirement"] or None,
         usable_from=(family, release) if family else None,
+        description=row["description"],
     )
 
 
@@ -213,13 +217,13 @@ _UNITS = tuple(
 """Units of metrics without a row, by Kafka's habits of naming."""
 
 
-@cache
+@lru_cache(maxsize=4096)
 def semantics_of(metric: str, kind: str) -> MetricSemantics:
     """Return what a metric means: its row, or a default where it has none.
 
     Args:
         metric: Its name.
-        kind: That of its points. A row that says another kind lends only its unit.
+        kind: That of its points. A row of another kind lends unit and description.
     """
     known = _rows_by_metric().get(metric)
     if known and known.kind == kind:
@@ -245,8 +249,11 @@ def semantics_of(metric: str, kind: str) -> MetricSemantics:
         franz_go=UNKNOWN,
         requirement=None,
         usable_from=None,
+        description="",
     )
-    return combined if known is None else replace(combined, unit=known.unit)
+    if known is None:
+        return combined
+    return replace(combined, unit=known.unit, description=known.description)
 
 
 @cache

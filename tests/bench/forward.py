@@ -25,6 +25,7 @@ from pipelines.forwarder.bodies import (  # noqa: E402 - path
     read_push,
     write_body,
 )
+from pipelines.forwarder.metadata import SentMetadata  # noqa: E402 - path
 from pipelines.forwarder.remote_write import (  # noqa: E402 - path
     compress,
     write_series,
@@ -51,6 +52,7 @@ def gzip_fast(body):
 def run_round(pushes, sums, offset, is_otlp):
     """Return points a second of CPU time."""
     start, points, bodies, selection = time.process_time(), 0, [], Selection()
+    sent = SentMetadata()
     for number, body in enumerate(pushes):
         push = read_push(body, HEADERS, 16 << 20)
         change = None
@@ -58,10 +60,12 @@ def run_round(pushes, sums, offset, is_otlp):
             series = sums.open_instance(0, b"%d" % number)
             change = functools.partial(sums.add, series)
         labels, data = make_labels(HEADERS, selection), push.data
-        points += choose_points(push, selection, change)
-        bodies.append(
-            write_body(data, labels) if is_otlp else write_series(data, labels)[0]
-        )
+        points += choose_points(push, selection, change, is_described=is_otlp)
+        if is_otlp:
+            bodies.append(write_body(data, labels))
+            continue
+        series = write_series(data, labels)
+        bodies.append(series.body + sent.take(series.metadata, time.monotonic()))
     (gzip_fast if is_otlp else compress)(b"".join(bodies))
     if sums is not None:
         sums.commit({0: offset}, 0)

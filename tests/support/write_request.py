@@ -8,9 +8,18 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 _FIELD = descriptor_pb2.FieldDescriptorProto
 _PACKAGE = "remote_write"
 _MESSAGES = {
-    "WriteRequest": [("timeseries", 1, "TimeSeries")],
+    "WriteRequest": [
+        ("timeseries", 1, "TimeSeries"),
+        ("metadata", 3, "MetricMetadata"),
+    ],
     "TimeSeries": [("labels", 1, "Label"), ("samples", 2, "Sample")],
     "Label": [("name", 1, _FIELD.TYPE_STRING), ("value", 2, _FIELD.TYPE_STRING)],
+    "MetricMetadata": [
+        ("type", 1, _FIELD.TYPE_INT32),
+        ("metric_family_name", 2, _FIELD.TYPE_STRING),
+        ("help", 4, _FIELD.TYPE_STRING),
+        ("unit", 5, _FIELD.TYPE_STRING),
+    ],
     "Sample": [("value", 1, _FIELD.TYPE_DOUBLE), ("timestamp", 2, _FIELD.TYPE_INT64)],
 }
 

@@ -1,13 +1,12 @@
 """Dashboards show what bridges and drivers export, and nothing else."""
 
-import csv
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from pipelines.forwarder.bodies import LABEL_HEADERS, plain_label
+from pipelines.forwarder.bodies import LABEL_HEADERS
 from pipelines.forwarder.nodes import NODE_ID, NODE_ROLE
 from pipelines.forwarder.remote_write import metric_name
 from pipelines.settings import CONF_PATH
@@ -17,7 +16,6 @@ from pipelines.settings.client_releases import (
     load_client_releases,
 )
 from pipelines.settings.metric_semantics import load_metric_semantics
-from pipelines.settings.places import ROOT_PATH
 from tests.support.exported_metrics import read_bridge_families, read_job_families
 
 DASHBOARDS = {
@@ -25,6 +23,9 @@ DASHBOARDS = {
     for path in sorted((CONF_PATH / "grafana").glob("*.json"))
 }
 FORWARDED = re.compile(r"\borg_apache_kafka_[a-z0-9_]+")
+SERIES = re.compile(r"(org_apache_kafka_\w+)({[^}]*})")
+RANKED = re.compile(r"^(?:topk|bottomk)\(10, (?:60 \* )?(.*)\)$")
+BY = re.compile(r"by \((.*?)\)")
 OF_FORWARDED = {"clients", "java_clients"}
 """Dashboards of what the forwarder sends on."""
 METRIC = re.compile(r"\b((?:kafka|process)_[a-z0-9_]+)")
@@ -152,28 +153,45 @@ def test_panels_have_titles_and_do_not_overlap(name):
 
 
 def read_forwarded(name):
-    """Return what a dashboard may show: each metric with the labels of its points."""
+    """Return what a dashboard may show: each metric's name to its row."""
+    rows = {one.metric: one for one in load_metric_semantics()}
+    found = [one for one in rows.values() if one.java != "never"]
     if name == "clients":
-        found = [
-            (one.metric, one.label or "")
-            for one in load_metric_semantics()
-            if one.requirement
-        ]
-    else:
-        paths = (ROOT_PATH / "tests/golden/telemetry").glob("java_*_metrics.csv")
-        texts = [path.read_text().splitlines() for path in paths]
-        rows = [one for text in texts for one in csv.DictReader(text)]
-        found = [
-            (one["metric"], re.sub(r":\w+", "", one["attributes"])) for one in rows
-        ]
-    # The forwarder adds the role of the connection to a node ID.
-    return {
-        metric_name(metric, is_total=metric.endswith(".total")): {
-            plain_label(one)
-            for one in labels.replace(NODE_ID, f"{NODE_ID} {NODE_ROLE}").split()
-        }
-        for metric, labels in found
+        found = [one for one in rows.values() if one.requirement]
+        # Weights of means; clients that do not push them get plain means.
+        found += [rows[one.weight] for one in found if one.weight]
+    return {metric_name(one.metric, is_total=one.kind == "sum"): one for one in found}
+
+
+def list_labels(row):
+    """Return the labels of a metric's points at Prometheus."""
+    labels = {
+        # The forwarder adds the role of the connection to a node ID.
+        "node": {NODE_ID, NODE_ROLE},
+        "topic": {"topic"},
+        "partition": {"topic", "partition"},
     }
+    return set().union(*(labels.get(level, set()) for level in row.levels))
+
+
+def combine_series(row, series, by):
+    """Return the PromQL that combines the series of client instances, by the row."""
+    name, selector = series
+    if row.kind == "sum":
+        return f"sum by ({by}) (rate({name}{selector}[$window]))"
+    # Java's clients push NaN if nothing happened, which is not >= 0.
+    value = f"{name}{selector} >= 0"
+    plain = {"mean": "avg", "weighted mean": "avg"}.get(
+        row.over_instances, row.over_instances
+    )
+    combined = f"{plain} by ({by}) ({value})"
+    if row.over_instances != "weighted mean":
+        return combined
+    weight = f"{metric_name(row.weight, is_total=False)}{selector} > 0"
+    return (
+        f"sum by ({by}) (({value}) * ({weight}))"
+        f" / sum by ({by}) (({weight}) and ({value})) or {combined}"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(OF_FORWARDED))
@@ -183,7 +201,8 @@ def test_a_dashboard_of_forwarded_metrics_shows_those_and_their_labels(name):
         metrics = FORWARDED.findall(expression)
         assert metrics
         assert {*metrics} <= known.keys(), panel["title"]
-        labels = set().union(*(known[one] for one in metrics)) | RESOURCE_LABELS
+        labels = set().union(*(list_labels(known[one]) for one in metrics))
+        labels |= RESOURCE_LABELS
         used = {
             one for group in LABELS.findall(expression) for one in group.split(", ")
         }
@@ -197,3 +216,49 @@ def test_every_standard_metric_is_on_its_dashboard():
         for metric in FORWARDED.findall(expression)
     }
     assert shown == read_forwarded("clients").keys()
+
+
+@pytest.mark.parametrize("name", sorted(OF_FORWARDED))
+def test_an_aggregation_of_a_client_metric_agrees_with_its_semantics(name):
+    known = read_forwarded(name)
+    checked = 0
+    for panel in DASHBOARDS[name]["panels"]:
+        for target in panel.get("targets", ()):
+            expression = target["expr"]
+            if expression.startswith("count by"):
+                continue
+            (core,) = RANKED.findall(expression)
+            series = SERIES.search(core).groups()
+            by = BY.search(core).group(1)
+            row = known[series[0]]
+            assert core == combine_series(row, series, by), panel["title"]
+            labels = by.split(", ")
+            # A client has a name, a principal and a cluster; the legend shows them.
+            assert labels[:3] == ["cluster_id", "principal", "client_id"]
+            assert sorted(re.findall(r"{{(\w+)}}", target["legendFormat"])) == (
+                sorted(labels)
+            )
+            assert_one_level(row, series[1], labels)
+            checked += 1
+    assert checked > 15
+
+
+def assert_one_level(row, selector, labels):
+    """Check that points of several levels are not combined with one another."""
+    own = {"node_id"} if "node" in row.levels else set()
+    assert own <= set(labels) or row.over_nodes == row.over_instances
+    if len(row.levels) > 1 and row.over_instances not in {"max", "min"}:
+        assert ('topic!=""' if "topic" in labels else 'topic=""') in selector
+    if "node_id" in labels:
+        # A coordinator's requests include waits for rebalances.
+        assert 'node_role="broker"' in selector
+
+
+@pytest.mark.parametrize("name", sorted(OF_FORWARDED))
+def test_each_query_of_clients_is_limited_by_the_chosen_cluster(name):
+    for panel, expression in list_expressions(name):
+        selectors = [found[1] for found in SERIES.findall(expression)]
+        assert selectors
+        for selector in selectors:
+            for label in ("cluster_id", "client_id", "principal"):
+                assert f'{label}=~"${label}"' in selector, panel["title"]

@@ -10,7 +10,8 @@ from .view import View
 METRIC_SEMANTICS = "metric_semantics"
 _COLUMNS = (
     "metric, client_type, unit, kind, levels, over_nodes, over_parts, over_instances, "
-    "over_time, weight, java, librdkafka, franz_go, requirement, usable_from"
+    "over_time, weight, java, librdkafka, franz_go, requirement, usable_from, "
+    "description"
 )
 
 
@@ -36,6 +37,7 @@ def _cells(one: MetricSemantics) -> Iterator[str]:
         yield quote_text(word)
     yield _text(one.requirement)
     yield _text(" ".join(one.usable_from) if one.usable_from else None)
+    yield quote_text(one.description)
 
 
 def _text(text: str | None) -> str:

@@ -55,7 +55,7 @@ def points_of(data):
 
 def series_of(data):
     """Return the labels of each series by remote write."""
-    body, _ = write_series(data, make_labels(HEADERS, ALL))
+    body = write_series(data, make_labels(HEADERS, ALL)).body
     return [
         {one.name: one.value for one in each.labels}
         for each in WriteRequest.FromString(body).timeseries

@@ -16,13 +16,13 @@ LABELS = LABELS.SerializeToString()
 
 
 def written(data):
-    body, left_out = write_series(data, LABELS)
-    request = WriteRequest.FromString(body)
+    made = write_series(data, LABELS)
+    request = WriteRequest.FromString(made.body)
     series = [
         ([(one.name, one.value) for one in each.labels], each.samples[0])
         for each in request.timeseries
     ]
-    return series, left_out
+    return series, made.left_out
 
 
 def add_point(data, kind, name="a.b-c"):
@@ -76,7 +76,7 @@ def test_a_point_without_a_value_ends_its_series():
     add_point(data, "gauge").flags = 1
     ((_, sample),) = written(data)[0]
     assert math.isnan(sample.value)
-    body, _ = write_series(data, b"")
+    body = write_series(data, b"").body
     assert struct.pack("<Q", 0x7FF0000000000002) in body
 
 

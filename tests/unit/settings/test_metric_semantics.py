@@ -211,7 +211,7 @@ def test_semantics_of_a_latency_names_the_weight_of_its_level():
     assert weights["node."].weight == f"{PREFIX}producer.node.request.rate"
 
 
-def test_semantics_of_a_metric_with_another_kind_lends_only_the_unit():
+def test_semantics_of_a_metric_with_another_kind_lends_unit_and_description():
     one = semantics_of(f"{PREFIX}producer.record.send.rate", "sum")
     assert (one.unit, one.over_time, one.requirement) == ("records/s", "sum", None)
 
@@ -271,9 +271,9 @@ def test_short_name_omits_the_common_prefix():
 
 HEAD = (
     "metric,client_type,unit,kind,levels,over_nodes,over_parts,over_instances,"
-    "over_time,weight,java,librdkafka,franz_go,requirement,usable_from\n"
+    "over_time,weight,java,librdkafka,franz_go,requirement,usable_from,description\n"
 )
-GOOD = "a.b,producer,ms,gauge,client,max,max,max,max,,zero,never,unknown,,\n"
+GOOD = "a.b,producer,ms,gauge,client,max,max,max,max,,zero,never,unknown,,,Some text\n"
 
 
 @pytest.mark.parametrize(
@@ -284,8 +284,11 @@ GOOD = "a.b,producer,ms,gauge,client,max,max,max,max,,zero,never,unknown,,\n"
         (HEAD + GOOD.replace("client", "broker"), "line 2: levels 'broker'"),
         (HEAD + GOOD.replace("zero", "nothing"), "line 2: java 'nothing'"),
         (HEAD + GOOD.replace("max", "median"), "line 2: over_nodes 'median'"),
-        (HEAD + GOOD.replace(",,\n", ",must,\n"), "line 2: requirement 'must'"),
-        (HEAD + GOOD.replace(",,\n", ",,kgo:1.2\n"), "line 2: usable_from 'kgo:1.2'"),
+        (HEAD + GOOD.replace(",,,Some", ",must,,Some"), "line 2: requirement 'must'"),
+        (
+            HEAD + GOOD.replace(",,,Some", ",,kgo:1.2,Some"),
+            "line 2: usable_from 'kgo:1.2'",
+        ),
         (HEAD + GOOD.replace("max", "weighted mean"), "line 2: a weighted mean"),
         (HEAD + GOOD.replace(",,zero", ",a.c,zero"), "line 2: a weighted mean"),
         (
