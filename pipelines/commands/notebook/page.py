@@ -17,27 +17,43 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.commands.failures import describe
 from pipelines.commands.refused_queries import refuse_query
-from pipelines.counted import counted
 from pipelines.errors import InvalidSetting, PipelineError
 from pipelines.reading import views
 from pipelines.settings.records import Settings
 
 from .cells import Cell, InvalidNotebook, list_widgets
+from .tables import format_table
 
 # As many rows as Databricks itself displays.
 _MAX_ROWS = 1000
 _DPI = 110
-_SMALL = 0.001
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto;
-       padding: 0 1rem; color: #1b1b1b; }
-table { border-collapse: collapse; font-size: 13px; display: block; overflow-x: auto;
-        max-height: 30rem; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left;
-         white-space: nowrap; }
-th { position: sticky; top: 0; background: #fff; }
-img { max-width: 100%; }
-.note { color: #666; font-size: 13px; }
+:root { --ink: #1b1b1b; --soft: #5c5c5c; --paper: #ffffff; --line: #dddddd; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6eaf0; --soft: #a3adbb; --paper: #12161c; --line: #343d49; }
+  img { background: #ffffff; border-radius: 6px; }
+}
+* { box-sizing: border-box; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto;
+       padding: 0 1rem; color: var(--ink); background: var(--paper); }
+.table { overflow: auto; max-height: 36rem; }
+table { border-collapse: collapse; font-size: 13px; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: left;
+         vertical-align: top; }
+td { white-space: nowrap; }
+td.long { white-space: normal; min-width: 20rem; overflow-wrap: anywhere; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+th { position: sticky; top: 0; background: var(--paper); vertical-align: bottom; }
+img { display: block; max-width: 100%; margin: .6rem 0; }
+.note { color: var(--soft); font-size: 13px; }
+@media (max-width: 640px) { body { margin: 1rem auto; } .table { max-height: 75vh; } }
+@media print {
+  :root { --ink: #000000; --soft: #444444; --paper: #ffffff; --line: #bbbbbb; }
+  body { max-width: none; margin: 0; }
+  .table { max-height: none; overflow: visible; }
+  td { white-space: normal; overflow-wrap: anywhere; }
+  img, tr { break-inside: avoid; }
+}
 """
 
 
@@ -153,6 +169,8 @@ class Page:
         body = "\n".join(part for ran in self.cells for part in _format_cell(ran))
         return (
             f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta name="color-scheme" content="light dark">\n'
             f"<title>{html.escape(self.title)}</title>\n<style>{_STYLE}</style>\n"
             f"<body>\n{body}\n</body>\n</html>\n"
         )
@@ -258,9 +276,9 @@ def show(shown: object) -> Shown:
     Raises: TypeError for anything else.
     """
     if isinstance(shown, DataFrame):
-        return {HTML: _format_table(shown.limit(_MAX_ROWS).toPandas())}
+        return {HTML: format_table(shown.limit(_MAX_ROWS).toPandas())}
     if isinstance(shown, pd.DataFrame):
-        return {HTML: _format_table(shown.head(_MAX_ROWS))}
+        return {HTML: format_table(shown.head(_MAX_ROWS))}
     if isinstance(shown, Figure):
         title = shown.axes[0].get_title(loc="left") if shown.axes else ""
         return {PNG: _draw(shown), TEXT: title}
@@ -272,19 +290,3 @@ def _draw(figure: Figure) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=_DPI)
     return base64.b64encode(buffer.getvalue()).decode("ascii")
-
-
-def _format_table(frame: pd.DataFrame) -> str:
-    texts = frame.select_dtypes("object").columns
-    frame = frame.assign(**{str(name): frame[name].fillna("") for name in texts})
-    table = frame.to_html(index=False, border=0, na_rep="", float_format=_show_float)
-    has_times = any(pd.api.types.is_datetime64_any_dtype(kind) for kind in frame.dtypes)
-    zone = ", times in UTC" if has_times else ""
-    count = counted(len(frame), "row")
-    return f'{table}\n<p class="note">{count}{zone}</p>'
-
-
-def _show_float(value: float) -> str:
-    # A small number is no zero.
-    is_small = 0 < abs(value) < _SMALL
-    return f"{value:.3g}" if is_small else f"{value:.3f}"

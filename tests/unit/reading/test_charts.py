@@ -115,11 +115,11 @@ def test_columns_are_as_wide_as_their_window_and_add_up():
 
 
 def test_one_column_alone_is_seen_whole():
-    frame = pd.DataFrame({"at": pd.to_datetime(["2026-01-01"]), "g": "a", "n": 2})
+    rows = {"at": pd.to_datetime(["2026-01-01"] * 2), "g": ["a", "b"], "n": [2, 3]}
     axes = charts.column_chart(
-        frame, x="at", y="n", by="g", window_s=86_400, title="t", unit="u"
+        pd.DataFrame(rows), x="at", y="n", by="g", window_s=86_400, title="t", unit="u"
     ).axes[0]
-    (column,) = axes.patches
+    column, _ = axes.patches
     low, high = axes.get_xlim()
     assert low < column.get_x() < column.get_x() + column.get_width() < high
 
@@ -255,3 +255,90 @@ def test_charts_with_numbers_beyond_any_scale_draw_the_others(number):
     assert lines.get_title(loc="left") == "odd: without 1 infinite or too large"
     assert lines.get_ylim()[1] < 10
     assert [text.get_text() for text in bars.get_yticklabels()] == ["a", "b"]
+
+
+def list_texts(figure):
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def make_values(values, name="a"):
+    times = pd.date_range("2026-01-01", periods=len(values), freq="min")
+    return pd.DataFrame({"client": name, "time": times, "latency_ms": values})
+
+
+def test_line_chart_with_one_value_says_it_in_words():
+    figure = draw_lines(make_values([12.5], name=None))
+    assert list_texts(figure) == [
+        "one value: 12.5 (ms), (no name), 2026-01-01 00:00 UTC"
+    ]
+    assert not figure.axes[0].axison
+
+
+def test_line_chart_with_zeros_alone_says_so_in_words():
+    assert list_texts(draw_lines(make_values([0, 0, 0]))) == ["0 at all times: a (ms)"]
+
+
+def test_panel_chart_with_a_panel_of_zeros_draws_the_other_panel():
+    quiet = make_values([0.0, 0.0]).assign(panel="retries")
+    frame = pd.concat([quiet, make_values([1.0, 2.0]).assign(panel="latency, ms")])
+    figure = charts.panel_chart(
+        frame, x="time", y="latency_ms", by="client", panel="panel", title="t"
+    )
+    assert list_texts(figure) == ["0 at all times: a (retries)"]
+    assert [len(axes.lines) for axes in figure.axes] == [0, 1]
+    assert figure.axes[1].get_xlabel() == "time (UTC)"
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [([1, 2, 3, 100], "linear"), ([1, 2, 3, 200], "log"), ([0, 1, 2, 200], "symlog")],
+)
+def test_line_chart_with_an_outlier_has_a_logarithmic_axis(values, scale):
+    axes = draw_lines(make_values(values)).axes[0]
+    assert axes.get_yscale() == scale
+    assert axes.get_ylabel() == ("ms" if scale == "linear" else "ms (log)")
+
+
+def test_bar_chart_with_an_outlier_breaks_its_bar_and_keeps_the_others_visible():
+    frame = pd.DataFrame({"name": list("abcd"), "size": [60_000.0, 90.0, 50.0, 40.0]})
+    figure = charts.bar_chart(
+        frame, x="name", y="size", title="Sizes", unit="ms", what="name"
+    )
+    figure.savefig(io.BytesIO(), format="svg")
+    assert figure.axes[0].get_xlim()[1] < 150
+    assert list_texts(figure) == ["// 60,000", "90", "50", "40"]
+
+
+def test_line_breaks_where_its_points_stop_for_a_while():
+    before, after = make_values([1.0] * 5), make_values([2.0] * 5)
+    after["time"] += pd.Timedelta(hours=20)
+    (line,) = draw_lines(pd.concat([before, after])).axes[0].lines
+    drawn = pd.Series(line.get_ydata())
+    assert drawn.isna().sum() == 1
+    assert drawn.isna().idxmax() == 5
+
+
+def test_bar_chart_names_a_client_without_an_id():
+    frame = pd.DataFrame({"name": [None, "b"], "size": [2, 1]})
+    axes = charts.bar_chart(
+        frame, x="name", y="size", title="Sizes", unit="ms", what="name"
+    ).axes[0]
+    assert [one.get_text() for one in axes.get_yticklabels()] == ["(no name)", "b"]
+
+
+def test_grid_chart_explains_its_colours():
+    axes = draw_grid([("a", 1, "x"), ("a", 2, "y"), ("a", 3, "x")])
+    legend = [text.get_text() for text in axes.get_legend().texts]
+    assert legend == ["usual value of the line", "second value"]
+    axes = draw_grid([("k", "app", "1"), ("k", "usual", "all")], base="usual")
+    legend = [text.get_text() for text in axes.get_legend().texts]
+    assert legend == ["value of usual", "second value"]
+
+
+def test_grid_chart_with_many_columns_keeps_values_within_their_cells():
+    rows = [("a", f"client-{n:02}-of-many", "3" * 40) for n in range(12)]
+    axes = draw_grid(rows)
+    axes.figure.canvas.draw()
+    cells = [one.get_window_extent() for one in axes.patches]
+    for text, cell in zip(axes.texts, cells, strict=True):
+        assert text.get_window_extent().width <= cell.width
