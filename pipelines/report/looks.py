@@ -1,12 +1,13 @@
-"""How pictures look: sizes, colours, axes; what all of them have in common."""
+"""Sizes, colours, axes and scales that all pictures have in common."""
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import altair as alt
 
-from .fleet import Fleet
+from .fleet import TimeAxis
 from .texts import show_text
 
 _LONGEST_LABEL = 44
@@ -21,23 +22,67 @@ COLOURS = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"),
     *("#8c6bb1", "#b3a100", "#7f5539", "#4db6ac", "#9a9a9a"),
 )
-BLUE, RED, PINK = COLOURS[0], COLOURS[5], COLOURS[3]
+BLUE, RED, PINK, GREY = COLOURS[0], COLOURS[5], COLOURS[3], "#888888"
+_SKEWED = 30
+"""Largest value, in medians, from which on a linear axis hides all others."""
 
 Spec = dict[str, Any]
 
 
-def draw_bars(values: list[dict[str, object]], y: str, x: str, *, title: str) -> Spec:
-    """Return horizontal bars, one a value, in their order."""
-    chart = (
-        alt.Chart(inline(values))
-        .mark_bar(color=BLUE)
-        .encode(
-            y=alt.Y(f"{y}:N", title=None, sort=None, axis=names_axis()),
-            x=alt.X(f"{x}:Q", title=title, axis=counts_axis()),
-            tooltip=[f"{y}:N", f"{x}:Q"],
-        )
+def draw_bars(
+    values: list[dict[str, object]],
+    y: str,
+    x: str,
+    *,
+    title: str,
+    colour: alt.Color | None = None,
+    limit: float | None = None,
+) -> Spec:
+    """Return a bar and a number for each value, in their order.
+
+    If one value hides the others, the axis is logarithmic, and dots replace the bars: a
+    bar's length means nothing there.
+
+    Args:
+        values: Rows of the picture.
+        y: Field of names.
+        x: Field of numbers.
+        title: Title of the axis of numbers.
+        colour: Encoding of the bars' colours; null: all are blue.
+        limit: Number that is marked by a line; null: none.
+    """
+    is_log = is_skewed(float(str(one[x])) for one in values)
+    across = alt.X(
+        f"{x}:Q",
+        title=f"{title}, log" if is_log else title,
+        axis=alt.Axis(format="~s", tickCount=4, grid=is_log)
+        if is_log
+        else counts_axis(),
+        scale=alt.Scale(type="log", nice=True) if is_log else alt.Scale(zero=True),
     )
-    return finish(chart, height=BAR_PIXELS * len(values))
+    base = alt.Chart(inline(values)).encode(
+        y=alt.Y(f"{y}:N", title=None, sort=None, axis=names_axis()),
+        x=across,
+        tooltip=[f"{y}:N", alt.Tooltip(f"{x}:Q", format=",.4~g")],
+    )
+    marks = base.mark_circle(size=70, opacity=1) if is_log else base.mark_bar()
+    marks = marks.encode(color=colour or alt.value(BLUE))
+    numbers = base.mark_text(align="left", dx=6, fontSize=11).encode(
+        text=alt.Text(f"{x}:Q", format=",.4~g")
+    )
+    layers = [marks, numbers]
+    if limit is not None:
+        line = alt.Chart(inline([{x: limit}])).mark_rule(
+            strokeDash=[4, 3], strokeWidth=2, color=GREY
+        )
+        layers.append(line.encode(x=f"{x}:Q"))
+    return finish(alt.layer(*layers), height=BAR_PIXELS * len(values))
+
+
+def is_skewed(numbers: Iterable[float]) -> bool:
+    """Whether the largest number makes all others invisible on a linear axis."""
+    known = [one for one in numbers if one > 0]
+    return len(known) > 1 and max(known) > _SKEWED * statistics.median(known)
 
 
 def finish(chart: alt.Chart | alt.LayerChart | alt.FacetChart, *, height: int) -> Spec:
@@ -68,15 +113,22 @@ def colour(field: str, names: Sequence[str]) -> alt.Color:
     return alt.Color(field, scale=scale, sort=[*names], legend=legend)
 
 
-def time_axis(fleet: Fleet, *, title: str | None, ticks: int) -> alt.X:
-    """Return an axis of time in UTC."""
-    is_long = fleet.axis.end - fleet.axis.start > _CLOCK_TIMES
-    axis = alt.Axis(
+def time_axis(axis: TimeAxis, *, title: str | None, ticks: int) -> alt.X:
+    """Return an axis of time in UTC; data at both ends of it make it that long."""
+    is_long = axis.end - axis.start > _CLOCK_TIMES
+    labels = alt.Axis(
         tickCount=ticks,
         labelOverlap=True,
         format="%d %b" if is_long else "%H:%M",
     )
-    return alt.X("at:T", title=title, scale=alt.Scale(type="utc"), axis=axis)
+    return alt.X("at:T", title=title, scale=alt.Scale(type="utc"), axis=labels)
+
+
+def name_days(axis: TimeAxis) -> str:
+    """Return the title of an axis of time, which names its days."""
+    first, last = axis.start.date(), axis.end.date()
+    days = f"{first}" if first == last else f"{first} to {last}"
+    return f"time (UTC), {days}"
 
 
 def time_tooltip() -> alt.Tooltip:

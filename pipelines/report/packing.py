@@ -10,12 +10,13 @@ import hashlib
 import json
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 import pyarrow as pa
 
 from .fleet import CLIENTS, Detail, Part
-from .texts import show, show_text
+from .texts import show, show_cell, show_text
 
 DETAILS_IN_A_PACK = 20
 _KEY_DIGITS = 12
@@ -119,6 +120,46 @@ def round_number(value: float | None) -> float | int | None:
     return int(short) if short.is_integer() else short
 
 
+def pack_search(
+    values: Mapping[str, Sequence[int]],
+    found: Mapping[str, Sequence[int]],
+    rows: int,
+    room: int,
+) -> tuple[str, int]:
+    """Return what the page searches besides names, packed, and how much is left out.
+
+    The values that most clients have take the most bytes; they are left out first.
+
+    Args:
+        values: As in Fleet.
+        found: As in Fleet.
+        rows: Clients on the page; later rows are left out.
+        room: Maximum number of bytes.
+    """
+    kept = {show_text(text): _write_steps(own, rows) for text, own in values.items()}
+    told = {rule: _write_steps(own, rows) for rule, own in found.items()}
+    rarest = sorted(kept, key=lambda text: (len(kept[text]), text))
+    packed = pack({"values": kept, "found": told})
+    while len(packed) > room and rarest:
+        # As many rows as there is room for; at least one value is left out each time.
+        sizes = list(accumulate(len(kept[text]) for text in rarest))
+        most = sizes[-1] * room / len(packed)
+        rarest = [
+            text
+            for text, size in zip(rarest[:-1], sizes[:-1], strict=True)
+            if size <= most
+        ]
+        kept = {text: kept[text] for text in rarest}
+        packed = pack({"values": kept, "found": told})
+    return packed, len(values) - len(kept)
+
+
+def _write_steps(own: Sequence[int], rows: int) -> list[int]:
+    """Return ascending rows as the first one and the distances of the others."""
+    shown = [row for row in own if row < rows]
+    return [row - before for before, row in zip([0, *shown], shown, strict=False)]
+
+
 def pack_details(details: Sequence[Detail]) -> Iterator[tuple[int, str]]:
     """Return how many clients a pack holds, and the pack, in order."""
     for start in range(0, len(details), DETAILS_IN_A_PACK):
@@ -138,17 +179,24 @@ def _write_detail(detail: Detail) -> dict[str, object]:
             {
                 "name": show(line.name),
                 "unit": show(line.unit),
+                "perStep": line.is_per_step,
                 "points": [[step, round_number(value)] for step, value in line.points],
             }
             for line in detail.lines
         ],
         "marks": {name: list(steps) for name, steps in detail.marks.items()},
+        "pushInterval": detail.push_interval_ms,
+        "evaluated": detail.rules_evaluated,
+        "notEvaluated": write_part(detail.rules_not_evaluated),
     }
 
 
 def write_part(part: Part) -> dict[str, object]:
     """Return a table for the page's own script."""
-    rows = [[show(value) for value in row] for row in part.rows]
+    rows = [
+        [show_cell(name, value) for name, value in zip(part.names, row, strict=True)]
+        for row in part.rows
+    ]
     return {
         "names": list(part.names),
         "rows": rows,

@@ -7,10 +7,11 @@ letter of HTML; the page's own script makes text of it, never elements.
 
 import base64
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import vl_convert
@@ -19,12 +20,27 @@ from markupsafe import Markup
 
 from pipelines import __version__
 
+from .distinct import find_shared, leave_out_shared
 from .fleet import LIVE, NO_TELEMETRY, SEVERITIES, STATES, UNKNOWN, Fleet
 from .looks import millis
-from .packing import name_clients, pack_clients, pack_details, write_json
+from .numbers import list_numbers
+from .packing import (
+    name_clients,
+    pack_clients,
+    pack_details,
+    pack_search,
+    write_json,
+)
 from .pictures import draw, draw_line
 from .releases import Releases, find_release
-from .texts import show
+from .texts import (
+    SENTENCES,
+    show,
+    show_age,
+    show_cell,
+    split_code,
+    split_sources,
+)
 
 PAGE_BYTES = 10_000_000
 """Most that a page has: what a mail takes, and a phone."""
@@ -35,8 +51,30 @@ _WORDS_BYTES = 300_000
 _TEMPLATES = Path(__file__).parent / "page"
 _VEGA_LITE = "6.4"
 """Release that Altair 6.3 writes for."""
+_SEARCH_BYTES = 1_500_000
+"""Most of it that configured values have, for the search."""
+_STALE_INTERVALS = 3
+"""Push intervals after which the newest push should have had a successor."""
 _WHOLE_FROM = 1_000
 """Numbers from which on nobody reads what is behind the point."""
+_SHORT_NAME = 24
+"""Letters of a name that stays on one line."""
+_LONGEST_WORD = 32
+"""Letters of a word that is never broken; longer ones are names that clients chose."""
+_TITLES = {
+    "now": "Now",
+    "findings": "Findings",
+    "changes": "Changes",
+    "clients": "Clients",
+    "software": "Software",
+    "limits": "Quotas",
+    "configuration": "Configuration",
+    "performance": "Performance",
+    "brokers": "Brokers",
+    "gaps": "Missing data",
+}
+"""Parts of the page: the id of each, and its title in the navigation and above it."""
+_ANCHOR = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _VEGA, _SCRIPT, _STYLE = "vega.js", "page.js", "page.css"
 
 
@@ -93,19 +131,33 @@ def make_page(
     script = (_TEMPLATES / _SCRIPT).read_text(encoding="utf-8")
     style = (_TEMPLATES / _STYLE).read_text(encoding="utf-8")
     scripts = {_SCRIPT: script, _VEGA: vega}
+    names = name_clients(fleet.clients)
+    shared = find_shared(fleet.clients)
+    fleet = leave_out_shared(fleet, shared)
     software = list_software(fleet, releases)
     pictures = draw(
         fleet, {(one.software, one.version): one.age_days for one in software}
     )
-    drawn = {"specs": pictures, "line": draw_line(fleet)}
+    specs = {id_: one for id_, one in pictures.items() if not isinstance(one, str)}
+    drawn = {"specs": specs, "line": draw_line(fleet)}
     room = PAGE_BYTES - len(vega) - len(script) - len(style) - _WORDS_BYTES
     room -= len(write_json(drawn))
-    keys, clients, clients_left_out = _fit_clients(fleet)
-    packs, details_left_out = _fit_details(fleet, room - len(clients))
+    keys, clients, clients_left_out = _fit_clients(fleet, names)
+    search, values_left_out = pack_search(
+        fleet.values, fleet.found, len(keys), _SEARCH_BYTES
+    )
+    packs, details_left_out = _fit_details(fleet, room - len(clients) - len(search))
+    anchors = name_rules(fleet)
     told = len(fleet.details) - details_left_out
     data = {
         "clients": clients,
+        "search": search,
         "packs": packs,
+        "rules": anchors,
+        "sources": {
+            one.rule: list(split_sources(one.source or "")) for one in fleet.rules
+        },
+        "cluster": shared.cluster,
         "detailed": told,
         "pictures": drawn,
         "madeAt": millis(fleet.made_at),
@@ -128,12 +180,24 @@ def make_page(
             is_served=is_served,
             keys=keys,
             pictures=pictures,
+            anchors=anchors,
+            parts=list(_TITLES.items()),
+            titles=_TITLES,
+            sentences=SENTENCES,
+            push_interval=timedelta(milliseconds=fleet.push_interval_ms or 0),
+            shared=shared,
+            is_stale=is_stale(fleet),
+            numbers=list_numbers(fleet),
+            states=STATES,
+            live_state=LIVE,
             counts=count_clients(fleet),
             severities=count_severities(fleet),
+            active=count_severities(fleet, LIVE),
             software=software,
             oldest=_find_oldest(software),
             told=told,
             clients_left_out=clients_left_out,
+            values_left_out=values_left_out,
         )
     )
     files = {**scripts, _STYLE: style} if is_folder else {}
@@ -155,10 +219,27 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "show": show,
+        "cell": show_cell,
         "number": _format_number,
         "time": _format_minute,
+        "age": show_age,
+        "look": _choose_look,
+        "code": split_code,
+        "sources": split_sources,
     }
     return environment
+
+
+def _choose_look(value: object) -> str:
+    """Return the class of a cell, which says whether its text may break."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "number"
+    if isinstance(value, datetime | date):
+        return "whole"
+    words = str(show(value)).split()
+    if len(words) == 1 and len(words[0]) <= _SHORT_NAME:
+        return "whole"
+    return "long" if any(len(one) > _LONGEST_WORD for one in words) else ""
 
 
 def _format_number(value: float) -> str:
@@ -192,18 +273,18 @@ def _name_digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _fit_clients(fleet: Fleet) -> tuple[list[str], str, int]:
-    """Return the names of clients, the clients packed, and how many are left out."""
+def _fit_clients(fleet: Fleet, keys: list[str]) -> tuple[list[str], str, int]:
+    """Return the keys of clients, the clients packed, and how many are left out."""
     clients = fleet.clients
     now_ms = int(fleet.made_at.timestamp() * 1_000)
-    keys = name_clients(clients)
     packed = pack_clients(clients, keys, now_ms)
     while len(packed) > _CLIENTS_BYTES:
         # They are in order of need; the rest packs about as well.
         rows = int(clients.num_rows * _CLIENTS_BYTES / len(packed) * 0.98)
         clients = clients.slice(0, rows)
         packed = pack_clients(clients, keys[:rows], now_ms)
-    return keys, packed, fleet.clients.num_rows - clients.num_rows
+    left_out = fleet.clients.num_rows - clients.num_rows
+    return keys[: clients.num_rows], packed, left_out
 
 
 def _fit_details(fleet: Fleet, room: int) -> tuple[list[str], int]:
@@ -229,12 +310,40 @@ def count_clients(fleet: Fleet) -> dict[str, int]:
     }
 
 
-def count_severities(fleet: Fleet) -> dict[str, int]:
-    """Return how many clients have an open finding of a severity."""
+def count_severities(fleet: Fleet, state: str | None = None) -> dict[str, int]:
+    """Return how many clients have an open finding of each severity.
+
+    Args:
+        fleet: The page.
+        state: Only clients in this state; null: all.
+    """
+    states = fleet.clients.column("state").to_pylist()
     columns = ("errors", "warnings", "advice")
     return {
-        severity: sum(1 for one in fleet.clients.column(name).to_pylist() if one)
+        severity: sum(
+            1
+            for number, own in zip(
+                fleet.clients.column(name).to_pylist(), states, strict=True
+            )
+            if number and state in {None, own}
+        )
         for severity, name in zip(SEVERITIES, columns, strict=True)
+    }
+
+
+def is_stale(fleet: Fleet) -> bool:
+    """Whether the newest push is so old that a job or a bridge may have stopped."""
+    if fleet.newest_push is None or fleet.push_interval_ms is None:
+        return False
+    limit = _STALE_INTERVALS * timedelta(milliseconds=fleet.push_interval_ms)
+    return fleet.made_at - fleet.newest_push > limit
+
+
+def name_rules(fleet: Fleet) -> dict[str, str]:
+    """Return the rules with open findings and the anchors of their places."""
+    return {
+        one.rule: one.rule if _ANCHOR.fullmatch(one.rule) else f"{place}"
+        for place, one in enumerate(fleet.rules)
     }
 
 

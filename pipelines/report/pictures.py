@@ -1,8 +1,9 @@
 """Pictures of the page: specifications of Vega-Lite, made and checked by Vega-Altair.
 
-Every one has one y axis with its unit, and no legend of more than ten names and the
-rest. Colours of text, axes and grid are the page's, which knows light, dark and paper.
-Names of clients are data, never a field, an expression or a key.
+Each has one y axis with its unit, and no legend of more than ten names and the rest.
+Where a picture would have one value only, a sentence replaces it. Colours of text, axes
+and grid are the page's, which knows light, dark and paper. Names of clients are data,
+never a field, an expression or a key.
 """
 
 from collections import Counter, defaultdict
@@ -11,44 +12,45 @@ from typing import Any
 
 import altair as alt
 
-from .fleet import (
-    ADVICE,
-    ERROR,
-    SPENT_PARTS,
-    UNKNOWN,
-    WARNING,
-    Fleet,
-    Part,
-    RuleFindings,
-)
+from pipelines.counted import counted
+
+from .fleet import ADVICE, ERROR, UNKNOWN, WARNING, Fleet, Part, RuleFindings
 from .looks import (
-    BAR_PIXELS,
     BLUE,
+    GREY,
     PINK,
     PLOT_PIXELS,
     RED,
     Spec,
     colour,
-    counts_axis,
     draw_bars,
     finish,
     inline,
     label,
     millis,
-    names_axis,
+    name_days,
     time_axis,
     time_tooltip,
 )
 from .packing import round_number
+from .performance_pictures import draw_consumers, draw_latency, draw_time_spent
 
 MOST_NAMES = 10
 REST = "all others"
+MARKS = ("throttled", "rebalance", "configuration")
+"""Kinds of marks in the lines of a client."""
+_MARK_COLOURS = (RED, PINK, GREY)
+_MARK_DASHES = ((1, 0), (3, 2), (1, 2))
 _SEVERITY_COLOURS = {ERROR: "#d64550", WARNING: "#e69f00", ADVICE: "#4a90c2"}
+_NEARLY_FULL, _FULL = 80, 100
+"""Percent of a limit from which on it is red, and at which requests are throttled."""
 
 Ages = Mapping[tuple[str, str], int | None]
+Drawn = Spec | str
+"""A picture, or the sentence that replaces it."""
 
 
-def draw(fleet: Fleet, ages: Ages) -> dict[str, Spec]:
+def draw(fleet: Fleet, ages: Ages) -> dict[str, Drawn]:
     """Return the pictures that there are rows for, by the id of their place.
 
     Args:
@@ -59,9 +61,9 @@ def draw(fleet: Fleet, ages: Ages) -> dict[str, Spec]:
         "software": _draw_software(fleet, ages),
         "findings": _draw_findings(fleet.rules),
         "limits": _draw_limits(fleet.limits),
-        "latency": _draw_latency(fleet.latency.rows),
-        "time_spent": _draw_time_spent(fleet.time_spent.rows),
-        "consumers": _draw_consumers(fleet.consumers.rows),
+        "latency": draw_latency(fleet.latency.rows),
+        "time_spent": draw_time_spent(fleet.time_spent.rows),
+        "consumers": draw_consumers(fleet.consumers.rows),
     }
     return {name: one for name, one in made.items() if one is not None}
 
@@ -69,26 +71,21 @@ def draw(fleet: Fleet, ages: Ages) -> dict[str, Spec]:
 def draw_line(fleet: Fleet) -> Spec:
     """Return the picture of one metric of one client, without its data.
 
-    The page fills the data set `points`: at, value, and of a mark its kind. It has a
-    point without a value at both ends of the time, so that all lines have one axis.
+    The page fills the data set `points`: at, value, and of a mark its kind. A point
+    without a value breaks the line; one is at both ends of the axis.
     """
-    x = time_axis(fleet, title=None, ticks=4)
+    x = time_axis(fleet.axis, title=None, ticks=4)
     y = alt.Y("value:Q", title="", axis=alt.Axis(tickCount=3, format=".3~s"))
     base = alt.Chart(alt.NamedData(name="points"))
-    kinds = alt.Scale(domain=["throttled", "rebalance"], range=[RED, PINK])
+    kinds = alt.Scale(domain=[*MARKS], range=[*_MARK_COLOURS])
+    dashes = alt.Scale(domain=[*MARKS], range=[[*one] for one in _MARK_DASHES])
     marks = (
         base.transform_filter("datum.mark != null")
         .mark_rule(strokeWidth=2, opacity=0.55)
         .encode(
             x=x,
             color=alt.Color("mark:N", scale=kinds, legend=None),
-            strokeDash=alt.StrokeDash(
-                "mark:N",
-                scale=alt.Scale(
-                    domain=["throttled", "rebalance"], range=[[1, 0], [3, 2]]
-                ),
-                legend=None,
-            ),
+            strokeDash=alt.StrokeDash("mark:N", scale=dashes, legend=None),
             tooltip=[alt.Tooltip("mark:N"), time_tooltip()],
         )
     )
@@ -107,20 +104,26 @@ def draw_line(fleet: Fleet) -> Spec:
 def keep_most(
     counts: Mapping[str, float], most: int = MOST_NAMES
 ) -> tuple[list[str], set[str]]:
-    """Return the names with most, in order, and those that belong to the rest."""
-    names = sorted(counts, key=lambda one: (-counts[one], one))
-    # A rest of one would be no shorter than its name.
+    """Return the names with the most, and those that become one rest."""
+    names = sorted(counts, key=lambda name: (-counts[name], name))
     if len(names) <= most + 1:
         return names, set()
     return names[:most], set(names[most:])
 
 
-def _draw_live(fleet: Fleet) -> Spec | None:
+def _draw_live(fleet: Fleet) -> Drawn | None:
     counts: dict[str, float] = defaultdict(float)
     for _, name, live in _typed(fleet.live.rows):
         counts[name] += live
+    if not counts:
+        return None
+    if fleet.axis.steps == 1:
+        most = sorted(counts, key=lambda name: (-counts[name], name))[:MOST_NAMES]
+        told = ", ".join(f"{label(name)} {counts[name]:,.0f}" for name in most)
+        return f"One value: {sum(counts.values()):,.0f} active instances ({told})."
     names, rest = keep_most(counts)
     start, step_ms = millis(fleet.axis.start), fleet.axis.step_ms
+    steps = fleet.axis.steps
     summed: Counter[tuple[int, str]] = Counter()
     for step, name, live in _typed(fleet.live.rows):
         summed[step, REST if name in rest else name] += live
@@ -130,51 +133,57 @@ def _draw_live(fleet: Fleet) -> Spec | None:
     values = [
         {
             "at": start + step * step_ms,
-            "who": label,
+            "who": who,
             "place": place,
-            "live": summed[step, name],
+            "live": summed[min(step, steps - 1), name],
         }
-        for place, (name, label) in enumerate(zip(every, shown, strict=True))
-        for step in range(fleet.axis.steps)
+        for place, (name, who) in enumerate(zip(every, shown, strict=True))
+        # The last step has an end.
+        for step in range(steps + 1)
     ]
-    if not counts:
-        return None
+    x = time_axis(fleet.axis, title=name_days(fleet.axis), ticks=8)
     areas = (
         alt.Chart(inline(values))
         .mark_area(interpolate="step-after", opacity=0.85)
         .encode(
-            x=time_axis(fleet, title="time (UTC)", ticks=8),
-            y=alt.Y("live:Q", title="live client instances", stack=True),
+            x=x,
+            y=alt.Y(
+                "live:Q",
+                title="active client instances",
+                stack=True,
+                axis=alt.Axis(tickMinStep=1, tickCount=5),
+            ),
             color=colour("who:N", shown),
             order=alt.Order("place:Q"),
             tooltip=[
                 alt.Tooltip("who:N", title="clients"),
                 time_tooltip(),
-                alt.Tooltip("live:Q"),
+                alt.Tooltip("live:Q", title="active"),
             ],
         )
     )
+    moments = _list_moments(fleet)
+    if not moments:
+        return finish(areas, height=PLOT_PIXELS)
     changes = (
-        alt.Chart(inline(_list_moments(fleet)))
-        .mark_rule(color="#888888", strokeDash=[2, 3], strokeWidth=1.5)
-        .encode(
-            x=time_axis(fleet, title="time (UTC)", ticks=8),
-            tooltip=[alt.Tooltip("what:N", title="changed"), time_tooltip()],
-        )
+        alt.Chart(inline(moments))
+        .mark_rule(color=GREY, strokeDash=[2, 3], strokeWidth=1.5)
+        .encode(x=x, tooltip=[alt.Tooltip("what:N", title="changed"), time_tooltip()])
     )
     return finish(alt.layer(areas, changes), height=PLOT_PIXELS)
 
 
 def _list_moments(fleet: Fleet) -> list[dict[str, object]]:
-    """Return when something changed, as data of a picture."""
+    """Return the changes within the axis, as data of a picture."""
     return [
         {"at": millis(moment), "what": label(what)}
         for change in fleet.changes
         for moment, what in change.moments
+        if fleet.axis.start <= moment <= fleet.axis.end
     ]
 
 
-def _draw_software(fleet: Fleet, ages: Ages) -> Spec | None:
+def _draw_software(fleet: Fleet, ages: Ages) -> Drawn | None:
     columns = [fleet.clients.column(one).to_pylist() for one in ("software", "version")]
     counts = Counter(
         _name_version((software or UNKNOWN, version or UNKNOWN), ages)
@@ -182,8 +191,14 @@ def _draw_software(fleet: Fleet, ages: Ages) -> Spec | None:
     )
     if not counts:
         return None
+    if len(counts) == 1:
+        ((only, clients),) = counts.items()
+        verb = "runs" if clients == 1 else "run"
+        return f"{counted(clients, 'client')} {verb} {label(only)}."
     names, rest = keep_most(counts)
-    values = [{"what": label(one), "clients": counts[one]} for one in names]
+    values: list[dict[str, object]] = [
+        {"what": label(one), "clients": counts[one]} for one in names
+    ]
     if rest:
         more = sum(counts[one] for one in rest)
         values.append({"what": f"{len(rest)} other versions", "clients": more})
@@ -195,186 +210,52 @@ def _name_version(which: tuple[str, str], ages: Ages) -> str:
     return " ".join(which) if age is None else f"{' '.join(which)}, {age:,} days old"
 
 
-def _draw_findings(rules: Sequence[RuleFindings]) -> Spec | None:
+def _draw_findings(rules: Sequence[RuleFindings]) -> Drawn | None:
     most = sorted(rules, key=lambda one: -one.clients)
-    values = [
+    values: list[dict[str, object]] = [
         {"rule": label(one.rule), "severity": one.severity, "clients": one.clients}
         for one in most[: MOST_NAMES + 2]
     ]
     if not values:
         return None
+    if len(values) == 1:
+        return f"{label(most[0].rule)}: {counted(most[0].clients, 'client')}."
     scale = alt.Scale(domain=[*_SEVERITY_COLOURS], range=[*_SEVERITY_COLOURS.values()])
-    chart = (
-        alt.Chart(inline(values))
-        .mark_bar()
-        .encode(
-            y=alt.Y("rule:N", title=None, sort=None, axis=names_axis()),
-            x=alt.X("clients:Q", title="clients with it", axis=counts_axis()),
-            color=alt.Color(
-                "severity:N", scale=scale, legend=alt.Legend(title=None, orient="top")
-            ),
-            tooltip=["rule:N", "severity:N", "clients:Q"],
-        )
+    severities = alt.Color(
+        "severity:N", scale=scale, legend=alt.Legend(title=None, orient="top")
     )
-    return finish(chart, height=BAR_PIXELS * len(values))
+    return draw_bars(
+        values, "rule", "clients", title="clients with it", colour=severities
+    )
 
 
-def _draw_limits(limits: Part) -> Spec | None:
+def _draw_limits(limits: Part) -> Drawn | None:
     if limits.missing:
         return None
     use, quota, key = map(limits.names.index, ("used (%)", "quota-id", "quota key"))
-    values = [
-        {
-            "quota": label(f"{row[quota]} {row[key]}"),
-            "percent": round_number(float(str(row[use]))),
-        }
-        for row in limits.rows[: MOST_NAMES + 2]
-        if row[use] is not None
-    ]
+    values: list[dict[str, object]] = []
+    for row in limits.rows[: MOST_NAMES + 2]:
+        if row[use] is not None:
+            percent = float(str(row[use]))
+            values.append(
+                {
+                    "quota": label(f"{row[quota]} {row[key]}"),
+                    "percent": round_number(percent),
+                    "colour": RED if percent >= _NEARLY_FULL else BLUE,
+                }
+            )
     if not values:
         return None
-    bars = (
-        alt.Chart(inline(values))
-        .mark_bar()
-        .encode(
-            y=alt.Y("quota:N", title=None, sort=None, axis=names_axis()),
-            x=alt.X(
-                "percent:Q",
-                title="used of a broker's limit (%)",
-                axis=alt.Axis(tickCount=6),
-            ),
-            color=alt.condition("datum.percent >= 80", alt.value(RED), alt.value(BLUE)),
-            tooltip=["quota:N", alt.Tooltip("percent:Q", title="% used")],
-        )
+    if len(values) == 1:
+        return f"{values[0]['quota']}: {values[0]['percent']:,} % used."
+    return draw_bars(
+        values,
+        "quota",
+        "percent",
+        title="used of a limit (%)",
+        colour=alt.Color("colour:N", scale=None),
+        limit=_FULL,
     )
-    full = (
-        alt.Chart(inline([{"percent": 100}]))
-        .mark_rule(strokeDash=[4, 3], strokeWidth=2, color="#888888")
-        .encode(x="percent:Q")
-    )
-    return finish(alt.layer(bars, full), height=BAR_PIXELS * len(values))
-
-
-def _draw_latency(rows: Sequence[Sequence[object]]) -> Spec | None:
-    if not rows:
-        return None
-    values = [
-        {
-            "client": label(client),
-            "broker": str(broker),
-            "ms": round_number(latency),
-            "times": round_number(times),
-        }
-        for client, broker, latency, times in _typed(rows)
-    ]
-    clients = {str(one["client"]) for one in values}
-    chart = (
-        alt.Chart(inline(values))
-        .mark_rect()
-        .encode(
-            x=alt.X("broker:N", title="broker", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("client:N", title=None, sort=None, axis=names_axis()),
-            color=alt.Color(
-                "times:Q",
-                scale=alt.Scale(
-                    type="log",
-                    scheme="blueorange",
-                    domain=[0.25, 4],
-                    clamp=True,
-                ),
-                legend=alt.Legend(
-                    title="times its own median",
-                    orient="top",
-                    format=".2~f",
-                    gradientLength=160,
-                    values=[0.25, 0.5, 1, 2, 4],
-                ),
-            ),
-            tooltip=[
-                "client:N",
-                "broker:N",
-                alt.Tooltip("ms:Q", format=",.3~g"),
-                alt.Tooltip("times:Q", format=",.2~f"),
-            ],
-        )
-    )
-    return finish(chart, height=BAR_PIXELS * len(clients))
-
-
-def _draw_time_spent(rows: Sequence[Sequence[object]]) -> Spec | None:
-    if not rows:
-        return None
-    values = [
-        {
-            "client": label(client),
-            "part": part,
-            "ms": round_number(ms),
-            "place": SPENT_PARTS.index(part),
-        }
-        for client, part, ms in _typed(rows)
-    ]
-    chart = (
-        alt.Chart(inline(values))
-        .mark_bar()
-        .encode(
-            y=alt.Y("client:N", title=None, sort=None, axis=names_axis()),
-            x=alt.X("ms:Q", title="mean time of a record (ms)"),
-            color=colour("part:N", SPENT_PARTS),
-            order=alt.Order("place:Q"),
-            tooltip=["client:N", "part:N", alt.Tooltip("ms:Q", format=",.3~g")],
-        )
-    )
-    return finish(
-        chart, height=BAR_PIXELS * len({str(one["client"]) for one in values})
-    )
-
-
-def _draw_consumers(rows: Sequence[Sequence[object]]) -> Spec | None:
-    if not rows:
-        return None
-    values = [
-        {
-            "client": label(client),
-            "idle": round_number(100 * idle),
-            # A logarithm has no place for none at all.
-            "lag": None if lag is None else max(1, round_number(lag) or 0),
-            "rate": round_number(rate),
-        }
-        for client, idle, lag, rate in _typed(rows)
-    ]
-    x = alt.X(
-        "idle:Q",
-        title="idle part of its polls (%); left: the consumer is slow",
-        scale=alt.Scale(domain=[0, 100]),
-    )
-    tooltip = ["client:N", "idle:Q", "lag:Q", "rate:Q"]
-    told = (
-        alt.Chart(inline([one for one in values if one["lag"] is not None]))
-        .mark_circle(color=BLUE, opacity=0.65)
-        .encode(
-            x=x,
-            y=alt.Y(
-                "lag:Q",
-                title="lag (records, log)",
-                scale=alt.Scale(type="log", domainMin=1),
-                axis=alt.Axis(format="~s", tickCount=5),
-            ),
-            size=alt.Size(
-                "rate:Q",
-                legend=alt.Legend(
-                    title="records/s", orient="top", format="~s", tickCount=3
-                ),
-            ),
-            tooltip=tooltip,
-        )
-    )
-    # Those that tell no lag stand on the lower edge.
-    silent = (
-        alt.Chart(inline([one for one in values if one["lag"] is None]))
-        .mark_tick(color=RED, thickness=2, size=12, yOffset=-6)
-        .encode(x=x, y=alt.value(PLOT_PIXELS), tooltip=["client:N", "idle:Q"])
-    )
-    return finish(alt.layer(told, silent), height=PLOT_PIXELS)
 
 
 def _typed(rows: Sequence[Sequence[object]]) -> Sequence[Any]:

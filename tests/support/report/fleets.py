@@ -1,5 +1,6 @@
 """Fleets as collecting makes them, of any size, without tables."""
 
+import dataclasses
 import random
 from datetime import UTC, datetime, timedelta
 
@@ -7,6 +8,7 @@ import pyarrow as pa
 
 from pipelines.report.fleet import (
     CLIENTS,
+    SPENT_PARTS,
     Change,
     Detail,
     Example,
@@ -85,6 +87,12 @@ def make_fleet(clients=40, details=20, hostile=(), seed=7):
                 not_evaluated=[("producer-records-failing", "not for this software")],
             )
         ],
+        values={
+            "acks=1": range(0, clients, 20),
+            "acks=all": [row for row in range(clients) if row % 20],
+            _text(hostile, 6, "linger.ms=5"): [0],
+        },
+        found={"producer-acks-one": range(min(5, clients))},
         clients=table,
         details=[
             _make_detail(chance, place, hostile)
@@ -186,6 +194,58 @@ def make_fleet(clients=40, details=20, hostile=(), seed=7):
     )
 
 
+def make_young_fleet(steps=1):
+    """Return a fleet whose pictures would have one value, one outlier or nothing.
+
+    Args:
+        steps: Steps of five minutes that the axis has.
+    """
+    fleet = make_fleet(3, 3)
+    slow, *others = (f"{name}-1" for name in _SERVICES)
+    lines = [
+        Line(name="producer.request.latency.avg", unit="ms", points=[(0, 12.5)]),
+        Line(name="producer.record.queue.time.avg", unit="ms",
+             points=[(step, 96_000.0 if step == 5 else 3.0) for step in range(STEPS)]),
+        Line(name="producer.batch.size.avg", unit="bytes",
+             points=[(step, 10.0 + step) for step in (0, 1, 2, 40, 41, 42)]),
+        Line(name="producer.record.error.total", unit="records", is_per_step=True,
+             points=[(step, 0.0) for step in range(STEPS)]),
+    ]  # fmt: skip
+    software = ["librdkafka"] * 3, ["2.15.0"] * 3
+    table = fleet.clients
+    for name, column in zip(("software", "version"), software, strict=True):
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pa.array(column))
+    return dataclasses.replace(
+        fleet,
+        axis=TimeAxis(
+            start=MADE_AT - steps * timedelta(minutes=5), end=MADE_AT, steps=steps
+        ),
+        newest_push=MADE_AT - timedelta(minutes=45),
+        clients=table,
+        details=[dataclasses.replace(one, lines=lines) for one in fleet.details],
+        rules=[dataclasses.replace(fleet.rules[0], clients=3)],
+        changes=[Change(what="no client came", detail=Part())],
+        live=Picture(rows=[(0, "User:orders", 2)], covered=3),
+        latency=Picture(missing="No client has told its latency."),
+        time_spent=Picture(
+            rows=[
+                *((slow, part, ms) for part, ms in zip(SPENT_PARTS, (9e4, 6e3, 0.0), strict=True)),
+                *((name, part, 12.0) for name in others for part in SPENT_PARTS),
+            ],
+            covered=8,
+        ),
+        consumers=Picture(rows=[("orders-1", 0.25, 12_000.0, 3.5)], covered=1),
+        limits=Part(
+            names=fleet.limits.names,
+            rows=[
+                ("orders", "producer_byte_rate", 5_000.0, 1_024.0, 3),
+                *((name, "producer_byte_rate", 4.0, 1_024.0, 3) for name in others),
+            ],
+        ),
+    )  # fmt: skip
+
+
 def _text(hostile, place, usual):
     return hostile[place % len(hostile)] if hostile else usual
 
@@ -255,10 +315,25 @@ def _make_detail(chance, place, hostile):
         marks={"throttled": [31, 32, 40], "rebalance": [12, 30]},
         quotas=Part(names=("key", "limit"), rows=[("producer_byte_rate", 1048576.0)]),
         findings=Part(
-            names=("severity", "rule", "finding"),
+            names=(
+                *("severity", "rule", "what is wrong", "set", "is", "to", "why"),
+                "since",
+            ),
             rows=[
-                ("error", "batches-tiny", _text(hostile, place, "It sends tiny ones."))
+                (
+                    *("error", "producer-acks-one"),
+                    _text(hostile, place, "It waits for one broker (`acks=1`)."),
+                    *("acks", "1", "all"),
+                    _text(hostile, place, "A record may be lost. " + 30 * "Why? "),
+                    SINCE,
+                )
             ],
+        ),
+        push_interval_ms=300_000,
+        rules_evaluated=24,
+        rules_not_evaluated=Part(
+            names=("rule", "reason"),
+            rows=[("producer-records-failing", "not for this software")],
         ),
     )
 

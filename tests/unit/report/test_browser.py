@@ -4,6 +4,8 @@ Its screenshots are the pictures of docs/guide/report.md: with --report-pictures
 they are written there.
 """
 
+# Longer than 400 lines: one browser, and what a page does in it.
+
 import dataclasses
 import time
 from datetime import date
@@ -14,7 +16,7 @@ from pipelines.report.page import bundle_vega, make_page
 from pipelines.report.releases import Release
 from pipelines.report.serving import PageServer
 from tests.support.report.browser import CHROMIUM, DRIVER, open_browser
-from tests.support.report.fleets import make_fleet
+from tests.support.report.fleets import STEPS, make_fleet, make_young_fleet
 from tests.support.report.hostile_texts import HOSTILE_TEXTS
 
 pytestmark = [
@@ -160,6 +162,7 @@ def test_pictures_have_axes_units_and_short_legends(opened, pictures):
           const texts = [...one.querySelectorAll('svg text')];
           shapes[one.dataset.picture] = {
             marks: one.querySelectorAll('[class*="mark-"].role-mark > *').length,
+            bars: one.querySelectorAll('.mark-rect.role-mark > *').length,
             titles: [...one.querySelectorAll('.role-axis-title text')].map(t => t.textContent),
             legend: one.querySelectorAll('.role-legend-label text').length,
             outside: texts.filter(t => {
@@ -179,10 +182,143 @@ def test_pictures_have_axes_units_and_short_legends(opened, pictures):
         assert shape["marks"] >= 1, name
         assert shape["legend"] <= 11, name
         assert shape["titles"], name
-    assert shapes["software"]["marks"] == 9
-    assert shapes["latency"]["marks"] == 24
+    assert shapes["software"]["bars"] == 9
+    assert shapes["latency"]["bars"] == 24
     assert shapes["live"]["legend"] == 11  # ten and the rest
-    assert "live client instances" in shapes["live"]["titles"]
+    assert "active client instances" in shapes["live"]["titles"]
+    assert opened.list_faults() == []
+
+
+def read_text(browser, selector):
+    return browser.run(f"return document.querySelector('{selector}').textContent")
+
+
+def search(browser, words):
+    """Return the clients that a search finds, and what the page says about it."""
+    browser.run(
+        "document.getElementById('find').value = arguments[0];"
+        "document.getElementById('find').dispatchEvent(new Event('input'))",
+        words,
+    )
+    return len(cells(browser, 0)), read_text(browser, "#found")
+
+
+def test_head_cell_sorts_wherever_it_is_clicked_and_by_keyboard(opened):
+    missed = opened.run(
+        """document.querySelector('#client-table thead').scrollIntoView({block: 'center'});
+        const missed = [];
+        for (const head of document.querySelectorAll('#client-table th')) {
+          const box = head.getBoundingClientRect();
+          for (const x of [box.left + 2, box.left + box.width / 2, box.right - 2]) {
+            for (const y of [box.top + 2, box.bottom - 2]) {
+              const at = document.elementFromPoint(x, y);
+              if (!at.closest('button')) missed.push(head.textContent);
+            }
+          }
+        }
+        return missed"""
+    )
+    assert missed == []
+    head = "#client-table th[data-column=principal]"
+    assert read_text(opened, f"{head} .arrow") == "\N{UP DOWN ARROW}"
+    opened.run(f"document.querySelector('{head} button').focus()")
+    opened.type(f"{head} button", "\n")
+    assert (
+        opened.run(f"return document.querySelector('{head}').ariaSort") == "ascending"
+    )
+    assert read_text(opened, f"{head} .arrow") == "\N{BLACK UP-POINTING TRIANGLE}"
+
+
+def test_search_finds_configured_values_and_rules(opened):
+    assert search(opened, "acks=1") == (12, "12 of 240 clients")
+    assert search(opened, "producer-acks-one") == (5, "5 of 240 clients")
+    assert search(opened, "ACKS=1 producer-acks") == (1, "1 of 240 clients")
+    assert search(opened, "acks")[1] == "240 clients"
+    found, told = search(opened, "acks=0")
+    assert found == 0
+    assert told == "0 of 240 clients. No client has acks=0; values of acks: 1, all."
+    _, told = search(opened, "no.such.key=1")
+    assert told.endswith("No client is known to have no.such.key configured.")
+
+
+def test_finding_of_a_client_leads_to_its_rule_and_back_to_all_its_clients(opened):
+    open_client(opened)
+    texts = opened.run(
+        "return [...document.querySelectorAll('#client-body .rule p')].map(p => p.textContent)"
+    )
+    # The sentences of the product are whole, however long they are.
+    assert texts[3].endswith("Why? Why? ")
+    assert len(texts[3]) > 160
+    assert texts[1] == "It waits for one broker (acks=1)."
+    assert read_text(opened, "#client-body .rule code") == "acks=1"
+    opened.click("#client-body .rule a[href='#rule-producer-acks-one']")
+    opened.wait("!document.getElementById('fleet-part').hidden")
+    assert opened.run("return document.getElementById('rule-producer-acks-one').open")
+    documents = "[...document.querySelectorAll('#rule-producer-acks-one .source a')].map(a => a.href)"
+    (address,) = opened.run(f"return {documents}")
+    assert address.endswith("Kafka+Improvement+Proposals#:~:text=KIP-1030:")
+    opened.run("location.hash = '#find/producer-acks-one'")
+    opened.wait("document.getElementById('found').textContent === '5 of 240 clients'")
+
+
+def test_numbers_times_and_names_stay_on_one_line_and_no_column_is_cut(opened):
+    opened.wait(f"{_DRAWN.format('#now')} === 2")
+    broken = """return [...document.querySelectorAll('td.number, .whole, time, .value')]
+      .filter(one => one.offsetParent && one.matches('td') === false)
+      .filter(one => one.getClientRects().length > 1).map(one => one.textContent)"""
+    assert opened.run(broken) == []
+    tall = """return [...document.querySelectorAll('#client-table tbody td.number')]
+      .filter(one => { const range = document.createRange(); range.selectNodeContents(one);
+        return new Set([...range.getClientRects()].map(box => box.top)).size > 1; })
+      .map(one => one.textContent)"""
+    assert opened.run(tall) == []
+    wide = """const box = document.querySelector('#client-table').parentElement;
+      return box.scrollWidth - box.clientWidth"""
+    assert opened.run(wide) <= 0
+    open_client(opened)
+    assert opened.run(broken) == []
+
+
+def test_few_data_are_words_and_outliers_do_not_hide_others(browser, vega, tmp_path):
+    opened = open_page(browser, make_page(make_young_fleet(), vega, {}), tmp_path)
+    told = opened.run(
+        "return [...document.querySelectorAll('.figure .single')].map(p => p.textContent)"
+    )
+    assert told == [
+        "One value: 2 active instances (orders 2).",
+        "3 clients run librdkafka 2.15.0.",
+        "producer-acks-one: 3 clients.",
+        "One consumer: orders-1, idle in 25 % of its polls, lag 12,000 records, 3.5 records/s.",
+    ]
+    assert "No new push for 45 min" in read_text(opened, ".stale")
+    for part, drawn in (("limits", 1), ("performance", 1)):
+        opened.run(f"document.getElementById('{part}').scrollIntoView()")
+        opened.wait(f"{_DRAWN.format('#' + part)} === {drawn}")
+    titles = opened.run(
+        "return [...document.querySelectorAll('.role-axis-title text')].map(t => t.textContent)"
+    )
+    assert "used of a limit (%), log" in titles
+    assert "mean time of a record (ms), log" in titles
+    assert opened.list_faults() == []
+
+
+def test_lines_of_a_client_break_and_single_values_are_words(browser, vega, tmp_path):
+    page = make_page(make_young_fleet(STEPS), vega, {})
+    opened = open_page(browser, page, tmp_path)
+    opened.click("#client-table tbody a")
+    opened.wait(f"{_DRAWN.format('#client-part')} === 2")
+    words = opened.run(
+        "return [...document.querySelectorAll('#client-part .single')].map(p => p.textContent)"
+    )
+    assert words == ["one value: 12.5, 2026-03-01 08:02", "0 at all times"]
+    heads = opened.run(
+        "return [...document.querySelectorAll('#client-part h4')].map(h => h.textContent)"
+    )
+    assert heads[0] == "producer.record.queue.time.avg (ms, log)"
+    assert heads[-1] == "producer.record.error.total (records per 5 min)"
+    # The line of batch sizes breaks over the absence: two moves of the pen.
+    path = "document.querySelectorAll('#client-part .mark-line.role-mark path')[1]"
+    assert opened.run(f"return {path}.getAttribute('d')").count("M") == 2
     assert opened.list_faults() == []
 
 

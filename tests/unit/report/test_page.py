@@ -5,17 +5,23 @@ import dataclasses
 import hashlib
 import html.parser
 import json
+import random
 import re
 import zlib
+from datetime import timedelta
+from urllib.parse import urlsplit
 
+import pyarrow as pa
 import pytest
 
-from pipelines.report.fleet import Part
+from pipelines.report.fleet import Part, Totals
+from pipelines.report.packing import pack_search
 from pipelines.report.page import PAGE_BYTES, make_page
 from pipelines.report.releases import Release
-from tests.support.report.fleets import make_fleet
+from tests.support.report.fleets import MADE_AT, make_fleet
 from tests.support.report.hostile_texts import HOSTILE_TEXTS
 
+DOCUMENT_HOSTS = {"cwiki.apache.org", "issues.apache.org", "github.com"}
 VEGA = "/* nothing */"
 
 
@@ -72,7 +78,8 @@ def test_what_clients_send_makes_no_element_and_no_script():
     scripts = [said for attrs, said in hostile.scripts if not attrs]
     assert scripts == [said for attrs, said in plain.scripts if not attrs]
     links = {a["href"] for tag, a in hostile.tags if tag == "a"}
-    assert all(re.fullmatch(r"(#[a-z0-9/-]+)?", one) for one in links)
+    own = {one for one in links if not re.fullmatch(r"(#[a-z0-9/-]+)?", one)}
+    assert all(urlsplit(one).netloc in DOCUMENT_HOSTS for one in own)
 
 
 def test_the_policy_lets_the_pages_own_scripts_run_and_nothing_else():
@@ -177,3 +184,108 @@ def test_a_part_without_rows_says_why(part):
 def test_a_fleet_of_nobody_has_a_page():
     page = make_page(make_fleet(1, 0), VEGA, {})
     assert read_data(page)["packs"] == []
+
+
+def read_parts(html):
+    """Return the names in the navigation, and the headings, of a page."""
+    navigation = re.search(r"<nav.*?</nav>", html, re.DOTALL)[0]
+    names = re.findall(r">([^<]+)</a>", navigation)
+    return names, re.findall(r"<h2>([^<]+)</h2>", html)
+
+
+def test_names_in_the_navigation_are_the_headings():
+    names, headings = read_parts(make_page(make_fleet(), VEGA, {}).html)
+    assert names == headings
+    assert len(names) == 10
+
+
+@pytest.mark.parametrize(
+    ("age_minutes", "interval_ms", "is_told"),
+    [(14, 300_000, False), (16, 300_000, True), (2, 30_000, True), (600, None, False)],
+)
+def test_push_older_than_three_intervals_is_a_warning(
+    age_minutes, interval_ms, is_told
+):
+    fleet = dataclasses.replace(
+        make_fleet(),
+        newest_push=MADE_AT - timedelta(minutes=age_minutes),
+        push_interval_ms=interval_ms,
+    )
+    html = make_page(fleet, VEGA, {}).html
+    assert ("No new push for" in html) == is_told
+    assert "Newest push: <time>2026-03-01" in html
+
+
+def test_findings_say_when_they_were_evaluated_and_how_many_clients_are_active():
+    html = make_page(make_fleet(), VEGA, {}).html
+    assert "evaluated at <time>2026-03-01 11:55</time>" in html
+    assert "of them live; " in html
+
+
+def test_first_screen_has_throughput_lag_errors_and_throttling():
+    fleet = make_fleet()
+    html = make_page(fleet, VEGA, {}).html
+    for shown in ("48.5 MB/s", "91 MB/s", "1,000,000", "0.25/s", "2 clients"):
+        assert f'<p class="value">{shown}</p>' in html
+    nothing = dataclasses.replace(fleet, totals=Totals())
+    assert make_page(nothing, VEGA, {}).html.count("no active client reports it") == 5
+
+
+def test_sentences_of_the_product_are_whole_and_names_in_them_are_cut():
+    fleet = make_fleet()
+    why = "It costs two rebalances. " * 40 + "Set `acks=all`."
+    sentence = f"Client `{'x' * 500}` sends tiny batches."
+    rule = fleet.rules[0]
+    examples = [dataclasses.replace(rule.examples[0], sentence=sentence)]
+    rules = [dataclasses.replace(rule, why=why, examples=examples)]
+    html = make_page(dataclasses.replace(fleet, rules=rules), VEGA, {}).html
+    assert "two rebalances. Set <code>acks=all</code>." in html
+    assert f"{'x' * 150}" in html
+    assert f"{'x' * 250}" not in html
+    assert "sends tiny batches." in html
+
+
+def test_what_all_clients_share_is_not_repeated():
+    fleet = make_fleet(4, 1)
+    data = read_data(make_page(fleet, VEGA, {}))
+    columns = unpack(data["clients"])["columns"]
+    assert data["cluster"] == "4L6g3nShT-eMCtK--X86sw"
+    assert all(not one.startswith("User:") for one in read_texts(columns["principal"]))
+    names = fleet.clients.column("cluster_id").to_pylist()
+    two = pa.array([*names[1:], "another"])
+    clients = fleet.clients.set_column(0, "cluster_id", two)
+    groups = pa.array(["Group:a", *fleet.clients.column("principal").to_pylist()[1:]])
+    clients = clients.set_column(1, "principal", groups)
+    data = read_data(make_page(dataclasses.replace(fleet, clients=clients), VEGA, {}))
+    assert data["cluster"] is None
+    columns = unpack(data["clients"])["columns"]
+    assert "User:billing" in read_texts(columns["principal"])
+
+
+def read_texts(column):
+    return column.get("values") or [column["texts"][code] for code in column["codes"]]
+
+
+def test_address_of_a_client_does_not_depend_on_the_others():
+    fleet = make_fleet(4, 1)
+    principals = pa.array(["Group:a"] * 3 + ["User:ledger"])
+    mixed = fleet.clients.set_column(1, "principal", principals)
+    (key, *_), (other, *_) = (
+        unpack(read_data(make_page(one, VEGA, {}))["clients"])["columns"]["key"][
+            "values"
+        ][3:]
+        for one in (fleet, dataclasses.replace(fleet, clients=mixed))
+    )
+    assert key == other
+
+
+def test_search_leaves_out_the_most_frequent_values_first():
+    many = sorted(random.Random(1).sample(range(5_000), 2_000))  # noqa: S311 - rows
+    values = {"acks=1": [3, 9], "linger.ms=5": many, "k=v": [1]}
+    packed, left_out = pack_search(values, {"rule": [0, 4]}, 4_000, 200)
+    told = unpack(packed)
+    assert left_out == 1
+    assert told == {"values": {"acks=1": [3, 6], "k=v": [1]}, "found": {"rule": [0, 4]}}
+    assert len(packed) <= 200
+    told = unpack(pack_search(values, {}, 4_000, 10_000)[0])
+    assert sum(told["values"]["linger.ms=5"]) == max(one for one in many if one < 4_000)
