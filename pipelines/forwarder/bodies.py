@@ -9,13 +9,9 @@ both messages have resource_metrics as field 1.
 Source: KIP-714, "Client metrics and metric labels"; opentelemetry-proto.
 """
 
-import functools
-import math
-import re
 from collections.abc import (
     Callable,
     Iterable,
-    Iterator,
     Mapping,
     MutableSequence,
 )
@@ -25,20 +21,18 @@ import re2
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import (
-    HistogramDataPoint,
     Metric,
     MetricsData,
-    NumberDataPoint,
-    ResourceMetrics,
-    ScopeMetrics,
 )
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from udfs.compression.codecs import COMPRESSION_NAMES, TOO_LARGE, decompress
 from udfs.otlp.limits import TOO_MANY_POINTS, holds_too_many_points, read_varint
 
+from .merging import leave_out_parts, merge_points
 from .metadata import describe
 from .nodes import NODE_ID, normalize_nodes
+from .points import list_points, plain_label, walk
 from .varints import write_size
 
 LABEL_HEADERS = {
@@ -53,7 +47,6 @@ LABEL_HEADERS = {
     "cluster_id": "cluster_id",
 }
 """Labels that a broker adds to the header that has their value."""
-MAX_INT64 = 2**63 - 1
 _CODEC_IDS = {name: number for number, name in COMPRESSION_NAMES.items()}
 
 
@@ -70,7 +63,6 @@ _FIRST_TAG, _FIRST = 0x0A, b"\x0a"
 """The tag of field 1 with a length."""
 
 _Attributes = MutableSequence[KeyValue]
-Point = NumberDataPoint | HistogramDataPoint
 Change = Callable[[bytes, Metric], None]
 
 
@@ -117,16 +109,6 @@ class Push:
     data: MetricsData
     claims: bool
     """Whether a client may have named a broker's label itself."""
-
-
-@functools.lru_cache(maxsize=4096)
-def plain_label(name: str) -> str:
-    """Return the name that a label has at Prometheus.
-
-    Source: OpenTelemetry, "Prometheus and OpenMetrics Compatibility".
-    """
-    plain = re.sub(r"[^A-Za-z0-9]+", "_", name) or "_"
-    return f"key_{plain}" if plain[:1].isdigit() else plain
 
 
 def make_labels(headers: Mapping[str, bytes], selection: Selection) -> bytes:
@@ -262,21 +244,19 @@ def _without_claims(own: bytes) -> bytes:
 def _choose(push: Push, selection: Selection) -> None:
     """Take off what a client must not say, and what is not wanted."""
     data = push.data
+
+    def goes(name: str) -> bool:
+        return not selection.takes_label(name)
+
+    if selection.chooses_labels:
+        leave_out_parts(data, goes)
     if push.claims or selection.chooses_labels:
         _strip_labels(data, selection)
     if selection.chooses_metrics:
         _leave_out(data, lambda metric: selection.takes(metric.name))
     if selection.chooses_labels:
-        _merge_points(data)
+        merge_points(data, goes)
         leave_out_empty(data)
-
-
-def list_points(metric: Metric) -> MutableSequence[Point]:
-    """Return the points of a metric, whatever its kind; none where it has no kind."""
-    kind = metric.WhichOneof("data")
-    points: MutableSequence[Point]
-    points = [] if kind is None else getattr(metric, kind).data_points
-    return points
 
 
 def leave_out_empty(data: MetricsData) -> None:
@@ -295,7 +275,7 @@ def _strip_labels(data: MetricsData, selection: Selection) -> None:
 
     for resource_metrics in data.resource_metrics:
         _remove(resource_metrics.resource.attributes, goes)
-    for _, _, metric in _walk(data):
+    for _, _, metric in walk(data):
         for point in list_points(metric):
             _remove(point.attributes, goes_from_point)
 
@@ -311,70 +291,6 @@ def _leave_out(data: MetricsData, is_kept: Callable[[Metric], bool]) -> None:
                 scope.metrics.extend(copies)
         if not any(scope.metrics for scope in scopes):
             del data.resource_metrics[index]
-
-
-def _merge_points(data: MetricsData) -> None:
-    """Make one point of those that differed in labels which are gone.
-
-    Sums are added up; of gauges the greatest stays. Java clients send a metric a point,
-    so that the points of one series stand anywhere in a push.
-    """
-    seen: dict[tuple[bytes, str, str | None, bytes], NumberDataPoint] = {}
-    for resource_metrics, _, metric in _walk(data):
-        kind = metric.WhichOneof("data")
-        if kind not in {"gauge", "sum"}:
-            continue
-        resource = resource_metrics.resource.SerializeToString()
-        points = getattr(metric, kind).data_points
-        for index in range(len(points) - 1, -1, -1):
-            point = points[index]
-            key = (resource, metric.name, kind, name_attributes(point.attributes))
-            first = seen.setdefault(key, point)
-            if first is not point:
-                _add_to(first, point, kind)
-                del points[index]
-
-
-def _add_to(first: NumberDataPoint, point: NumberDataPoint, kind: str) -> None:
-    whole = first.WhichOneof("value") == point.WhichOneof("value") == "as_int"
-    if whole:
-        both: tuple[float, float] = (first.as_int, point.as_int)
-    else:
-        both = (value_of(first), value_of(point))
-    if kind == "sum":
-        value = sum(both)
-        starts = (first.start_time_unix_nano, point.start_time_unix_nano)
-        first.start_time_unix_nano = min(starts)
-    else:
-        value = both[1] if math.isnan(both[0]) else max(both)
-    if whole and -MAX_INT64 <= value <= MAX_INT64:
-        first.as_int = int(value)
-    else:
-        first.as_double = float(value)
-    first.time_unix_nano = max(first.time_unix_nano, point.time_unix_nano)
-
-
-def value_of(point: NumberDataPoint) -> float:
-    """Return the value of a point as a double; 0 where it has none."""
-    is_int = point.WhichOneof("value") == "as_int"
-    return float(point.as_int) if is_int else point.as_double
-
-
-def name_attributes(attributes: MutableSequence[KeyValue]) -> bytes:
-    """Return bytes that are the same for the same attributes in any order."""
-    if not attributes:
-        return b""
-    if len(attributes) == 1:
-        return attributes[0].SerializeToString()
-    texts = sorted([one.SerializeToString() for one in attributes])
-    return b"".join([b"%d:%b" % (len(one), one) for one in texts])
-
-
-def _walk(data: MetricsData) -> Iterator[tuple[ResourceMetrics, ScopeMetrics, Metric]]:
-    for resource_metrics in data.resource_metrics:
-        for scope in resource_metrics.scope_metrics:
-            for metric in scope.metrics:
-                yield resource_metrics, scope, metric
 
 
 def _remove(attributes: _Attributes, goes: Callable[[str], bool]) -> None:

@@ -23,13 +23,9 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, MetricsData
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
-from .bodies import (
-    is_broker_label,
-    list_points,
-    plain_label,
-    value_of,
-)
+from .bodies import is_broker_label
 from .metadata import write_metadata
+from .points import list_points, plain_label, value_of
 from .varints import write_size
 
 NAME = "__name__"

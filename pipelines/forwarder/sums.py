@@ -23,7 +23,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 
 from pipelines.errors import FullDisk, InvalidSetting
 
-from .bodies import MAX_INT64, list_points, name_attributes
+from .points import MAX_INT64, list_points, name_attributes
 
 logger = logging.getLogger(__name__)
 _DELTA = Kind.AGGREGATION_TEMPORALITY_DELTA

@@ -44,7 +44,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData  # noqa: E402
 
 from pipelines.demo.site import running_site  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
-from pipelines.forwarder.bodies import plain_label  # noqa: E402 - path
+from pipelines.forwarder.points import plain_label  # noqa: E402 - path
 from tests.bench.generated_pushes import java_push, librdkafka_push  # noqa: E402 - path
 from tests.support.jobs.job_support import create_topic  # noqa: E402 - path
 from tests.support.kafka.java_home import find_java  # noqa: E402 - path

@@ -11,11 +11,11 @@ from pipelines.forwarder.bodies import (
     UnreadablePush,
     choose_points,
     make_labels,
-    plain_label,
     read_push,
     write_body,
 )
 from pipelines.forwarder.nodes import normalize_nodes
+from pipelines.forwarder.points import plain_label
 from tests.bench.generated_pushes import java_push, librdkafka_push
 
 HEADERS = {
