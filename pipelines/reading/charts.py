@@ -59,7 +59,7 @@ _GRID_LETTERS = 20
 _LEAST_GRID_LETTERS = 4
 _GRID_INCHES = 6.5
 _LETTER_INCHES = 0.075
-_RANKS = ("usual value of the line", "second value", "third value", "fourth value")
+_RANKS = ("most frequent in its line", "another value", "third value", "fourth value")
 
 
 def line_chart(

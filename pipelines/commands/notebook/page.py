@@ -46,7 +46,12 @@ td.long { white-space: normal; min-width: 20rem; overflow-wrap: anywhere; }
 th { position: sticky; top: 0; background: var(--paper); vertical-align: bottom; }
 img { display: block; max-width: 100%; margin: .6rem 0; }
 .note { color: var(--soft); font-size: 13px; }
-@media (max-width: 640px) { body { margin: 1rem auto; } .table { max-height: 75vh; } }
+.picture { overflow-x: auto; }
+@media (max-width: 640px) {
+  body { margin: 1rem auto; }
+  .table { max-height: 75vh; }
+  img { max-width: none; width: 40rem; }
+}
 @media print {
   :root { --ink: #000000; --soft: #444444; --paper: #ffffff; --line: #bbbbbb; }
   body { max-width: none; margin: 0; }
@@ -185,7 +190,8 @@ def _format_cell(ran: "RanCell") -> Iterator[str]:
             yield one[HTML]
         else:
             alt = html.escape(one[TEXT])
-            yield f'<img alt="{alt}" src="data:{PNG};base64,{picture}">'
+            source = f"data:{PNG};base64,{picture}"
+            yield f'<div class="picture"><img alt="{alt}" src="{source}"></div>'
 
 
 def parse_widgets(given: Mapping[str, str], texts: Sequence[str]) -> Widgets:

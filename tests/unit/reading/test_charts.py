@@ -329,10 +329,10 @@ def test_bar_chart_names_a_client_without_an_id():
 def test_grid_chart_explains_its_colours():
     axes = draw_grid([("a", 1, "x"), ("a", 2, "y"), ("a", 3, "x")])
     legend = [text.get_text() for text in axes.get_legend().texts]
-    assert legend == ["usual value of the line", "second value"]
+    assert legend == ["most frequent in its line", "another value"]
     axes = draw_grid([("k", "app", "1"), ("k", "usual", "all")], base="usual")
     legend = [text.get_text() for text in axes.get_legend().texts]
-    assert legend == ["value of usual", "second value"]
+    assert legend == ["value of usual", "another value"]
 
 
 def test_grid_chart_with_many_columns_keeps_values_within_their_cells():
