@@ -189,8 +189,8 @@ def is_skewed(numbers: Iterable[float]) -> bool:
 def scale_values(axes: Axes, numbers: pd.Series, unit: str) -> None:
     """Scale and label the y axis of values: logarithmic if one value hides the others.
 
-    A logarithm has no place for zero: if there are zeros, the axis is linear below its
-    smallest positive value.
+    A logarithmic axis cannot show zero. If there are zeros, the axis is linear below
+    the smallest positive value.
     """
     known = numbers.dropna().to_numpy(dtype=float)
     if is_skewed(known) and (known >= 0).all():

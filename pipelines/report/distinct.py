@@ -1,4 +1,4 @@
-"""Names that tell principals and clusters apart, and do not repeat what all share.
+"""Names that distinguish principals and clusters without repeating shared parts.
 
 `User:` is left out if all principals are users. A column of clusters or of principals
 is left out where there is only one.
@@ -16,7 +16,7 @@ _CLUSTER, _PRINCIPAL = "cluster", "principal"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What all clients of a page have in common."""
+    """Properties that all clients of a page share."""
 
     cluster: str | None
     """The only cluster; null: several, or not known."""
@@ -27,7 +27,7 @@ class Shared:
 
 
 def find_shared(clients: pa.Table) -> Shared:
-    """Return what all clients have in common."""
+    """Return the properties that all clients share."""
     clusters = set(clients.column("cluster_id").to_pylist()) - {None}
     principals = set(clients.column(_PRINCIPAL).to_pylist()) - {None}
     return Shared(
@@ -38,7 +38,7 @@ def find_shared(clients: pa.Table) -> Shared:
 
 
 def leave_out_shared(fleet: Fleet, shared: Shared) -> Fleet:
-    """Return a fleet whose tables and pictures do not repeat what all clients share."""
+    """Return a fleet whose tables and pictures do not repeat shared properties."""
 
     def of_part(part: Part) -> Part:
         return _shorten_part(part, shared)

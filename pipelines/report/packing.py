@@ -128,7 +128,7 @@ def pack_search(
 ) -> tuple[str, int]:
     """Return what the page searches besides names, packed, and how much is left out.
 
-    The values that most clients have take the most bytes; they are left out first.
+    The most frequent values take the most bytes and are removed first.
 
     Args:
         values: As in Fleet.
@@ -141,7 +141,7 @@ def pack_search(
     rarest = sorted(kept, key=lambda text: (len(kept[text]), text))
     packed = pack({"values": kept, "found": told})
     while len(packed) > room and rarest:
-        # As many rows as there is room for; at least one value is left out each time.
+        # Each round removes at least one value.
         sizes = list(accumulate(len(kept[text]) for text in rarest))
         most = sizes[-1] * room / len(packed)
         rarest = [

@@ -231,7 +231,7 @@ def _environment() -> Environment:
 
 
 def _choose_look(value: object) -> str:
-    """Return the class of a cell, which says whether its text may break."""
+    """Return the class of a cell: number, whole (no line break), long or empty."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return "number"
     if isinstance(value, datetime | date):

@@ -86,7 +86,7 @@ def draw_latency(rows: Rows) -> Drawn | None:
 
 
 def draw_time_spent(rows: Rows) -> Drawn | None:
-    """Return where the time of producers' records goes.
+    """Return the parts of the time that producers' records take.
 
     If one producer hides the others, its parts are dots on a logarithmic axis.
     """
@@ -106,7 +106,7 @@ def draw_time_spent(rows: Rows) -> Drawn | None:
         sums[label(client)] += ms
     is_log = is_skewed(sums.values())
     if is_log:
-        # A logarithm has no place for a part that took no time.
+        # A logarithmic axis cannot show zero.
         values = [one for one in values if one["ms"]]
     base = alt.Chart(inline(values)).encode(
         y=alt.Y("client:N", title=None, sort=None, axis=names_axis()),
@@ -137,7 +137,7 @@ def draw_consumers(rows: Rows) -> Drawn | None:
         {
             "client": label(client),
             "idle": round_number(100 * idle),
-            # A logarithm has no place for zero.
+            # A logarithmic axis cannot show zero.
             "lag": None if lag is None else max(1, round_number(lag) or 0),
             "rate": round_number(rate),
         }
@@ -168,7 +168,7 @@ def _draw_dots(values: Sequence[dict[str, Any]], x: alt.X) -> list[alt.Chart]:
     y = alt.Y(
         "lag:Q",
         title="lag (records, log)",
-        # Whole powers of ten: an axis of one value alone would have no extent.
+        # Whole powers of ten, because a single value gives an axis no extent.
         scale=alt.Scale(
             type="log", domain=[1, 10 ** max(1, math.ceil(math.log10(most)))]
         ),

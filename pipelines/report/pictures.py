@@ -1,7 +1,7 @@
 """Pictures of the page: specifications of Vega-Lite, made and checked by Vega-Altair.
 
 Each has one y axis with its unit, and no legend of more than ten names and the rest.
-Where a picture would have one value only, a sentence replaces it. Colours of text, axes
+A sentence replaces a picture of a single value. Colours of text, axes
 and grid are the page's, which knows light, dark and paper. Names of clients are data,
 never a field, an expression or a key.
 """
@@ -128,7 +128,7 @@ def _draw_live(fleet: Fleet) -> Drawn | None:
     for step, name, live in _typed(fleet.live.rows):
         summed[step, REST if name in rest else name] += live
     shown = [*map(label, names), *([REST] if rest else [])]
-    # A step that a group has no row for is zero, else areas would be drawn across it.
+    # A missing step is zero. Without it, the area would cover the gap.
     every = [*names, *([REST] if rest else [])]
     values = [
         {

@@ -77,7 +77,7 @@ def name_client_id(client_id: str | None) -> str:
 
 
 def show_sentence(text: str) -> str:
-    """Return a sentence of the product as a whole; only names of clients in it are cut.
+    """Return a sentence of the product, with only the names of clients shortened.
 
     A name that a client chose is a word longer than any word of the product.
     """

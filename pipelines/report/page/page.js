@@ -107,7 +107,11 @@
       }
     }, {rootMargin: "300px"});
     for (const place of places) seen.observe(place);
-    window.addEventListener("beforeprint", () => places.forEach(drawOnce));
+    // On paper nobody can open anything, or scroll.
+    window.addEventListener("beforeprint", () => {
+      for (const one of document.querySelectorAll("#fleet-part details")) one.open = true;
+      places.forEach(drawOnce);
+    });
   }
 
   // ------------------------------------------------------------- the table of clients
@@ -596,6 +600,14 @@
     await Promise.all(drawing.map((one) => one()));
   }
 
+  function readAddress(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  }
+
   function follow() {
     const [kind, name] = [location.hash.split("/", 1)[0], location.hash.split("/").slice(1).join("/")];
     const isClient = kind === "#client";
@@ -605,7 +617,7 @@
       window.scrollTo(0, 0);
       showClient(name).catch(showFault);
     } else if (kind === "#find") {
-      byId("find").value = decodeURIComponent(name);
+      byId("find").value = readAddress(name);
       findRows();
       byId("clients").scrollIntoView();
     } else if (location.hash.length > 1) {
