@@ -98,13 +98,6 @@ class MetricSemantics:
         return LABELS.get(self.levels[-1])
 
     @property
-    def rate_unit(self) -> str:
-        """Unit of what is shown: a gauge's own, of a sum its growth in a second."""
-        if self.kind != SUM:
-            return self.unit
-        return "1/s" if self.unit == NUMBER else f"{self.unit}/s"
-
-    @property
     def is_quantity(self) -> bool:
         """Whether its values may be compared or drawn: not those of clocks and IDs."""
         return self.unit not in _NO_QUANTITIES
@@ -117,18 +110,6 @@ class MetricSemantics:
             FRANZ_GO: self.franz_go,
         }
         return known.get(family, UNKNOWN)
-
-
-def shown_unit(metric: str, kind: str, sent: str | None = None) -> str:
-    """Return the unit in which a metric is shown; a sum grows by the second.
-
-    Args:
-        metric: Its name.
-        kind: That of its points.
-        sent: The unit that the client sent, which counts if there is one.
-    """
-    one = semantics_of(metric, kind)
-    return (replace(one, unit=sent) if sent else one).rate_unit
 
 
 def short_name(metric: str) -> str:

@@ -1,5 +1,6 @@
 """The kernel that turns conf/metric_semantics.csv into columns, and the view of it."""
 
+import shlex
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -21,6 +22,7 @@ from pipelines.reading.semantics import (
 )
 from pipelines.settings import load_settings
 from pipelines.settings.metric_semantics import load_metric_semantics, semantics_of
+from tests.support.documents import find_block
 
 P = "org.apache.kafka."
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -172,3 +174,6 @@ def test_view_metric_semantics_has_a_row_of_each_metric(spark, tmp_path):
     latency = told[f"{P}producer.node.request.latency.avg"]
     assert latency["weight"] == f"{P}producer.node.request.rate"
     assert (latency["franz_go"], latency["usable_from"]) == ("zero", "franz-go 1.21.4")
+    (command,) = find_block("docs/guide/metrics.md", "metric-semantics").commands
+    lags = {row["metric"]: row for row in spark.sql(shlex.split(command)[-1]).collect()}
+    assert lags[lag["metric"]]["over_instances"] == "max"

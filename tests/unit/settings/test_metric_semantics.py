@@ -16,7 +16,6 @@ from pipelines.settings.metric_semantics import (
     load_metric_semantics,
     semantics_of,
     short_name,
-    shown_unit,
 )
 from tests.unit.udfs.otlp.random_pushes import captures
 from udfs.otlp.metrics import decode_pushes
@@ -243,19 +242,8 @@ def test_absence_of_an_unknown_family_or_metric_says_nothing():
         ("no.such", "number"),
     ],
 )
-def test_shown_unit_of_a_gauge_is_its_own(name, unit):
-    assert shown_unit(f"{PREFIX}{name}", "gauge") == unit
-
-
-def test_shown_unit_of_a_sum_is_its_growth_by_the_second():
-    assert shown_unit(f"{PREFIX}producer.record.send.total", "sum") == "records/s"
-    assert shown_unit("a.outgoing.byte.total", "sum") == "bytes/s"
-    assert shown_unit("a.deeds", "sum") == "1/s"
-
-
-def test_shown_unit_prefers_the_unit_that_the_client_sent():
-    assert shown_unit("a.latency.avg", "gauge", "us") == "us"
-    assert shown_unit("a.deeds", "sum", "deeds") == "deeds/s"
+def test_semantics_of_a_gauge_has_the_unit_of_its_row_or_name(name, unit):
+    assert semantics_of(f"{PREFIX}{name}", "gauge").unit == unit
 
 
 def test_clocks_and_ids_are_no_quantities(rows):
