@@ -21,7 +21,7 @@ dbutils.widgets.text("key", "acks")
 import shlex
 from datetime import UTC, datetime
 
-from pipelines.reading import charts, chosen, config_diffs, config_overview, views
+from pipelines.reading import charts, chosen, config_overview, views
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -34,7 +34,7 @@ registered = views.register(
     settings,
     views.find_names_in(
         "client_configs client_config_entries client_config_timeline "
-        "effective_client_configs clients"
+        "effective_client_configs client_config_disagreements"
     ),
 )
 picked = chosen.choose(
@@ -50,7 +50,6 @@ picked.check(spark.table("client_configs"), spark.table("client_config_entries")
 key = dbutils.widgets.get("key")
 entries = spark.table("client_config_entries").transform(picked.of_clients).cache()
 timeline = spark.table("client_config_timeline").transform(picked.of_clients)
-clients = spark.table("clients") if "clients" in registered else None
 
 # COMMAND ----------
 
@@ -123,12 +122,12 @@ display(config_overview.select_set_values(entries))
 
 # MAGIC %md
 # MAGIC ## Instances that disagree
-# MAGIC Live instances of one logical client with different values: a roll-out that is
+# MAGIC Active instances of one logical client with different values: a roll-out that is
 # MAGIC under way, or one that was forgotten.
 
 # COMMAND ----------
 
-display(config_diffs.select_disagreeing_instances(entries, clients))
+display(spark.table("client_config_disagreements").transform(picked.of_clients))
 
 # COMMAND ----------
 

@@ -49,8 +49,8 @@ window_s = picked.window_of(points)
 
 # MAGIC %md
 # MAGIC ## Who is connected
-# MAGIC Client instances by software, version and state: `live`, `silent` (no push for
-# MAGIC three of its push intervals) or `terminated`.
+# MAGIC Client instances by software, version and state: `active` (a push within three
+# MAGIC push intervals), `idle`, `terminated` or `expired` (no push for a day).
 
 # COMMAND ----------
 
@@ -60,7 +60,7 @@ display(
         x="software",
         y="clients",
         by="state",
-        title="Clients by software and version, and how many of them live",
+        title="Clients by software and version, and how many of them are active",
         unit="clients, number of instances",
         what="software and version",
     )

@@ -5,7 +5,7 @@
 # MAGIC 60 % of at least four peers have another one; what is hidden is passed over.
 # MAGIC The time is that of the push of a configuration, which a client may make at
 # MAGIC its start alone. Reads `client_config_entries` and, where it is there,
-# MAGIC `clients`. Writes nothing.
+# MAGIC `client_config_disagreements`. Writes nothing.
 
 # COMMAND ----------
 
@@ -22,7 +22,7 @@ dbutils.widgets.text("until", "")  # a moment; empty: now
 import shlex
 from datetime import UTC, datetime
 
-from pipelines.reading import charts, chosen, config_diffs, config_outliers, views
+from pipelines.reading import charts, chosen, config_outliers, views
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -30,8 +30,10 @@ settings = load_settings(
     shlex.split(dbutils.widgets.get("set")),
     own_file=dbutils.widgets.get("config") or None,
 )
-registered = views.register(
-    spark, settings, views.find_names_in("client_config_entries clients")
+views.register(
+    spark,
+    settings,
+    views.find_names_in("client_config_entries client_config_disagreements"),
 )
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
@@ -46,7 +48,6 @@ peers = spark.table("client_config_entries").transform(picked.in_time).cache()
 outliers = (
     config_outliers.select_outliers(peers).transform(picked.of_clients).toPandas()
 )
-clients = spark.table("clients") if "clients" in registered else None
 
 # COMMAND ----------
 
@@ -98,10 +99,10 @@ display(outliers)
 
 # MAGIC %md
 # MAGIC ## Instances that disagree
-# MAGIC Live instances of one logical client with different values: a roll-out that is
+# MAGIC Active instances of one logical client with different values: a roll-out that is
 # MAGIC under way, or one that was forgotten.
 
 # COMMAND ----------
 
-disagreeing = config_diffs.select_disagreeing_instances(peers, clients)
+disagreeing = spark.table("client_config_disagreements")
 display(disagreeing.transform(picked.of_clients).drop("logical_client"))

@@ -20,7 +20,7 @@ from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .asked import USER, Asked
 from .finding_rows import FINDINGS, OPEN_FINDINGS
-from .fleet import CLIENTS, LIVE, NO_TELEMETRY, SILENT, TERMINATED
+from .fleet import CLIENTS, EXPIRED, LIVE, NO_TELEMETRY, SILENT, TERMINATED
 
 INSTANCES = "report_instances"
 """A client instance; null client_instance_id: a client that only the proxy knows."""
@@ -72,6 +72,7 @@ SELECT {", ".join(WHO)},
   CASE WHEN count_if(state = '{LIVE}') > 0 THEN '{LIVE}'
     WHEN count_if(state = '{SILENT}') > 0 THEN '{SILENT}'
     WHEN count_if(state = '{TERMINATED}') > 0 THEN '{TERMINATED}'
+    WHEN count_if(state = '{EXPIRED}') > 0 THEN '{EXPIRED}'
     ELSE '{NO_TELEMETRY}' END AS state,
   count(client_instance_id) AS instances, count_if(state = '{LIVE}') AS live,
   min(first_seen) AS first_seen, max(last_seen) AS last_seen,

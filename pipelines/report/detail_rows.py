@@ -66,7 +66,7 @@ _INSTANCES_SQL = f"""
 SELECT row, client_instance_id, state, software, version, address, first_seen,
   last_seen, terminated_at, push_interval_ms
 FROM {CHOSEN_INSTANCES} WHERE client_instance_id IS NOT NULL
-ORDER BY row, state = 'live' DESC, last_seen DESC
+ORDER BY row, state = 'active' DESC, last_seen DESC
 """  # noqa: S608 - names of our own
 # Those that somebody set come first, then what the proxy has seen, then defaults.
 _CONFIGS_SQL = """

@@ -13,10 +13,10 @@ import pyarrow as pa
 ERROR, WARNING, ADVICE = "error", "warning", "advice"
 SEVERITIES = (ERROR, WARNING, ADVICE)
 """The most severe first."""
-LIVE, SILENT, TERMINATED = "live", "silent", "terminated"
+LIVE, SILENT, TERMINATED, EXPIRED = "active", "idle", "terminated", "expired"
 NO_TELEMETRY = "no telemetry"
 """State of a client of which a configuration, or the proxy, alone has told."""
-STATES = (LIVE, SILENT, TERMINATED, NO_TELEMETRY)
+STATES = (LIVE, SILENT, TERMINATED, EXPIRED, NO_TELEMETRY)
 UNKNOWN = "unknown"
 """Software or version that a client has not told."""
 SPENT_PARTS = ("waits in the client", "request", "throttled")

@@ -37,7 +37,7 @@ SELECT who, step, sum(number) AS number FROM (
   FROM {INSTANCES} WHERE state <> '{NO_TELEMETRY}'
 UNION ALL
   SELECT {{who}}, greatest(-1, {{ended}}) + 1, -1
-  FROM {INSTANCES} WHERE state NOT IN ('{NO_TELEMETRY}', 'live')
+  FROM {INSTANCES} WHERE state NOT IN ('{NO_TELEMETRY}', 'active')
 ) GROUP BY who, step
 """  # noqa: S608 - names of our own
 _PERFORMANCE_SQL = f"""

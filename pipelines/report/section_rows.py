@@ -32,7 +32,7 @@ from pipelines.tables.telemetry import QUARANTINE
 from . import finding_rows
 from .asked import Asked
 from .client_rows import CLIENT_ROWS
-from .fleet import NO_TELEMETRY, SILENT, TERMINATED, Change, Part
+from .fleet import EXPIRED, NO_TELEMETRY, SILENT, TERMINATED, Change, Part
 from .texts import name_client_id
 
 _MOST = 50
@@ -47,7 +47,7 @@ WHERE first_seen >= {{since}} ORDER BY first_seen DESC, client_id
 """  # noqa: S608 - names of our own
 _ENDED_SQL = f"""
 SELECT {_WHO_SQL}, state, last_seen FROM {CLIENT_ROWS}
-WHERE last_seen >= {{since}} AND state IN ('{SILENT}', '{TERMINATED}')
+WHERE last_seen >= {{since}} AND state IN ('{SILENT}', '{TERMINATED}', '{EXPIRED}')
 ORDER BY last_seen DESC, client_id
 """  # noqa: S608 - the same
 _VERSIONS_SQL = f"""
@@ -125,7 +125,7 @@ def read_changes(asked: Asked) -> list[Change]:
             asked,
             _ENDED_SQL.format(since=asked.since_sql),
             _OF_CLIENT | {"state": "state", "last_seen": "last seen"},
-            "client{} ended or went silent",
+            "client{} ended or became idle",
         ),
         _ask_change(
             asked,

@@ -112,7 +112,7 @@ def test_the_guides_command_tells_a_client_that_delivers_all(spark, places, caps
     run_line(spark, command, *places)
     first, head, *lines = capsys.readouterr().out.splitlines()
     assert "client-id orders, producer of User:alice" in first
-    assert first.endswith(", live):")
+    assert first.endswith(", active):")
     assert head.split() == ["METRIC", "STATUS", "LAST-DELIVERED"]
     assert sum(" delivered " in line for line in lines[:-2]) == 8
     assert sum(line.endswith(" required") for line in lines) == 3
@@ -144,7 +144,7 @@ def test_a_client_that_is_asked_and_does_not_deliver_is_told_and_fails(cover):
 
 
 @pytest.mark.long
-def test_a_client_whose_pushes_are_empty_is_told_from_one_that_is_silent(cover):
+def test_a_client_whose_pushes_are_empty_is_told_from_one_that_is_idle(cover):
     printed = cover("--client-id", "bare", code=1)
     assert "its last 3 pushes are empty" in printed
     assert "21 missing of 21 metrics" in printed

@@ -255,12 +255,12 @@ def test_diff_of_clients_that_ended_names_when_each_was_last_seen(ask):
 def test_instances_that_agree_are_told(ask):
     printed = ask("diff --client-id shop --key acks").splitlines()
     assert printed == [
-        "Live instances of client-id shop, producer of User:a disagree:",
+        "Active instances of client-id shop, producer of User:a disagree:",
         "  acks",
         "    1   instances=1 shop-2",
         "    all instances=1 shop-1",
     ]
-    text = "live instance{} of client-id {}, producer of User:a: no difference"
+    text = "active instance{} of client-id {}, producer of User:a: no difference"
     agreeing = ask("diff --client-id shop --key retries")
     assert agreeing == f"2 {text.format('s', 'shop')}"
     assert ask("diff --client-id billing") == f"1 {text.format('', 'billing')}"

@@ -172,4 +172,4 @@ def test_the_view_counts_what_was_pushed(spark, settings):
     pushes = dict(read_rows(spark, settings, CLIENT_PUSHES, "push_id", "point_count"))
     assert row["pushes"] == len(GOOD) + len(HAS_BODY_FAULT)
     assert row["points"] == sum(pushes.values())
-    assert row["state"] == "silent"
+    assert row["state"] == "expired"

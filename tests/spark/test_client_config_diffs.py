@@ -8,7 +8,6 @@ from pipelines.reading import views
 from pipelines.reading.config_diffs import (
     client_config_diff,
     select_configs_at,
-    select_disagreeing_instances,
     select_instance_configs_at,
 )
 from pipelines.reading.config_overview import (
@@ -178,21 +177,13 @@ def test_the_functions_of_sql_say_the_same(filled):
 
 
 @pytest.mark.long
-def test_live_instances_that_disagree_and_nobody_else(filled):
-    entries = filled.table(ENTRIES).where("is_pushed")
-    found = select_disagreeing_instances(entries).collect()
-    shown = [(r["config_key"], r["config_value"], r["instances"]) for r in found]
-    assert shown == [("retries", "9", 2), ("retries", "3", 1)]
-    assert found[0]["client_instance_ids"] == ["three", "two"]
-    everything = select_disagreeing_instances(filled.table(ENTRIES))
-    in_sql = filled.table("client_config_disagreements").collect()
-    assert sorted(in_sql) == sorted(everything.collect())
-    assert {"retries", "linger.ms"} <= {row["config_key"] for row in in_sql}
-    clients = filled.createDataFrame(
-        [("one", "terminated"), ("two", "live")],
-        "client_instance_id STRING, state STRING",
-    )
-    assert select_disagreeing_instances(entries, clients).collect() == []
+def test_disagreements_list_each_value_with_its_active_instances(filled):
+    found = filled.table("client_config_disagreements").collect()
+    assert {"retries", "linger.ms"} <= {row["config_key"] for row in found}
+    retries = [row for row in found if row["config_key"] == "retries"]
+    shown = [(r["config_value"], r["instances"]) for r in retries]
+    assert shown == [("9", 2), ("3", 1)]
+    assert retries[0]["client_instance_ids"] == ["three", "two"]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.reading.config_diffs import LOGICAL_CLIENT, select_disagreeing_instances
+from pipelines.reading.config_diffs import LOGICAL_CLIENT
 from pipelines.reading.config_overview import select_changes
 from pipelines.reading.views.client_config_disagreements import register_disagreements
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
@@ -58,7 +58,7 @@ def entries(spark):
             (*app, "acks", "1", "three", False),
             (*app, "acks", "0", "gone", False),
             (*app, "retries", "3", "one", None),
-            (*app, "retries", "9", "silent", None),
+            (*app, "retries", "9", "quiet", None),
             (*app, "ssl.key.password", None, "one", False),
             (*app, "ssl.key.password", "x", "two", False),
             (*app, "linger.ms", "5", None, None),
@@ -71,17 +71,21 @@ def entries(spark):
     )
 
 
-def test_the_view_of_disagreements_says_the_same_as_the_library(spark, entries):
-    states = [("gone", "terminated"), ("silent", "silent"), ("one", "live")]
-    clients = spark.createDataFrame(states, "client_instance_id STRING, state STRING")
-    entries.createOrReplaceTempView("some_entries")
-    clients.createOrReplaceTempView("some_clients")
-    for name, frame in (("some_clients", clients), (None, None)):
-        view = spark.table(register_disagreements(spark, "some_entries", name))
-        expected = select_disagreeing_instances(entries, frame)
-        assert view.columns == expected.columns
-        assert view.collect() == expected.collect()
-        found = {(row["logical_client"], row["config_key"]) for row in view.collect()}
-        assert (("app", "retries") in found) == (name is None)
-        assert {("app", "acks"), ("bare", "acks")} <= found
-        assert found <= {("app", "acks"), ("bare", "acks"), ("app", "retries")}
+def test_disagreements_compare_known_values_of_active_instances(spark, entries):
+    names = ("one", "two", "three", "four", "five")
+    states = [(name, "active") for name in names]
+    states += [("gone", "terminated"), ("quiet", "idle")]
+    known = spark.createDataFrame(states, "client_instance_id STRING, state STRING")
+    entries.createOrReplaceTempView("client_config_entries")
+    known.createOrReplaceTempView("known_instances")
+    rows = spark.table(register_disagreements(spark)).collect()
+    columns = (
+        *("logical_client", "config_key", "config_value", "is_default"),
+        *("client_instance_ids", "instances"),
+    )
+    assert [tuple(row[name] for name in columns) for row in rows] == [
+        ("app", "acks", "all", True, ["one", "two"], 2),
+        ("app", "acks", "1", False, ["three"], 1),
+        ("bare", "acks", "0", None, ["five"], 1),
+        ("bare", "acks", "1", None, ["four"], 1),
+    ]

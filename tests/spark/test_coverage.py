@@ -222,10 +222,10 @@ def test_a_resource_stands_before_a_subscription_of_its_name_used_or_not(site):
 
 @pytest.mark.long
 def test_empty_pushes_are_told_from_silence(site):
-    site.add_client("live", (1, {TOTAL: "sum"}))
+    site.add_client("active", (1, {TOTAL: "sum"}))
     site.add_client("empty", (4, {TOTAL: "sum"}), (3, {}), (2, {}), (1, {}))
-    site.add_client("silent", (60 * 9, {TOTAL: "sum"}))
-    site.add_client("silent and empty", (60 * 9, {}))
+    site.add_client("idle", (60 * 9, {TOTAL: "sum"}))
+    site.add_client("idle and empty", (60 * 9, {}))
     site.add_client("gone", (1, {TOTAL: "sum"}), terminated_at=NOW)
     site.rows[CLIENT_CONFIGS.name] += [
         {"client_instance_id": "pushes nothing", "client_type": "producer"},
@@ -236,10 +236,10 @@ def test_empty_pushes_are_told_from_silence(site):
         EVERYTHING, metrics=[TOTAL], columns=("status", "client_state")
     )
     assert told == {
-        "live": [("delivered", "live")],
+        "active": [("delivered", "active")],
         "empty": [("missing", "empty")],
-        "silent": [("delivered", "silent")],
-        "silent and empty": [("missing", "silent")],
+        "idle": [("delivered", "idle")],
+        "idle and empty": [("missing", "idle")],
         "gone": [("delivered", "terminated")],
         "pushes nothing": [("missing", "never_pushed")],
     }

@@ -86,7 +86,7 @@ def test_explain_shows_every_level_of_a_client(ask):
         "  6  users/<default>                     2097152.0\n"
         "  7  clients/c1                          not set\n"
         "  8  clients/<default>                   not set\n"
-        "  quota-id alice:, shared by 3 live clients; 3 brokers, so at most 3145728.0 "
+        "  quota-id alice:, shared by 3 active clients; 3 brokers, so at most 3145728.0 "
         "in the cluster\n"
         "  c1 reports: throttled 12.5 ms on average, 80.0 at most; 1031200.0 bytes/s\n"
     )
@@ -95,7 +95,7 @@ def test_explain_shows_every_level_of_a_client(ask):
         "connection_creation_rate is 7.0, by level 1: ips/10.0.0.1\n"
         "  1  ips/10.0.0.1    7.0  applies\n"
         "  2  ips/<default>   not set\n"
-        "  by address, shared by 4 live clients; 3 brokers, so at most 21.0 in the "
+        "  by address, shared by 4 active clients; 3 brokers, so at most 21.0 in the "
         "cluster\n"
     )
 
@@ -104,7 +104,7 @@ def test_explain_shows_every_level_of_a_client(ask):
 def test_explain_knows_clients_that_nobody_saw_and_moments(ask):
     printed = ask(f"explain --user carol --client-id x --key {PRODUCE}")
     assert printed.startswith("producer_byte_rate is 2097152.0, by level 6: users/<def")
-    assert "shared by 0 live clients" in printed
+    assert "shared by 0 active clients" in printed
     at = show(START - timedelta(days=2))
     printed = ask(f"explain --user alice --key {PRODUCE} --at {at}")
     assert printed.startswith("producer_byte_rate is 2097152.0, by level 3: users/al")

@@ -67,11 +67,11 @@ def test_a_report_says_what_the_tables_say(session, settings):
     clients = read(fleet.clients, *who)
     # Those with errors come first, then those with warnings, then by use.
     assert clients[:2] == [
-        (HOSTILE, "live", 1, 1, 1, 0),
-        ("orders-1", "live", 2, 1, 0, 2),
+        (HOSTILE, "active", 1, 1, 1, 0),
+        ("orders-1", "active", 2, 1, 0, 2),
     ]
     assert {*clients[2:]} == {
-        ("billing-1", "silent", 1, 0, 0, 0),
+        ("billing-1", "idle", 1, 0, 0, 0),
         (None, "no telemetry", 0, 0, 0, 0),
         *((f"peer-{one}", "no telemetry", 1, 0, 0, 0) for one in range(6)),
     }
@@ -99,7 +99,7 @@ def check_findings(fleet):
 def check_details(fleet):
     orders = fleet.details[1]
     assert rows_of(orders.instances, "client instance id", "state") == [
-        *(("a", "live"), ("a0", "terminated"))
+        *(("a", "active"), ("a0", "terminated"))
     ]
     configs = rows_of(orders.configs, "key", "value", "source", "status")
     assert configs[:2] == [

@@ -58,7 +58,7 @@ def test_only_tables_that_exist_are_registered(spark, settings):
     assert views.register(spark, settings) == ["client_pushes", *of_conf]
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     names = ["client_instances", "client_metric_coverage", "client_metrics"]
-    names += ["client_metrics_labelled"]
+    names += ["client_metrics_labelled", "known_clients", "known_instances"]
     names += ["client_pushes", "clients", "newest_values", "quarantine"]
     names += [*of_conf, "client_software"]
     assert views.register(spark, settings) == sorted(names)
@@ -198,14 +198,14 @@ def test_newest_values_of_clients_with_wrong_metrics_are_marked(spark, settings)
     assert [r["client_software_version"] for r in wrong.collect()] == ["v1.20.5"]
 
 
-def test_a_client_is_live_silent_or_terminated(spark, settings):
+def test_a_client_instance_is_active_idle_or_terminated(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings, find_names_in(views.CLIENTS))
     append_rows(
         settings.tables,
         CLIENT_INSTANCES,
-        instance("live"),
-        instance("silent"),
+        instance("active"),
+        instance("idle"),
         instance("slow", push_interval_ms=2**31 - 1),
         instance("gone", terminated_at=NOW),
         instance("never", first_seen=NOW - timedelta(hours=9)),
@@ -213,18 +213,18 @@ def test_a_client_is_live_silent_or_terminated(spark, settings):
     append_rows(
         settings.tables,
         CLIENT_PUSHES,
-        push("live", 2),
-        push("silent", 4),
-        push("silent", 9),
+        push("active", 2),
+        push("idle", 4),
+        push("idle", 9),
         push("slow", 500),
         push("gone", 1),
     )
     assert read_clients(spark, "state", "pushes") == {
-        "live": ("live", 1),
-        "silent": ("silent", 2),
-        "slow": ("live", 1),
+        "active": ("active", 1),
+        "idle": ("idle", 2),
+        "slow": ("active", 1),
         "gone": ("terminated", 1),
-        "never": ("silent", 0),
+        "never": ("idle", 0),
     }
 
 

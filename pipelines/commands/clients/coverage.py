@@ -29,11 +29,12 @@ _FAULTS = frozenset({MISSING, WRONG_KIND})
 _TERMINATED = "terminated"
 _STATES = {
     EMPTY: f"its last {NEWEST_PUSHES} pushes are empty",
-    "silent": "silent",
+    "idle": "idle",
+    "expired": "expired",
     NEVER_PUSHED: "it has never pushed metrics",
     _TERMINATED: "terminated",
 }
-"""What is said of clients that are not just live."""
+"""What is said of clients that are not just active."""
 _NAMES = ("METRIC", "STATUS", "LAST-DELIVERED", "")
 _COUNTED = (DELIVERED, MISSING, WRONG_KIND, NOT_ASKED)
 _NEAR, _MOST_KNOWN = 5, 10_000

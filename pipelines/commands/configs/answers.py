@@ -23,6 +23,7 @@ from pipelines.reading.config_diffs import (
 from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
 from pipelines.reading.views.effective_configs_view import EFFECTIVE, SET_VALUES
+from pipelines.reading.views.known_clients_view import KNOWN_INSTANCES
 from pipelines.settings.records import Settings
 
 from . import lines
@@ -157,7 +158,7 @@ class ConfigCommand:
             self._say(line)
 
     def _diff_instances(self, asked: ConfigQuestion) -> None:
-        """Print where live instances of one client disagree."""
+        """Print where active instances of one client disagree."""
         instances = list(self._read_states(asked).values())
         found = self._narrow(self._select(DISAGREEMENTS, asked), asked)
         rows = found.orderBy(
@@ -196,7 +197,7 @@ class ConfigCommand:
     def _read_states(
         self, asked: ConfigQuestion, *, is_for_dynamic: bool = False
     ) -> dict[str, Row]:
-        """Return the instances that are shown: all that live, or all where none does.
+        """Return the instances that are shown: the active ones, else all of them.
 
         Args:
             is_for_dynamic: Whether those count that did not push, and have a dynamic
@@ -210,18 +211,15 @@ class ConfigCommand:
             others = others.select(*_IDENTITY).distinct()
             others = others.join(configs, "client_instance_id", "left_anti")
             configs = configs.unionByName(others, allowMissingColumns=True)
-        if views.CLIENTS in self._registered:
-            states = self._spark.table(views.CLIENTS).select(
-                "client_instance_id", "state"
-            )
-            configs = configs.join(states, "client_instance_id", "left")
-        else:
-            configs = configs.withColumn("state", F.lit(None).cast("string"))
+        states = self._spark.table(KNOWN_INSTANCES).select(
+            "client_instance_id", "state"
+        )
+        configs = configs.join(states, "client_instance_id", "left")
         rows = configs.orderBy(F.desc("received_at"), "client_instance_id").collect()
         if not rows:
             self._refuse(asked)
-        live = [row for row in rows if lines.is_live(row)]
-        return {row["client_instance_id"]: row for row in live or rows}
+        active = [row for row in rows if lines.is_active(row)]
+        return {row["client_instance_id"]: row for row in active or rows}
 
     def _select_side(
         self, asked: ConfigQuestion, name: ClientName, at: datetime

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 
 from pyspark.sql import Row
 
+from pipelines.reading.client_states import ACTIVE
 from pipelines.reading.text_tables import format_table, make_printable
 
 HIDDEN = "null"
 """As Kafka shows a sensitive value."""
 _NO_CLIENT_ID = "without a client-id"
-_REDACTED, _LIVE, _UNKNOWN = "redacted", "live", "unknown"
+_REDACTED, _UNKNOWN = "redacted", "unknown"
 _DYNAMIC = "dynamic_"
 """Sources of dynamic client configs begin with it."""
 _SHOWN_NAMES = 3
@@ -113,7 +114,7 @@ def describe_diff(titles: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
 def describe_disagreements(
     instances: Sequence[Row], rows: Sequence[Row]
 ) -> Iterator[str]:
-    """Return the lines of how live instances of clients disagree, or that they do not.
+    """Return the lines of how active instances disagree, or that they do not.
 
     Args:
         instances: Of client_configs, with state: of all clients that are meant.
@@ -126,16 +127,16 @@ def describe_disagreements(
         differing = [row for row in rows if row["logical_client"] == logical_client]
         who = make_printable(show_client(client))
         if differing:
-            yield f"Live instances of {who} disagree:"
+            yield f"Active instances of {who} disagree:"
             yield from _describe_keys(differing)
             continue
-        live = [
+        active = [
             row
             for row in instances
-            if row["logical_client"] == logical_client and is_live(row)
+            if row["logical_client"] == logical_client and is_active(row)
         ]
-        plural = "" if len(live) == 1 else "s"
-        yield f"{len(live)} live instance{plural} of {who}: no difference"
+        plural = "" if len(active) == 1 else "s"
+        yield f"{len(active)} active instance{plural} of {who}: no difference"
 
 
 def _describe_keys(rows: Sequence[Row]) -> Iterator[str]:
@@ -186,13 +187,13 @@ def describe_history(rows: Sequence[Row]) -> Iterator[str]:
         yield format_table(names, cells, max_width=_MAX_WIDTH)
 
 
-def is_live(instance: Row) -> bool:
-    """Return whether an instance lives, or telemetry does not tell.
+def is_active(instance: Row) -> bool:
+    """Return whether an instance is active.
 
     Args:
         instance: Has state.
     """
-    return instance["state"] in {None, _LIVE}
+    return bool(instance["state"] == ACTIVE)
 
 
 def show_client(row: Row) -> str:

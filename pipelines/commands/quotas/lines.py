@@ -60,7 +60,7 @@ def _explain_unlimited(levels: Sequence[tuple[str, float | None]]) -> str:
 
 def _explain_sharing(row: Values) -> str:
     who = f"quota-id {row['quota_id']}" if row["quota_id"] else "by address"
-    shared = count(row["shared_by"] or 0, "live client")
+    shared = count(row["shared_by"] or 0, "active client")
     brokers, whole = row["live_brokers"], row["cluster_limit"]
     if brokers is None:
         return f"{who}, shared by {shared}; how many brokers there are is not known"

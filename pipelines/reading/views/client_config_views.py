@@ -7,8 +7,6 @@ proxy has seen and by defaults;
 Nothing here is stored: a default that is learned later shows at once.
 """
 
-from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
-
 from .config_catalog_view import ALWAYS_SET, version_number_sql
 from .config_timeline_view import timeline_query
 from .config_value_sql import PARSED, TRIMMED
@@ -21,9 +19,9 @@ PUSHED, DEFAULTS, CATALOG = "pushed", "config_defaults", "catalog"
 """Values of the column source, beside WIRE, which comes after PUSHED; the first one
 that has a value for a key wins."""
 
-_IDENTITY = """client_instance_id, client_id, principal, client_software_name,
-  client_software_version, client_source_address, client_type, logical_client,
-  received_at, push_id"""
+_IDENTITY = """cluster_id, client_instance_id, client_id, principal,
+  client_software_name, client_software_version, client_source_address, client_type,
+  logical_client, received_at, push_id"""
 _SAME_SOFTWARE = """c.client_software_name = d.client_software_name
     AND c.client_software_version = d.client_software_version
     AND coalesce(c.client_type, '') = d.client_type"""
@@ -138,11 +136,9 @@ CONFIG_VIEWS = (
         row="A value of a key of a logical client and its time, closed where "
         "telemetry says that all of its instances have ended, those excepted that "
         "pushed something else before.",
-        sql=lambda sources: timeline_query(
-            sources.registered, clients="clients", silent_after=SILENT_AFTER_INTERVALS
-        ),
+        sql=lambda sources: timeline_query(sources.registered),
         needs=("client_configs", "client_config_history"),
-        uses=("clients", "client_config_pushes", "config_defaults"),
+        uses=("known_instances", "client_config_pushes", "config_defaults"),
         made_by=_JOB,
     ),
 )

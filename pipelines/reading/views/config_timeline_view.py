@@ -20,9 +20,9 @@ _HELD_ROW = ", ".join(f"held.{name}" for name in CLIENT_CONFIG_HISTORY.merge_key
 # As the job has it: values are the same where their texts are, or where both are
 # hidden, and under another principal or client id it is another client's value.
 _SAME_CLIENT = "{0}.principal = held.principal AND {0}.client_id <=> held.client_id"
-# A holder that client_configs does not know has not pushed anything else, and one that
-# telemetry has never seen is taken to live, as is one that pushed a configuration after
-# its end. Where a reference to a default cannot be filled in, the ledger is asked.
+# A holder that client_configs does not know has not pushed anything else. An instance
+# without telemetry has no known end, and neither has one that pushed a configuration
+# after its end. If a reference to a default has no value, the query reads the ledger.
 # Both readers of `finished` take the same columns: Spark then works it out once.
 _TIMELINE_SQL = f"""
 WITH held AS (
@@ -31,15 +31,10 @@ WITH held AS (
   FROM {CLIENT_CONFIG_HISTORY.name} WHERE is_current
 ),
 ends AS (
-  SELECT client_instance_id, coalesce(
-    terminated_at,
-    timestampadd(MILLISECOND, {{silent_after}} * bigint(push_interval_ms),
-      coalesce(last_push, first_seen))
-  ) AS ended_at
-  FROM {{clients}} WHERE state <> 'live'
+  SELECT client_instance_id, ended_at FROM known_instances WHERE ended_at IS NOT NULL
 ),
 seen AS (
-  SELECT held.*, IF(c.received_at > ends.ended_at, NULL, ends.ended_at) AS ended_at,
+  SELECT held.*, ends.ended_at,
     c.client_instance_id IS NULL OR coalesce(
       {_SAME_CLIENT.format("c")} AND IF(
         c.configs[held.config_key].status = 'redacted',
@@ -119,22 +114,16 @@ _NEEDED = frozenset(
 )
 
 
-def timeline_query(
-    registered: Collection[str], *, clients: str, silent_after: int
-) -> str:
+def timeline_query(registered: Collection[str]) -> str:
     """Return the SQL of the view.
 
     Args:
-        registered: Names of tables and views that there are.
-        clients: The view of client instances; without it, or a table of configurations,
-            nobody is known to have ended.
-        silent_after: Push intervals without a push before a client counts as silent.
+        registered: Names of the tables and views that exist; without a table of
+            configurations, no end is known.
     """
-    if not {clients, *_NEEDED} <= set(registered):
+    if not _NEEDED.issubset(registered):
         return f"SELECT * FROM {CLIENT_CONFIG_HISTORY.name}"
     columns = ", ".join(
         _CLOSING.get(name, f"h.{name}") for name in CLIENT_CONFIG_HISTORY.column_names
     )
-    return _TIMELINE_SQL.format(
-        columns=columns, clients=clients, silent_after=silent_after
-    )
+    return _TIMELINE_SQL.format(columns=columns)

@@ -8,6 +8,7 @@ it is stored.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pipelines.reading.client_states import ACTIVE
 from pipelines.settings.metric_semantics import REQUIRED, load_metric_semantics
 from pipelines.settings.records import SubscriptionSettings
 from pipelines.tables.contract import quote_text
@@ -24,29 +25,19 @@ DELIVERED, NOT_ASKED, MISSING, WRONG_KIND = (
     *("delivered", "not_asked", "missing", "wrong_kind"),
 )
 """Values of status."""
-LIVE, EMPTY, NEVER_PUSHED = "live", "empty", "never_pushed"
-"""Values of client_state beside silent and terminated, which are those of clients."""
+EMPTY, NEVER_PUSHED = "empty", "never_pushed"
+"""Values of client_state besides the states of clients."""
 _CONF_ONLY, _CLUSTER_ONLY = "conf", "cluster"
 
 _WHO = (
     "client_instance_id, client_id, principal, client_software_name, "
     "client_software_version, client_source_address, client_type, cluster_id"
 )
-_NO_CONFIGS_SQL = f"""
+_KNOWN_SQL = f"""
   SELECT {_WHO}, client_source_port, state, last_push FROM clients
-"""
-_CONFIGS_SQL = f"""
-  SELECT c.* EXCEPT (client_type, client_source_port, state, last_push),
-    coalesce(c.client_type, p.client_type) AS client_type, c.client_source_port,
-    c.state, c.last_push
-  FROM (SELECT {_WHO}, client_source_port, state, last_push FROM clients) AS c
-  LEFT JOIN client_configs AS p ON c.client_instance_id = p.client_instance_id
 UNION ALL
-  SELECT p.client_instance_id, p.client_id, p.principal, p.client_software_name,
-    p.client_software_version, p.client_source_address, p.cluster_id, p.client_type,
-    CAST(NULL AS INT), '{NEVER_PUSHED}', CAST(NULL AS TIMESTAMP)
-  FROM client_configs AS p LEFT ANTI JOIN client_instances AS i
-    ON p.client_instance_id = i.client_instance_id
+  SELECT {_WHO}, NULL, '{NEVER_PUSHED}', NULL FROM known_instances
+  WHERE known_by = 'configs'
 """
 _OWN_SQL = """
   SELECT CAST(NULL AS STRING) AS cluster_id, *, CAST(NULL AS ARRAY<STRING>) AS held_by
@@ -121,7 +112,7 @@ SELECT cluster_id, client_instance_id, client_id, principal, client_type, metric
     ELSE '{NOT_ASKED}'
   END AS status,
   delivered_kind, last_delivered, last_push,
-  IF(state = '{LIVE}' AND points = 0, '{EMPTY}', state) AS client_state
+  IF(state = '{ACTIVE}' AND points = 0, '{EMPTY}', state) AS client_state
 FROM covered
 """
 
@@ -134,7 +125,6 @@ def _query(sources: Sources) -> str:
     is_followed = source != _CONF_ONLY
     has_table = "client_metrics_subscriptions" in sources.registered
     standard = [one for one in load_metric_semantics() if one.requirement]
-    has_configs = "client_configs" in sources.registered
     return _COVERAGE_SQL.format(
         standard=", ".join(
             f"({quote_text(str(one.client_type))}, {quote_text(one.metric)}, "
@@ -144,7 +134,7 @@ def _query(sources: Sources) -> str:
             for one in standard
         ),
         metrics=", ".join(quote_text(one.metric) for one in standard),
-        known=_CONFIGS_SQL if has_configs else _NO_CONFIGS_SQL,
+        known=_KNOWN_SQL,
         own=_select_own(own),
         subscriptions=_BOTH_SQL if is_followed and has_table else _OWN_SQL,
     )
@@ -189,9 +179,9 @@ VIEW = View(
     "or the other way), `not_asked` (no subscription in force for the client asks for "
     "it) or `missing`; "
     "`client_state` tells clients whose last three pushes were `empty` from those that "
-    "are `silent`. A client whose type is not known has a row for each metric.",
+    "are `idle`. A client whose type is not known has a row for each metric.",
     sql=_query,
-    needs=("clients", "client_metrics", "client_pushes"),
-    uses=("client_configs", "client_instances", "client_metrics_subscriptions"),
+    needs=("clients", "known_instances", "client_metrics", "client_pushes"),
+    uses=("client_metrics_subscriptions",),
     made_by="client_telemetry_to_delta",
 )

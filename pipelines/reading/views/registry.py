@@ -17,12 +17,14 @@ from .client_software_views import SOFTWARE_VIEWS
 from .config_catalog_view import CATALOG_VIEWS
 from .effective_configs_view import EFFECTIVE_VIEWS
 from .kernel_functions import KERNELS
+from .known_clients_view import KNOWN_VIEWS
 from .quota_use_view import QUOTA_USE_VIEWS
 from .view import Function, View
 
 VIEWS: tuple[View, ...] = (
     metric_semantics_view.VIEW,
     clients_view.VIEW,
+    *KNOWN_VIEWS,
     newest_values_view.VIEW,
     labelled_view.VIEW,
     coverage_view.VIEW,

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.reading.client_states import select_nothing
 from pipelines.settings.records import Settings
 from pipelines.tables.columns import Column
 from pipelines.tables.contract import TableContract
@@ -82,7 +83,7 @@ def _register_tables(
             # As SQL text: looked up at each use, so that readers see new rows.
             query = _select_rows(spark, contract, table)
         elif is_complete:
-            query = _select_nothing(contract)
+            query = select_nothing(contract)
         else:
             continue
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {contract.name} AS {query}")
@@ -113,11 +114,3 @@ def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> st
         for name in (*there, *(one.name for one in missing))
     )
     return f"SELECT {listed} FROM ({query})"
-
-
-def _select_nothing(contract: TableContract) -> str:
-    """Return the SQL of no row of a table that is not there."""
-    nulls = ", ".join(
-        f"CAST(NULL AS {one.sql_type}) AS `{one.name}`" for one in contract.columns
-    )
-    return f"SELECT {nulls} WHERE false"

@@ -262,13 +262,13 @@ def _make_client(chance, place, hostile):
     kind = chance.choice(("producer", "consumer"))
     seen = int(MADE_AT.timestamp() * 1000) - chance.randrange(1, 9_000_000)
     state = chance.choices(
-        ("live", "silent", "terminated", "no telemetry"), (80, 8, 8, 4)
+        ("active", "idle", "terminated", "no telemetry"), (80, 8, 8, 4)
     )[0]
     return (
         *("4L6g3nShT-eMCtK--X86sw", f"User:{client_id if is_hostile else service}"),
         *(client_id, kind),
         *(hostile[place] if is_hostile else software, version, 1 + (place % 50 == 0)),
-        *(state, 3, 2 if state == "live" else 0),
+        *(state, 3, 2 if state == "active" else 0),
         *(seen - chance.randrange(10**10), seen),
         f"{service}-group" if kind == "consumer" else None,
         *(int(place < 5), int(place < 9) * 2, int(chance.random() < 0.1)),
@@ -282,7 +282,7 @@ def _make_detail(chance, place, hostile):
         instances=Part(
             names=("client instance id", "state", "address", "last push"),
             rows=[
-                (f"{chance.getrandbits(128):032x}"[:22], "live", "10.0.0.7", MADE_AT)
+                (f"{chance.getrandbits(128):032x}"[:22], "active", "10.0.0.7", MADE_AT)
                 for _ in range(3)
             ],
         ),

@@ -23,10 +23,10 @@ def value(client, text, instances, *, is_default=False):
     )
 
 
-def test_each_client_is_told_whether_its_live_instances_disagree():
+def test_each_client_is_told_whether_its_active_instances_disagree():
     instances = [
-        instance("app", "live"),
-        instance("calm", "live"),
+        instance("app", "active"),
+        instance("calm", "active"),
         instance("calm", None),
         instance("gone", "terminated"),
     ]
@@ -37,14 +37,14 @@ def test_each_client_is_told_whether_its_live_instances_disagree():
         value("seen", "1", ["g"]),
     ]
     assert list(describe_disagreements(instances, rows)) == [
-        "Live instances of client-id app, client of User:a disagree:",
+        "Active instances of client-id app, client of User:a disagree:",
         "  acks",
         "    all (default) instances=4 a, b, c, …",
         "    1\N{REPLACEMENT CHARACTER}            instances=1 e",
-        "2 live instances of client-id calm, client of User:a: no difference",
-        "0 live instances of client-id gone, client of User:a: no difference",
+        "2 active instances of client-id calm, client of User:a: no difference",
+        "0 active instances of client-id gone, client of User:a: no difference",
         # Telemetry knows them, and the proxy has seen their values.
-        "Live instances of client-id seen, client of User:a disagree:",
+        "Active instances of client-id seen, client of User:a disagree:",
         "  acks",
         "    0 instances=1 f",
         "    1 instances=1 g",
@@ -64,7 +64,7 @@ def test_what_is_set_dynamically_stands_behind_the_entry():
         client_software_name="kafka",
         client_software_version="1",
         received_at=None,
-        state="live",
+        state="active",
         **who,
     )
     dynamic = {"dynamic_source": "dynamic_user", "state": "ignored"}
@@ -74,7 +74,7 @@ def test_what_is_set_dynamically_stands_behind_the_entry():
         entry("z", None, dynamic_value="2", is_obeyed=None, **dynamic),
     ]
     head, *rows = describe_instance(client, entries, is_all=True)
-    assert head.endswith("producer of User:a, kafka 1, not pushed, live) are:")
+    assert head.endswith("producer of User:a, kafka 1, not pushed, active) are:")
     usual = "sensitive=false type=STRING status=overridden source=pushed"
     assert [" ".join(row.split()) for row in rows] == [
         f"acks=1 {usual} dynamic=all of=dynamic_user state=ignored obeyed=false",
