@@ -15,10 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading import views
-from pipelines.reading.quota_clients import LONGEST_INTERVAL
+from pipelines.reading.client_states import CONFIGS as CONFIGS_ALONE
+from pipelines.reading.views.active_clients import select_active_clients
 from pipelines.reading.views.client_config_views import PUSHED
 from pipelines.reading.views.config_catalog_view import ALWAYS_SET, CONFIG_CATALOG
-from pipelines.reading.views.wire_config_views import SEEN, WIRE, shown_values_sql
+from pipelines.reading.views.wire_config_views import SEEN, WIRE
 from pipelines.settings.finding_rules import FindingRule
 from pipelines.settings.finding_settings import FindingSettings
 from pipelines.settings.records import Settings
@@ -27,7 +28,6 @@ from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_METRICS,
     CLIENT_PUSHES,
-    SILENT_AFTER_INTERVALS,
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.configs.known_values import list_names
@@ -105,7 +105,7 @@ def open_clients(
     rules: Sequence[FindingRule],
     span: Span,
     *,
-    pushed_by: str = "push_config",
+    pushed_by: str = CONFIGS_ALONE,
 ) -> DataFrame:
     """Return CLIENTS, worked out, and register it and the other views.
 
@@ -185,25 +185,29 @@ def _select_pool(
         "finding_bases",
         BASES_SQL.format(keys=listed, never=_list_sql(sorted(ALWAYS_SET))),
     )
-    named = spark.table(CLIENT_INSTANCES.name).transform(
-        with_text_hash, "logical_client", ("principal", "client_id", "client_type")
+    now, start = time_sql(span.now), time_sql(span.now - span.window)
+    active = select_active_clients(
+        spark,
+        [one.name for one in _SOURCES],
+        now=now,
+        expire_after_hours=round(span.observed / timedelta(hours=1)),
+        since=start,
+        window_start=start,
+        keys=names,
     )
-    named.createOrReplaceTempView("finding_instances")
-    now, earliest = span.now, span.now - SILENT_AFTER_INTERVALS * LONGEST_INTERVAL
-    earliest = min(earliest, now - span.window)
-    return spark.sql(
-        POOL_SQL.format(
-            pushed_by=pushed_by,
-            now=time_sql(now),
-            since=time_sql(now - span.window),
-            earliest=time_sql(earliest),
-            observed=time_sql(now - span.observed),
-            instances="finding_instances",
-            bases="finding_bases",
-            keys=listed,
-            shown=shown_values_sql([CLIENT_INSTANCES.name, CLIENT_WIRE_CONFIGS.name]),
-        )
+    # Only configurations have the hash stored.
+    named = active.transform(
+        with_text_hash, "own_client", ("principal", "client_id", "client_type")
+    ).withColumns(
+        {
+            "logical_client": F.coalesce("logical_client", "own_client"),
+            "known_by": F.when(
+                F.col("known_by") == CONFIGS_ALONE, F.lit(pushed_by)
+            ).otherwise(F.col("known_by")),
+        }
     )
+    named.createOrReplaceTempView("finding_pool")
+    return spark.sql(POOL_SQL.format(pool="finding_pool", bases="finding_bases"))
 
 
 def _with_configs(pool: DataFrame, keys: Sequence[str]) -> DataFrame:

@@ -218,7 +218,7 @@ def states_query(
         expire_after_hours: Hours after which an instance of which nothing was received
             is expired.
         since: SQL for the start of the pushes to read; null: all. The states of active
-            instances need the last recent_pushes_ms only.
+            instances need those since recent_sql only.
         window_start: SQL for the start of window_pushes.
     Returns: INSTANCE_COLUMNS and PUSH_COLUMNS, in no order.
     """
@@ -247,6 +247,12 @@ def states_query(
         if one.name not in registered
     ]
     return f"WITH {', '.join(empty)} {states}" if empty else states
+
+
+def recent_sql(now: str = NOW) -> str:
+    """Return SQL for the start of the pushes that active instances are known by."""
+    oldest_ms = IDLE_AFTER_INTERVALS * LONGEST_INTERVAL_MS
+    return f"timestampadd(MILLISECOND, -{oldest_ms}, {now})"
 
 
 def held_values_query(states: str) -> str:
@@ -278,7 +284,7 @@ def known_instances_query(
         now: SQL for the time of the states.
         expire_after_hours: As in states_query.
         states: Name of a view with the rows of states_query; null: made here.
-        more: Further columns of states; null for clients that only the proxy knows.
+        more: Further numbers of states; 0 for clients that only the proxy knows.
     """
     states = states or states_query(
         registered, now=now, expire_after_hours=expire_after_hours
@@ -293,7 +299,7 @@ def known_instances_query(
         latest=f"timestampadd(MILLISECOND, "
         f"{IDLE_AFTER_INTERVALS * _DEFAULT_INTERVAL_MS}, {now})",
         held=held_values_query(states),
-        more="".join(f", NULL AS {name}" for name in more),
+        more="".join(f", 0L AS {name}" for name in more),
     )
     return f"{query} UNION ALL {wire}"
 

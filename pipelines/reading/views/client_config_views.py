@@ -11,7 +11,7 @@ from .config_catalog_view import ALWAYS_SET, version_number_sql
 from .config_timeline_view import timeline_query
 from .config_value_sql import PARSED, TRIMMED
 from .view import View
-from .wire_config_views import found_entries_sql
+from .wire_config_views import FOUND_SQL, WIRE_VALUES
 
 ENTRIES = "client_config_entries"
 TIMELINE = "client_config_timeline"
@@ -121,14 +121,11 @@ CONFIG_VIEWS = (
     View(
         name=ENTRIES,
         row="A client instance and key: value, typed values, status and `source`.",
-        sql=lambda sources: _ENTRIES_SQL.format(
-            found=found_entries_sql(sources.registered, _IDENTITY)
-        ),
+        sql=_ENTRIES_SQL.format(found=FOUND_SQL.format(identity=_IDENTITY)),
         needs=(
-            *("client_configs", "config_defaults"),
+            *("client_configs", "config_defaults", WIRE_VALUES),
             *("config_catalog_releases", "config_catalog_names"),
         ),
-        uses=("client_instances", "client_wire_configs"),
         made_by=_JOB,
     ),
     View(

@@ -7,8 +7,10 @@ the wire, says whether it is so. A client whose type has no such key, by the cat
 is not meant by what is set for its user.
 """
 
-from .view import Sources, View
-from .wire_config_views import WIRE, shown_values_sql
+from pipelines.reading.client_states import INSTANCE_KEY
+
+from .view import View
+from .wire_config_views import WIRE
 
 EFFECTIVE = "effective_client_configs"
 SET_VALUES = "client_dynamic_values"
@@ -23,30 +25,8 @@ APPLIED, PENDING, IGNORED, UNSUPPORTED = "applied", "pending", "ignored", "unsup
 _LEVELS = {1: DYNAMIC_CLIENT, 2: DYNAMIC_DEFAULT_CLIENT, 3: DYNAMIC_USER}
 _SOURCE_SQL = " ".join(f"WHEN {n} THEN '{name}'" for n, name in _LEVELS.items())
 _USER_PRINCIPAL = "User:"
-_WHO = """client_instance_id, client_id, principal, client_software_name,
+_WHO = """cluster_id, client_instance_id, client_id, principal, client_software_name,
     client_software_version, client_source_address, client_type"""
-_KEY = """coalesce(client_instance_id,
-    to_json(struct(principal, client_id, client_source_address, client_type)))"""
-"""Whom a row is about: who neither pushes nor sends telemetry has no instance id."""
-_PUSHERS_SQL = f"SELECT {_WHO}, logical_client FROM client_configs"
-_OTHERS_SQL = f"""
-  UNION ALL
-  SELECT {_WHO}, CAST(NULL AS STRING)
-  FROM client_instances LEFT ANTI JOIN client_configs AS c
-    USING (client_instance_id)
-"""
-_SEEN_ALONE_SQL = """
-  UNION ALL
-  SELECT client_instance_id, client_id, principal,
-    max_by(client_software_name, received_at),
-    max_by(client_software_version, received_at), client_source_address, client_type,
-    logical_client
-  FROM shown WHERE client_instance_id IS NULL GROUP BY ALL
-"""
-_NOTHING_SHOWN = f"""shown AS (
-  SELECT {_WHO}, logical_client, received_at, '' AS config_key, '' AS config_value
-  FROM client_configs WHERE false
-)"""
 
 
 def _same_text(column: str) -> str:
@@ -66,9 +46,8 @@ _EITHER = ", ".join(
 # A value that is set anew, or that a more special one stood over until then, is newer
 # than its own row: a client could not know it before.
 _SET_VALUES_SQL = f"""
-WITH {{shown}},
-clients_known AS (
-  SELECT *, {_KEY} AS client FROM ({{clients}})
+WITH clients_known AS (
+  SELECT {INSTANCE_KEY} AS client, {_WHO}, logical_client FROM known_instances
 ),
 key_types AS (
   SELECT config_key, collect_set(client_type) AS types FROM config_catalog
@@ -120,14 +99,13 @@ named AS (
 ),
 entries AS (
   SELECT e.*, n.dynamic_key
-  FROM (SELECT *, {_KEY} AS client FROM client_config_entries) AS e LEFT JOIN named AS n
-    ON e.client = n.client AND e.config_key = n.name
+  FROM (SELECT *, {INSTANCE_KEY} AS client FROM client_config_entries) AS e
+  LEFT JOIN named AS n ON e.client = n.client AND e.config_key = n.name
 ),
-{{shown}},
 on_wire AS (
-  SELECT {_KEY} AS client, config_key, max(received_at) AS wire_at,
+  SELECT {INSTANCE_KEY} AS client, config_key, max(received_at) AS wire_at,
     max_by(config_value, received_at) AS wire_value
-  FROM shown WHERE config_value IS NOT NULL GROUP BY ALL
+  FROM client_wire_values WHERE config_value IS NOT NULL GROUP BY ALL
 ),
 told AS (
   SELECT v.*, w.wire_value, w.wire_at, c.received_at AS pushed_at,
@@ -185,32 +163,17 @@ FROM judged
 """
 
 
-def _set_values_sql(sources: Sources) -> str:
-    known = _PUSHERS_SQL
-    if "client_instances" in sources.registered:
-        known += _OTHERS_SQL
-    if "client_wire_configs" in sources.registered:
-        known += _SEEN_ALONE_SQL
-    return _SET_VALUES_SQL.format(clients=known, shown=_shown_sql(sources))
-
-
-def _shown_sql(sources: Sources) -> str:
-    if "client_wire_configs" in sources.registered:
-        return shown_values_sql(sources.registered)
-    return _NOTHING_SHOWN
-
-
 _PARTS = (
     *("client_config_entries", "dynamic_client_configs", "client_supported_configs"),
     *("client_configs", "config_catalog", "config_catalog_names"),
+    *("known_instances", "client_wire_values"),
 )
 _JOB = "dynamic_configs_to_delta"
 EFFECTIVE_VIEWS = (
     View(
         name=SET_VALUES,
-        sql=_set_values_sql,
+        sql=_SET_VALUES_SQL,
         needs=_PARTS,
-        uses=("client_instances", "client_wire_configs"),
         made_by=_JOB,
     ),
     View(
@@ -224,9 +187,8 @@ EFFECTIVE_VIEWS = (
         "that value, also by its own configuration; `wire_value`: what the proxy has "
         "seen. Of what is set a client also has rows for keys that nothing else is "
         "known of. Clients that only the proxy knows have no `client_instance_id`.",
-        sql=lambda sources: _EFFECTIVE_SQL.format(shown=_shown_sql(sources)),
+        sql=_EFFECTIVE_SQL,
         needs=(*_PARTS, SET_VALUES),
-        uses=("client_instances", "client_wire_configs"),
         made_by=_JOB,
     ),
 )

@@ -8,6 +8,7 @@ from . import (
     metric_semantics_view,
     newest_values_view,
     quota_functions,
+    wire_config_views,
 )
 from .broker_views import BROKER_VIEWS
 from .client_config_disagreements import VIEW as DISAGREEMENTS_VIEW
@@ -25,6 +26,7 @@ VIEWS: tuple[View, ...] = (
     metric_semantics_view.VIEW,
     clients_view.VIEW,
     *KNOWN_VIEWS,
+    wire_config_views.VIEW,
     newest_values_view.VIEW,
     labelled_view.VIEW,
     coverage_view.VIEW,

@@ -1,41 +1,36 @@
 """Configurations seen on the wire, as part of the view `client_config_entries`.
 
-A row belongs to the newest client instance that is known by the same principal, client
-id, source address and client type: by its push, or by its telemetry. What an instance
-has pushed wins, whatever it calls the key; what was seen wins over defaults.
+A value belongs to the newest active client instance with the same cluster, principal,
+client ID, source address and client type. Without one it belongs to a client that only
+the proxy knows. What an instance has pushed wins, whatever it calls the key; what was
+seen wins over defaults.
 """
 
 from collections.abc import Collection
 
+from pipelines.reading.client_states import (
+    NOW,
+    SOURCES,
+    held_values_query,
+    recent_sql,
+    select_nothing,
+    states_query,
+)
 from pipelines.reading.wire_entries import IS_EXACT_SQL
-from pipelines.tables.configs import CLIENT_CONFIGS
-from pipelines.tables.telemetry import CLIENT_INSTANCES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
+from .view import Sources, View
+
+WIRE_VALUES = "client_wire_values"
 WIRE = "wire"
 """Value of the column source."""
 SEEN = "seen"
 """Status of a value that was seen: whether it is a default, the wire does not show."""
 
-_WHO = "principal, client_id, client_source_address, client_type"
-_SHOWN_SQL = f"""
-holders AS (
-  SELECT {_WHO}, max_by(client_instance_id, since) AS client_instance_id
-  FROM ({{known}}) GROUP BY {_WHO}
-),
-shown AS (
-  SELECT h.client_instance_id, w.* EXCEPT (wire_client, is_exact)
-  FROM {CLIENT_WIRE_CONFIGS.name} AS w LEFT JOIN holders AS h
-    ON w.principal = h.principal AND w.client_id <=> h.client_id
-    AND w.client_source_address = h.client_source_address
-    AND w.client_type = h.client_type
-  WHERE {IS_EXACT_SQL}
-)
-"""
-_WIRE_SQL = f"""
-{{shown}},
+_VALUES_SQL = "SELECT * EXCEPT (wire_client, is_exact) FROM ({held}) WHERE {is_exact}"
+FOUND_SQL = f"""
 wire AS (
-  SELECT shown.* FROM shown LEFT JOIN {CLIENT_CONFIGS.name} AS c
+  SELECT shown.* FROM client_wire_values AS shown LEFT JOIN client_configs AS c
     ON shown.client_instance_id = c.client_instance_id
   WHERE c.client_instance_id IS NULL OR NOT (
     map_contains_key(c.configs, shown.config_key)
@@ -56,38 +51,49 @@ UNION ALL
   FROM wire
 )
 """
-_PUSHED_SQL = (
-    f"SELECT {_WHO}, client_instance_id, received_at AS since "
-    f"FROM {CLIENT_CONFIGS.name}"
-)
-_TELEMETRY_SQL = (
-    f"SELECT {_WHO}, client_instance_id, first_seen AS since "
-    f"FROM {CLIENT_INSTANCES.name}"
-)
+"""Common table expressions `wire` and `found`: all entries, with those of the wire.
+
+They read `completed`, the other entries; identity is the columns that say whose."""
 
 
-def found_entries_sql(registered: Collection[str], identity: str) -> str:
-    """Return the common table expression `found`, and those that it needs.
-
-    Args:
-        registered: Names of tables and views that there are.
-        identity: Columns that say whose entry it is, by commas.
-    Returns: SQL that reads `completed`, the entries without those of the wire.
-    """
-    if CLIENT_WIRE_CONFIGS.name not in registered:
-        return "found AS (SELECT * FROM completed)"
-    return _WIRE_SQL.format(shown=shown_values_sql(registered), identity=identity)
-
-
-def shown_values_sql(registered: Collection[str]) -> str:
-    """Return the common table expression `shown`, and the one that it needs.
+def wire_values_query(
+    registered: Collection[str],
+    *,
+    now: str = NOW,
+    expire_after_hours: int,
+    states: str | None = None,
+) -> str:
+    """Return SQL of the exact values of client_wire_configs, and whose they are.
 
     Args:
-        registered: Names of tables and views that there are.
-    Returns: SQL of what the wire has shown, with the client instance that it is of;
-        null where that is not known.
+        registered: Names of the tables and views that exist.
+        now: As in states_query, with expire_after_hours.
+        states: Name of a view with the rows of states_query; null: made here.
     """
-    known = [_PUSHED_SQL]
-    if CLIENT_INSTANCES.name in registered:
-        known.append(_TELEMETRY_SQL)
-    return _SHOWN_SQL.format(known=" UNION ALL ".join(known))
+    states = states or states_query(
+        registered,
+        now=now,
+        expire_after_hours=expire_after_hours,
+        since=recent_sql(now),
+    )
+    query = _VALUES_SQL.format(held=held_values_query(states), is_exact=IS_EXACT_SQL)
+    if CLIENT_WIRE_CONFIGS.name in registered:
+        return query
+    return (
+        f"WITH client_wire_configs AS ({select_nothing(CLIENT_WIRE_CONFIGS)}) {query}"
+    )
+
+
+def _query(sources: Sources) -> str:
+    return wire_values_query(
+        sources.registered,
+        expire_after_hours=sources.settings.findings.observed_hours,
+    )
+
+
+VIEW = View(
+    name=WIRE_VALUES,
+    sql=_query,
+    uses=tuple(one.name for one in SOURCES),
+    made_by="client_wire_configs_to_delta",
+)
