@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.reading.config_diffs import LOGICAL_CLIENT
 from pipelines.reading.config_overview import select_changes
-from pipelines.reading.views.client_config_disagreements import register_disagreements
+from pipelines.reading.views.client_config_disagreements import VIEW
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
 from tests.support.spark.config_rows import hours, span
 
@@ -78,7 +78,7 @@ def test_disagreements_compare_known_values_of_active_instances(spark, entries):
     known = spark.createDataFrame(states, "client_instance_id STRING, state STRING")
     entries.createOrReplaceTempView("client_config_entries")
     known.createOrReplaceTempView("known_instances")
-    rows = spark.table(register_disagreements(spark)).collect()
+    rows = spark.sql(VIEW.sql).collect()
     columns = (
         *("logical_client", "config_key", "config_value", "is_default"),
         *("client_instance_ids", "instances"),

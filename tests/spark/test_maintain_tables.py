@@ -21,6 +21,7 @@ from pipelines.jobs.maintain.context import Request
 from pipelines.jobs.maintain.results import LEFT_ALONE
 from pipelines.jobs.maintain.retention import write_moment
 from pipelines.jobs.telemetry.instances import InstanceWriter
+from pipelines.reading.client_states import states_query
 from pipelines.streaming.stored_offsets import read_stored_offsets
 from pipelines.streaming.table_claims import claim_tables
 from pipelines.tables.cluster import CLIENT_QUOTAS, CLUSTER_CHANGES
@@ -135,12 +136,15 @@ def test_what_may_go_goes_once_and_jobs_still_know_where_they_stand(
 
 
 def test_select_ended_with_recent_config_push_keeps_client(spark, original):
-    tables = [
-        spark.table(identify_table(spark, original, one))
-        for one in (CLIENT_INSTANCES, CLIENT_PUSHES, CLIENT_CONFIGS)
-    ]
+    tables = (CLIENT_INSTANCES, CLIENT_PUSHES, CLIENT_CONFIGS)
+    for one in tables:
+        rows = spark.table(identify_table(spark, original, one))
+        rows.createOrReplaceTempView(one.name)
+    names = [one.name for one in tables]
+    now = write_moment(NOW)
+    query = states_query(names, now=now, expire_after_hours=24 * 60)
     moment = write_moment(NOW - timedelta(days=60))
-    ended = steps.select_ended(*tables, moment, moment).collect()
+    ended = spark.sql(query).transform(steps.select_ended, moment).collect()
     assert {row["client_instance_id"] for row in ended} == {"ended", "silent"}
 
 

@@ -4,6 +4,7 @@ What goes is worked out of the table as it is, each time: a run that was cut off
 quicker than somebody else, is repeated as if nothing had been.
 """
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables.erase import delete_by_key, delete_where
 from pipelines.delta_tables.locations import has_table
+from pipelines.reading.client_states import states_query
 from pipelines.settings.retention import FOR_EVER, Retention, find_first_date
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import TableContract
@@ -29,6 +31,8 @@ from .retention import (
     write_moment,
 )
 
+_NEVER = 36_500
+"""Days after which nothing expires."""
 _RECENT_DATES = 2
 """Dates that mostly have a newer row of every topic and partition than old ones."""
 
@@ -154,17 +158,8 @@ class OldRows:
         nothing = GoingRows(why=why, rows=0)
         if not self._has(CLIENT_INSTANCES):
             return nothing
-        pushes = self._read(CLIENT_PUSHES) if self._has(CLIENT_PUSHES) else None
-        heard_to = None if pushes is None else self._find_heard_to(pushes)
-        kept_for = timedelta(days=days)
-        ended = self._read(CLIENT_INSTANCES).transform(
-            steps.select_ended,
-            # Without a push nothing is known of who is silent.
-            None if heard_to is None else pushes,
-            self._read(CLIENT_CONFIGS) if self._has(CLIENT_CONFIGS) else None,
-            write_moment(self.now - kept_for),
-            write_moment((heard_to or self.now) - kept_for),
-        )
+        oldest = write_moment(self.now - timedelta(days=days))
+        ended = self._read_states(days).transform(steps.select_ended, oldest)
         rows = self._read(contract).transform(steps.filter_ended, ended)
         others = self.retention.of(CLIENT_CONFIGS.name).ended_days != FOR_EVER
         if contract is CLIENT_INSTANCES and others and self._has(CLIENT_CONFIGS):
@@ -172,6 +167,29 @@ class OldRows:
             known = self._read(CLIENT_CONFIGS).select(steps.INSTANCE)
             rows = rows.join(known, steps.INSTANCE, "left_anti")
         return GoingRows(why=why, rows=rows.count(), ended=rows)
+
+    def _read_states(self, days: int) -> DataFrame:
+        """Return the states of client instances; they expire after so many days."""
+        has_pushes = self._has(CLIENT_PUSHES)
+        heard_to = (
+            self._find_heard_to(self._read(CLIENT_PUSHES)) if has_pushes else None
+        )
+        there = [one for one in (CLIENT_INSTANCES, CLIENT_CONFIGS) if self._has(one)]
+        # Without a push, nothing is known of instances that have not terminated.
+        late = timedelta(days=_NEVER) if heard_to is None else self.now - heard_to
+        kept_for = timedelta(days=days) + late
+        if heard_to is not None:
+            there.append(CLIENT_PUSHES)
+        for one in there:
+            self._read(one).createOrReplaceTempView(one.name)
+        return self.spark.sql(
+            states_query(
+                [one.name for one in there],
+                now=write_moment(self.now),
+                expire_after_hours=math.ceil(kept_for / timedelta(hours=1)),
+                since=write_moment(self.now - kept_for),
+            )
+        )
 
     def _find_heard_to(self, pushes: DataFrame) -> datetime | None:
         """Return until when pushes are known: their job may be behind, or stand still.

@@ -24,44 +24,23 @@ def count_by_date(rows: DataFrame, column: str, stays: str) -> DataFrame:
     return rows.groupBy(day).agg(F.count("*").alias("rows"), going)
 
 
-def select_ended(
-    instances: DataFrame,
-    pushes: DataFrame | None,
-    configs: DataFrame | None,
-    oldest: str,
-    oldest_heard: str,
-) -> DataFrame:
-    """Return the client instances that have ended before a moment.
+def select_ended(states: DataFrame, oldest: str) -> DataFrame:
+    """Return the client instances with telemetry that ended before a moment.
 
-    One that has said so has ended then; of others the pushes tell. A client that has
-    pushed its configuration since that moment is active, whatever its telemetry shows.
+    An instance of which only future timestamps are known stays: its bridge's clock is
+    wrong.
 
     Args:
-        instances: The table client_instances.
-        pushes: The table client_pushes; null where there is none: then nobody else is
-            known to have ended.
-        configs: The table client_configs; null if the table does not exist.
-        oldest: The moment, as SQL has it.
-        oldest_heard: The moment for those of whom nothing was heard; earlier where
-            pushes are read late.
+        states: From client_states.states_query; instances expire after the retention.
+        oldest: The moment, as SQL.
     Returns: client_instance_id.
     """
-    if configs is not None:
-        active = configs.where(f"received_at >= {oldest}").select(INSTANCE)
-        instances = instances.join(active, INSTANCE, "left_anti")
-    told = instances.where(f"terminated_at < {oldest}").select(INSTANCE)
-    if pushes is None:
-        return told
-    silent = instances.where("terminated_at IS NULL").where(
-        f"first_seen < {oldest_heard}"
+    ended = f"state = 'terminated' AND terminated_at < {oldest}"
+    return (
+        states.where("known_by = 'telemetry'")
+        .where(f"({ended}) OR (state = 'expired' AND last_seen IS NOT NULL)")
+        .select(INSTANCE)
     )
-    heard = pushes.where(f"event_date >= DATE({oldest_heard})").where(
-        f"received_at >= {oldest_heard}"
-    )
-    unheard = silent.select(INSTANCE).join(
-        heard.select(INSTANCE), INSTANCE, "left_anti"
-    )
-    return told.unionByName(unheard)
 
 
 def filter_ended(rows: DataFrame, ended: DataFrame) -> DataFrame:

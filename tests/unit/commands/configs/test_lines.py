@@ -27,7 +27,7 @@ def test_each_client_is_told_whether_its_active_instances_disagree():
     instances = [
         instance("app", "active"),
         instance("calm", "active"),
-        instance("calm", None),
+        instance("calm", "active"),
         instance("gone", "terminated"),
     ]
     rows = [

@@ -6,7 +6,9 @@ from pipelines.reading.views import explain_missing, find_names, find_names_in
 from pipelines.reading.views.registry import VIEWS_AND_FUNCTIONS
 from pipelines.settings import load_settings
 
-CLIENTS = {"clients", "client_instances", "client_pushes"}
+REPORTING = {"client_instances", "client_configs", "client_wire_configs"}
+CLIENTS = {"clients", "client_pushes"} | REPORTING
+KNOWN = {"known_instances", "client_pushes"} | REPORTING
 
 
 @pytest.mark.parametrize(
@@ -51,8 +53,8 @@ HISTORY = {"client_configs", "client_config_history", "client_config_pushes"}
             "client_config_entries",
             {"client_configs", "config_defaults", "client_wire_configs"},
         ),
-        ("client_config_timeline", HISTORY | CLIENTS),
-        ("client_config_at", HISTORY | CLIENTS | {"client_config_timeline"}),
+        ("client_config_timeline", HISTORY | KNOWN),
+        ("client_config_at", HISTORY | KNOWN | {"client_config_timeline"}),
         ("client_config_diff", HISTORY | {"client_config_at"}),
     ],
 )
