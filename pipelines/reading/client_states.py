@@ -20,14 +20,18 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import TableContract
-from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
+from pipelines.tables.telemetry import (
+    CLIENT_INSTANCES,
+    CLIENT_PUSHES,
+    SILENT_AFTER_INTERVALS,
+)
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 ACTIVE, IDLE, TERMINATED, EXPIRED = "active", "idle", "terminated", "expired"
 """Values of the column state."""
 TELEMETRY, CONFIGS, WIRE = "telemetry", "configs", "wire"
 """Values of the columns known_by and client_type_source."""
-IDLE_AFTER_INTERVALS = 3
+IDLE_AFTER_INTERVALS = SILENT_AFTER_INTERVALS
 """Push intervals without a push before an instance is idle."""
 LONGEST_INTERVAL_MS = 3_600_000
 """Kafka's longest push interval."""
@@ -110,8 +114,7 @@ SELECT * EXCEPT (quiet_at, heard_at, configured_at),
   IF(state = 'active' OR configured_at > quiet_at, NULL, quiet_at) AS ended_at
 FROM (
   SELECT *, {state} AS state FROM (
-    SELECT *, coalesce(terminated_at, timestampadd(MILLISECOND, {patience}, heard_at))
-      AS quiet_at
+    SELECT *, coalesce(terminated_at, {idle_at}) AS quiet_at
     FROM ({reported})
   )
 )
@@ -202,6 +205,14 @@ def state_sql(now: str = NOW, *, expire_after_hours: int) -> str:
     return _STATE_SQL.format(now=now, hours=expire_after_hours)
 
 
+def idle_at_sql(pushed_at: str) -> str:
+    """Return SQL for when an instance becomes idle if this push was its last one.
+
+    It reads push_interval_ms.
+    """
+    return f"timestampadd(MILLISECOND, {_PATIENCE}, {pushed_at})"
+
+
 def states_query(
     registered: Collection[str],
     *,
@@ -222,7 +233,7 @@ def states_query(
         window_start: SQL for the start of window_pushes.
     Returns: INSTANCE_COLUMNS and PUSH_COLUMNS, in no order.
     """
-    latest = f"timestampadd(MILLISECOND, {_PATIENCE}, {now})"
+    latest = idle_at_sql(now)
     is_recent = "true"
     if since is not None:
         is_recent = f"event_date >= date({since}) AND received_at >= {since}"
@@ -238,7 +249,7 @@ def states_query(
         )
     states = _STATES_SQL.format(
         state=state_sql(now, expire_after_hours=expire_after_hours),
-        patience=_PATIENCE,
+        idle_at=idle_at_sql("heard_at"),
         reported=reported,
     )
     empty = [

@@ -1,4 +1,4 @@
-"""Whom quotas are about: clients that were seen, those that live, what they report.
+"""Whom quotas are about: clients that were seen, whether active, what they report.
 
 Reads only. A client is a principal, a client id and a source address in a cluster; its
 instances are processes of it.
@@ -13,16 +13,14 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.cluster import CLIENT_QUOTAS
 from pipelines.tables.configs import CLIENT_CONFIGS
-from pipelines.tables.telemetry import (
-    CLIENT_METRICS,
-    CLIENT_PUSHES,
-    SILENT_AFTER_INTERVALS,
-)
+from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
+
+from .client_states import IDLE_AFTER_INTERVALS, LONGEST_INTERVAL_MS, idle_at_sql
 
 CLIENT = ("cluster_id", "principal", "client_id", "client_source_address")
 """What names a client; a client id is empty where there is none."""
-LONGEST_INTERVAL = timedelta(hours=1)
+LONGEST_INTERVAL = timedelta(milliseconds=LONGEST_INTERVAL_MS)
 """Kafka's longest push interval."""
 PRODUCER_KEY, CONSUMER_KEY = "producer_byte_rate", "consumer_byte_rate"
 _PRODUCER = "org.apache.kafka.producer."
@@ -60,11 +58,11 @@ def select_quota_clients(
         since: Where observing begins; knows its zone, as now does.
         now: Where it ends.
     Returns: CLIENT, live_instances, reports (quota key to a struct of REPORT_COLUMNS:
-        mean of the means, greatest of the greatest, sum of the rates of its live
+        mean of the means, greatest of the greatest, sum of the rates of its active
         instances).
     Shape: One row a client. One whose cluster is not known is in the only cluster, and
         left out where there are several.
-    Nulls: reports is null without a live instance, a struct's fields where the newest
+    Nulls: reports is null without an active instance, a struct's fields if the newest
         push lacks the metric; live_instances is 0 where no telemetry tells.
     """
     seen = [
@@ -83,11 +81,10 @@ def select_quota_clients(
         return reduce(DataFrame.union, seen).distinct().select(*CLIENT, nobody, none)
     pushes = tables[CLIENT_PUSHES.name].transform(with_cluster, clusters)
     newest = pushes.transform(select_newest_pushes, since, now)
-    is_live = F.expr(
-        f"NOT terminating AND timestampadd(MILLISECOND, {SILENT_AFTER_INTERVALS} * "
-        f"bigint(push_interval_ms), received_at) >= now"
+    is_active = ~F.col("terminating") & (
+        F.expr(idle_at_sql("received_at")) >= F.lit(now)
     )
-    newest = newest.withColumn("now", F.lit(now)).withColumn("is_live", is_live)
+    newest = newest.withColumn("is_active", is_active)
     instances = newest
     if CLIENT_METRICS.name in tables:
         reports = tables[CLIENT_METRICS.name].transform(select_reports, now)
@@ -96,7 +93,7 @@ def select_quota_clients(
         no_report = F.lit(None).cast(_reports_type())
         instances = newest.withColumn("reports", no_report)
     told = instances.groupBy(*CLIENT).agg(
-        F.count_if("is_live").cast("int").alias(LIVE_INSTANCES),
+        F.count_if("is_active").cast("int").alias(LIVE_INSTANCES),
         _sum_up().alias("reports"),
     )
     if not seen:
@@ -154,7 +151,7 @@ def select_reports(client_metrics: DataFrame, now: datetime) -> DataFrame:
     Returns: push_id, reports (as in select_quota_clients).
     Nulls: NaN is null, as for a client that has sent nothing yet.
     """
-    since = now - SILENT_AFTER_INTERVALS * LONGEST_INTERVAL
+    since = now - IDLE_AFTER_INTERVALS * LONGEST_INTERVAL
     wanted = [metric for of_key in REPORTED.values() for metric in of_key.values()]
     number = F.coalesce("value_double", F.col("value_long").cast("double"))
     is_whole = F.col("topic_name").isNull() & F.col("node_id").isNull()
@@ -176,18 +173,18 @@ def select_reports(client_metrics: DataFrame, now: datetime) -> DataFrame:
 
 
 def _sum_up() -> Column:
-    """Return the reports of a client's live instances as one."""
+    """Return the reports of a client's active instances as one."""
     how = dict(zip(REPORT_COLUMNS, (F.avg, F.max, F.sum), strict=True))
     values = {
         key: {
             column: how[column](
-                F.when(F.col("is_live"), F.col("reports")[key].getField(column))
+                F.when(F.col("is_active"), F.col("reports")[key].getField(column))
             )
             for column in of_key
         }
         for key, of_key in REPORTED.items()
     }
-    return F.when(F.count_if("is_live") > 0, _map_reports(values))
+    return F.when(F.count_if("is_active") > 0, _map_reports(values))
 
 
 def _map_reports(values: Mapping[str, Mapping[str, Column]]) -> Column:

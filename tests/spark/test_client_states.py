@@ -17,6 +17,7 @@ from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.table_rows import append_rows
+from tests.unit.test_databricks_dashboard import DASHBOARD
 
 TABLES = (CLIENT_INSTANCES, CLIENT_PUSHES, CLIENT_CONFIGS, CLIENT_WIRE_CONFIGS)
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -229,3 +230,20 @@ def test_recent_pushes_are_enough_for_active_instances(spark, instances):
     rows = spark.sql(query).where("state = 'active'").collect()
     active = {r["client_instance_id"] for r in instances if r["state"] == "active"}
     assert {r["client_instance_id"] for r in rows} == active - {None}
+
+
+def test_the_dashboard_shows_the_same_states(spark, instances):
+    (states,) = (one for one in DASHBOARD["datasets"] if one["name"] == "states")
+    query = "".join(states["queryLines"]).replace("current_timestamp()", NOW_SQL)
+    query = query.replace("current_date()", "DATE'2026-03-01'")
+    shown = {r["client_instance_id"]: r["state"] for r in spark.sql(query).collect()}
+    expected = {r["client_instance_id"]: r["state"] for r in instances}
+    # The dashboard reads telemetry alone.
+    others = {one["client_instance_id"] for one in CONFIGS} | {"far ahead"}
+    compared = {*shown} - others
+    assert {expected[one] for one in compared} == {
+        *("active", "idle", "terminated", "expired"),
+    }
+    assert {one: shown[one] for one in compared} == {
+        one: expected[one] for one in compared
+    }

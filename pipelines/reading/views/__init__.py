@@ -1,7 +1,5 @@
 """What readers see: the tables under their names, and the views beside them."""
 
-from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
-
 from .client_software_views import CLIENT_RELEASES, CLIENT_SOFTWARE, KNOWN_FAULTS
 from .clients_view import CLIENTS
 from .coverage_view import COVERAGE
@@ -25,7 +23,6 @@ __all__ = [
     "LABELLED",
     "METRICS_FAULT",
     "NEWEST_VALUES",
-    "SILENT_AFTER_INTERVALS",
     "TABLES_AND_VIEWS",
     "explain_missing",
     "find_names",

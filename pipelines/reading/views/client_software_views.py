@@ -5,7 +5,7 @@ proxy has seen of it. Faults are those of the core: of librdkafka in its binding
 Kafka in builds of Confluent Platform, whose patch releases are not Kafka's.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from pipelines.settings.client_releases import (
     ENDED,
@@ -104,37 +104,29 @@ LEFT JOIN (
   SELECT software, max_by(release, number) AS release FROM client_releases GROUP BY 1
 ) AS newest ON newest.software = {{core}}
 """
-_SOURCE_SQL = """
+_INSTANCES_SQL = """
   SELECT cluster_id, principal, nullif(client_id, '') AS client_id,
-    client_software_name, client_software_version,
-    CAST({} AS STRING) AS client_instance_id, CAST({} AS STRING) AS client_type,
-    {} AS seen_at
-  FROM {}
+    client_software_name, client_software_version, client_instance_id, client_type,
+    last_seen AS seen_at
+  FROM known_instances
 """
+_TRAFFIC_SQL = """
+  SELECT cluster_id, principal, nullif(client_id, ''), client_software_name,
+    client_software_version, NULL, NULL, received_at
+  FROM client_traffic
+"""
+_SOURCES = {"known_instances": _INSTANCES_SQL, "client_traffic": _TRAFFIC_SQL}
+"""Table or view to what it reports of software."""
 _VALUES_SQL = "SELECT * FROM VALUES {values} AS ({names})"
-_BY_TABLE = {
-    "clients": "client_instance_id, client_type, coalesce(last_push, first_seen)",
-    "client_configs": "client_instance_id, client_type, received_at",
-    "client_wire_configs": "NULL, client_type, received_at",
-    "client_traffic": "NULL, NULL, received_at",
-}
-"""Table or view to instance, type and time of what it has seen."""
 
 
 def _software_sql(sources: Sources) -> str | None:
     """Return the SQL of client_software; None without any table that shows clients."""
-    seen = list(_select_sources(sources.registered))
-    if not seen:
+    there = [query for name, query in _SOURCES.items() if name in sources.registered]
+    if not there:
         return None
     core = f"element_at(map({_map_items()}), family)"
-    return _SOFTWARE_SQL.format(sources=" UNION ALL ".join(seen), core=core)
-
-
-def _select_sources(registered: Collection[str]) -> Iterator[str]:
-    for name, columns in _BY_TABLE.items():
-        if name in registered:
-            instance, kind, seen_at = columns.split(", ", 2)
-            yield _SOURCE_SQL.format(instance, kind, seen_at, name)
+    return _SOFTWARE_SQL.format(sources=" UNION ALL ".join(there), core=core)
 
 
 def _map_items() -> str:
@@ -210,7 +202,7 @@ SOFTWARE_VIEWS = (
         "not known), and what `client_releases` says of the release.",
         sql=_software_sql,
         needs=(CLIENT_RELEASES,),
-        uses=tuple(_BY_TABLE),
+        uses=tuple(_SOURCES),
         made_by=_JOB,
     ),
 )
