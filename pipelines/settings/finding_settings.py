@@ -23,8 +23,9 @@ class FindingSettings:
         default=30,
     )
     observed_hours: int = key(
-        "A client that sends no telemetry is taken to live so long after its "
-        "configuration was last pushed, or seen by the proxy.",
+        "A client without telemetry is active for this time after it pushed its "
+        "configuration or the proxy saw it. Any client expires if nothing was "
+        "received from it for this time.",
         unit="hours",
         low=1,
         high=8784,
