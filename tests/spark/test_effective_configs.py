@@ -22,7 +22,7 @@ from pipelines.tables.dynamic_configs import (
 )
 from pipelines.tables.telemetry import CLIENT_INSTANCES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from tests.support.spark.config_rows import JAVA, held, hours, instance
+from tests.support.spark.config_rows import JAVA, held, instance, recent
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.table_rows import append_rows
 
@@ -39,20 +39,20 @@ SHOWN = (
 def pushed(name, value, at, **fields):
     """Return a library's producer of alice that pushed its acks."""
     known = LIBRARY | {"principal": "User:alice", "client_id": name}
-    known |= {"client_source_address": name, "received_at": hours(at)}
+    known |= {"client_source_address": name, "received_at": recent(at)}
     return instance(name, {"acks": held(value, "INT")}, **known | fields)
 
 
 def altered(value, at, until=None, *, client_id="", is_default=False, **fields):
     known = {"user_name": "alice", "client_id": client_id, "config_key": "acks"}
     known |= {"is_default_client_id": is_default, "config_value": value}
-    known |= {"valid_from": hours(at), "is_current": until is None}
-    return known | {"valid_to": None if until is None else hours(until)} | fields
+    known |= {"valid_from": recent(at), "is_current": until is None}
+    return known | {"valid_to": None if until is None else recent(until)} | fields
 
 
 def registered(client_id, *keys, **fields):
     known = {"user_name": "alice", "client_id": client_id, "config_keys": [*keys]}
-    return LIBRARY | known | {"registered_at": hours(0)} | fields
+    return LIBRARY | known | {"registered_at": recent(0)} | fields
 
 
 def on_wire(client_id, value, at, key="acks", client_type="producer"):
@@ -65,7 +65,7 @@ def on_wire(client_id, value, at, key="acks", client_type="producer"):
         "config_key": key,
         "config_value": value,
         "is_exact": True,
-        "received_at": hours(at),
+        "received_at": recent(at),
     }
 
 
@@ -73,7 +73,8 @@ def stock(name, client_type="producer", **fields):
     """Return a client of alice that is known by its telemetry alone."""
     known = {"client_instance_id": name, "client_id": name, "client_type": client_type}
     known |= {"principal": "User:alice", "client_source_address": name}
-    return JAVA | known | {"first_seen": hours(0)} | fields
+    known |= {"first_seen": recent(12), "push_interval_ms": 3_600_000}
+    return JAVA | known | fields
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +98,9 @@ def settings(spark, tmp_path_factory):
         pushed("sending", "1", 3),
         pushed("mallory", "1", 3, principal="User:mallory"),
         instance("defaulted", {"linger.ms": held("9", "LONG")}, **LIBRARY)
-        | {"principal": "User:alice", "client_id": None, "received_at": hours(3)},
+        | {"principal": "User:alice", "client_id": None, "received_at": recent(3)},
         instance("alias", {"request.required.acks": held("-1", "INT")}, **LIBRARY)
-        | {"principal": "User:alice", "client_id": None, "received_at": hours(1)},
+        | {"principal": "User:alice", "client_id": None, "received_at": recent(1)},
     )
     append_rows(
         settings.tables,

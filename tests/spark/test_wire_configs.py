@@ -26,7 +26,7 @@ from pipelines.tables.configs import (
 from pipelines.tables.telemetry import CLIENT_INSTANCES, QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.spark.config_records import HEADERS, RECORD_DDL
-from tests.support.spark.config_rows import held, hours, instance
+from tests.support.spark.config_rows import held, instance, recent
 from tests.support.spark.table_rows import append_rows
 from tests.support.spark.writer_option import writer_override
 from udfs.spark_configs import WireTables
@@ -193,7 +193,7 @@ def test_a_batch_that_was_cut_off_is_written_once(spark, tmp_path, point):
 def wire(key, value, **fields):
     known = {"config_key": key, "config_value": value, "config_type": "STRING"}
     known |= {"client_id": "app", "principal": "User:a", "client_type": "producer"}
-    known |= {"client_source_address": "x", "is_exact": True, "received_at": hours(9)}
+    known |= {"client_source_address": "x", "is_exact": True, "received_at": recent(9)}
     known |= {"wire_client": f"{fields.get('client_id', 'app')}"}
     return known | fields
 
@@ -206,7 +206,7 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
     append_rows(
         settings.tables,
         CLIENT_CONFIGS,
-        instance("old", {"acks": held("9")}, received_at=hours(1)),
+        instance("old", {"acks": held("9")}, received_at=recent(1)),
         instance(
             "new",
             {
@@ -214,7 +214,7 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
                 "compression.codec": held("lz4"),
                 "transactional.id": held(None, "STRING", "redacted"),
             },
-            received_at=hours(2),
+            received_at=recent(2),
         ),
     )
     append_rows(
@@ -234,7 +234,7 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
         CLIENT_INSTANCES,
         {"client_instance_id": "stock", "client_id": "stock", "principal": "User:a"}
         | {"client_source_address": "x", "client_type": "consumer"}
-        | {"first_seen": hours(3)},
+        | {"first_seen": recent(12), "push_interval_ms": 3_600_000},
     )
     stock = {"client_id": "stock", "client_type": "consumer"}
     append_rows(

@@ -8,6 +8,7 @@ from udfs.configs.value_columns import type_values
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 """A moment in the past."""
+HALF_A_DAY_AGO = datetime.now(tz=UTC) - timedelta(hours=12)
 JAVA = {
     "client_software_name": "apache-kafka-java",
     "client_software_version": "4.3.1",
@@ -18,6 +19,11 @@ TYPED = ("value_boolean", "value_long", "value_double", "value_list", "value_str
 def hours(number):
     """Return a moment some hours after NOON."""
     return NOON + timedelta(hours=number)
+
+
+def recent(number):
+    """Return a moment some hours after half a day ago: clients of it are active."""
+    return HALF_A_DAY_AGO + timedelta(hours=number)
 
 
 def entry(key, value, config_type="STRING", *, is_default=False):
