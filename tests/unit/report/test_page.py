@@ -219,7 +219,7 @@ def test_push_older_than_three_intervals_is_a_warning(
 def test_findings_say_when_they_were_evaluated_and_how_many_clients_are_active():
     html = make_page(make_fleet(), VEGA, {}).html
     assert "evaluated at <time>2026-03-01 11:55</time>" in html
-    assert "of them live; " in html
+    assert "of them active; " in html
 
 
 def test_first_screen_has_throughput_lag_errors_and_throttling():
