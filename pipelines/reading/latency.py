@@ -1,6 +1,6 @@
 """How long clients wait for brokers, over time, by broker and by client. Reads only."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from .naming import with_client
@@ -102,8 +102,8 @@ def select_latency_bands(points: DataFrame, *, window_s: int) -> DataFrame:
         window_s: Window length in seconds.
     Returns: cluster_id, window_start, clients_within (a key of QUANTILES), latency_ms:
         the longest mean of a request among that share of the clients, the fastest
-        first; clients (count of instances with a request). A window in which no client
-        made a request has no row.
+        first. A share that so few clients cannot tell from all of them is left out, and
+        so is a window in which no client made a request.
     """
     window = F.window("at", f"{window_s} seconds").getField("start")
     shares = F.array(*map(F.lit, QUANTILES.values()))
@@ -117,16 +117,23 @@ def select_latency_bands(points: DataFrame, *, window_s: int) -> DataFrame:
             F.percentile_approx("latency_ms", shares, 10_000).alias("found"),
             F.count("*").alias("clients"),
         )
-        .withColumn("band", F.explode(F.arrays_zip(names, "found")))
+        .withColumn("most", F.max("clients").over(Window.partitionBy("cluster_id")))
+        .withColumn("band", F.explode(F.arrays_zip(names, shares, "found")))
+        .where((F.col("band")["1"] == 1) | (_left_out("most", "band") >= 1))
         .select(
             "cluster_id",
             "window_start",
             F.col("band")["0"].alias("clients_within"),
             F.col("band")["found"].alias("latency_ms"),
-            "clients",
         )
         .orderBy("window_start", "latency_ms")
     )
+
+
+def _left_out(clients: str, band: str) -> Column:
+    """Return how many clients are beyond the share of a band."""
+    # Rounded, because 100 * (1 - 0.99) is a little less than 1.
+    return F.round(F.col(clients) * (1 - F.col(band)["1"]), 6)
 
 
 def select_latency_by_broker(points: DataFrame) -> DataFrame:

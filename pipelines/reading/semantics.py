@@ -8,7 +8,7 @@ question.
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.settings.metric_semantics import (
@@ -94,18 +94,25 @@ def with_weights(points: DataFrame) -> DataFrame:
     for one in load_metric_semantics():
         if one.weight:
             by_weight[one.weight].append(one.metric)
-    known = F.struct("metric", "value", *_PLACE)
-    is_weight = F.col("metric").isin(*by_weight) & F.col("value").isNotNull()
-    of_push = F.collect_list(F.when(is_weight, known)).over(
-        Window.partitionBy("client_instance_id", "push_id")
+    place = ("client_instance_id", "push_id", *_PLACE)
+    weights = (
+        points.where(F.col("metric").isin(*by_weight) & F.col("value").isNotNull())
+        .groupBy("metric", *place)
+        .agg(F.first("value").alias("weight"))
+        .alias("weights")
     )
-    same_place = " AND ".join(f"one.{name} <=> {name}" for name in _PLACE)
-    matching = f"filter(weights, one -> one.metric = weighing AND {same_place})"
+    weighing = _choose(by_weight, F.lit(None).cast("string"))
+    same = [F.col("weights.metric") == F.col("points.weighing")]
+    same += [
+        F.col(f"weights.{one}").eqNullSafe(F.col(f"points.{one}")) for one in place
+    ]
+    # A join and not a window: filters on metric reach the files on both sides.
     return (
-        points.withColumn("weights", of_push)
-        .withColumn("weighing", _choose(by_weight, F.lit(None)))
-        .withColumn("weight", F.expr(f"get({matching}, 0).value"))
-        .drop("weights", "weighing")
+        points.withColumn("weighing", weighing)
+        .alias("points")
+        .join(weights, same, "left")
+        .select("points.*", "weights.weight")
+        .drop("weighing")
     )
 
 

@@ -1,6 +1,8 @@
 """Every view and function of readers, each after what it needs."""
 
 from . import (
+    client_points_view,
+    client_rollups_view,
     clients_view,
     coverage_view,
     finding_views,
@@ -28,6 +30,8 @@ VIEWS: tuple[View, ...] = (
     *KNOWN_VIEWS,
     wire_config_views.VIEW,
     newest_values_view.VIEW,
+    client_points_view.VIEW,
+    client_rollups_view.VIEW,
     labelled_view.VIEW,
     coverage_view.VIEW,
     *CATALOG_VIEWS,

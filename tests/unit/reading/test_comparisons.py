@@ -108,6 +108,18 @@ def test_metrics_are_told_by_how_sure_they_are():
     assert say_if_too_few(table) == ""
 
 
+def test_change_of_a_count_is_never_below_minus_100_percent():
+    # Differences may be larger than the median before.
+    table = compare_metrics(
+        samples("a.records", [1.0] * 6 + [100.0] * 4, [0.0] * 10)
+    ).set_index("metric")
+    found = table.loc["a.records"]
+    assert found["change_percent"] == -100
+    assert found["percent_low"] == -100
+    spread = compare_metrics(samples("a.net", [-10.0, 1.0, 9.0] * 4, [-90.0] * 12))
+    assert spread["percent_low"].iloc[0] < -100
+
+
 def test_a_picture_of_what_was_not_tested_says_why_it_is_empty():
     few = compare_metrics(samples("a.rate", [1.0, 2.0], [3.0, 4.0]))
     assert select_certain(few).empty
