@@ -4,7 +4,7 @@
 # MAGIC One client in depth: what it did, its configuration, its quotas and what
 # MAGIC changed. Without a name in the widget it is the client that pushed most. Reads
 # MAGIC `clients`, `newest_values`, the data points of the client and, if they exist,
-# MAGIC `client_config_entries`, `client_config_timeline` and `effective_quotas`.
+# MAGIC `client_config_entries`, `client_config_timeline` and `client_quota_use`.
 # MAGIC Writes nothing.
 
 # COMMAND ----------
@@ -44,8 +44,8 @@ registered = views.register(
     spark,
     settings,
     views.find_names_in(
-        "clients newest_values client_config_entries "
-        "client_config_timeline effective_quotas"
+        "clients newest_values known_instances client_config_entries "
+        "client_config_timeline client_quota_use"
     ),
 )
 picked = chosen.choose(
@@ -103,14 +103,16 @@ display(tell_clusters_apart(overview.select_clients(clients, points).toPandas())
 
 # MAGIC %md
 # MAGIC ## What it runs with
-# MAGIC What it set itself comes first; `source` says who told: the client, the wire,
-# MAGIC or the defaults that are known of its software. A hidden value is empty.
+# MAGIC The configuration of its active instances, or of the one seen last. What the
+# MAGIC client set itself comes first. `source` is the origin: the client, the proxy, or
+# MAGIC the known defaults of its software. A hidden value is empty.
 
 # COMMAND ----------
 
 if has_configs:
     entries = spark.table("client_config_entries").transform(picked.of_clients)
-    display(one_client.select_configuration(entries))
+    instances = spark.table("known_instances").transform(picked.of_clients)
+    display(one_client.select_configuration(entries, instances))
 
 # COMMAND ----------
 
@@ -126,22 +128,17 @@ if has_configs:
 
 # MAGIC %md
 # MAGIC ## What it may use, and what it does
-# MAGIC A limit is what one broker allows.
+# MAGIC `limit` is what one broker allows all clients of the quota together; `use` is
+# MAGIC the part of it that they use.
 
 # COMMAND ----------
 
-if "effective_quotas" in registered:
-    quotas = spark.table("effective_quotas").transform(picked.of_clients)
+if "client_quota_use" in registered:
+    quotas = spark.table("client_quota_use").transform(picked.of_clients)
     display(
         quotas.where("limit IS NOT NULL").select(
-            "client_id",
-            "principal",
-            "quota_key",
-            "limit",
-            "used_rate",
-            "use",
-            "reported_throttle_ms_max",
-            "reason",
+            *("client_id", "quota_key", "limit", "used_rate", "use", "basis"),
+            *("reported_rate", "throttled_ms", "shared_by", "reason", "principal"),
         )
     )
 

@@ -38,16 +38,22 @@ class Chosen:
     """Empty: all."""
 
     def window_of(self, rows: DataFrame, column: str = "received_at") -> int:
-        """Return a length of windows, in seconds, that makes a line of rows.
+        """Return a window length, in seconds, that makes a line of rows.
+
+        It is at least the longest push interval, if the rows have push_interval_ms.
 
         Args:
-            rows: In the time; they may fill a part of it only.
+            rows: Rows in the time range; they may fill a part of it only.
             column: Times.
         """
-        ends = rows.agg(
-            F.unix_seconds(F.min(column)), F.unix_seconds(F.max(column))
+        interval_s = F.lit(0)
+        if "push_interval_ms" in rows.columns:
+            interval_s = F.coalesce(F.max("push_interval_ms") / F.lit(1000), F.lit(0))
+        first, last, longest = rows.agg(
+            F.unix_seconds(F.min(column)), F.unix_seconds(F.max(column)), interval_s
         ).collect()[0]
-        least = 0 if ends[0] is None else (ends[1] - ends[0]) / _MOST_WINDOWS
+        span = 0 if first is None else (last - first) / _MOST_WINDOWS
+        least = max(span, longest)
         return next((one for one in _WINDOWS_S if one >= least), _WINDOWS_S[-1])
 
     def of_clients(self, rows: DataFrame) -> DataFrame:

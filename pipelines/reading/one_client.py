@@ -1,8 +1,9 @@
 """One client in depth: what it did over time, and what happened to it. Reads only."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from .client_states import ACTIVE
 from .groups import REBALANCE_LATENCY, REBALANCES
 from .lag import LAG_MAX
 from .latency import name_metrics, select_request_latency
@@ -102,23 +103,31 @@ def select_marks(points: DataFrame, changes: DataFrame | None) -> DataFrame:
     return rebalanced.union(changed)
 
 
-def select_configuration(client_config_entries: DataFrame) -> DataFrame:
+def select_configuration(entries: DataFrame, instances: DataFrame) -> DataFrame:
     """Return what a client runs with, what it set itself first.
 
-    Returns: config_key, config_value, status, source, is_pushed, instances (count).
-    Nulls: A hidden value is null.
+    Args:
+        entries: Rows of client_config_entries of the client.
+        instances: Rows of known_instances of the client. Active instances count; if
+            none is active, the one seen last.
+    Returns: config_key, config_value, status, source, is_pushed, instances (count). A
+        hidden value is null.
     """
+    is_active = F.col("state") == ACTIVE
+    newest = Window.orderBy(F.desc(is_active), F.desc("last_seen"))
+    holders = (
+        instances.where(F.col("client_instance_id").isNotNull())
+        .withColumn("place", F.row_number().over(newest))
+        .where(is_active | (F.col("place") == 1))
+        .select("client_instance_id")
+    )
+    # The proxy alone has reported values without an instance.
+    of_proxy = entries.where(F.col("client_instance_id").isNull())
+    columns = ("config_key", "config_value", "status", "source", "is_pushed")
     return (
-        client_config_entries.groupBy(
-            *(
-                "config_key",
-                "config_value",
-                "status",
-                "source",
-                "is_pushed",
-                "is_default",
-            )
-        )
+        entries.join(F.broadcast(holders), "client_instance_id", "left_semi")
+        .unionByName(of_proxy)
+        .groupBy(*columns, "is_default")
         .agg(F.countDistinct("client_instance_id").alias("instances"))
         .orderBy(
             F.coalesce("is_default", F.lit(False)), F.desc("is_pushed"), "config_key"

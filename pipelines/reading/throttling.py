@@ -48,7 +48,11 @@ def select_throttling(
     )
     joined = reported.alias("r").join(seen.alias("s"), _same_client(), "full")
     return joined.select(
-        *(F.coalesce(f"r.{one}", f"s.{one}").alias(one) for one in _WIRE_KEY),
+        *(F.coalesce(f"r.{one}", f"s.{one}").alias(one) for one in _WIRE_KEY[:2]),
+        # The proxy writes an empty client ID where a client has none.
+        F.coalesce("r.client_id", F.nullif("s.client_id", F.lit(""))).alias(
+            "client_id"
+        ),
         "r.client_type",
         "r.reported_ms",
         "s.seen_ms",
@@ -57,7 +61,6 @@ def select_throttling(
 
 
 def _same_client() -> Column:
-    # The proxy writes an empty client ID where a client has none.
     client_id = F.coalesce(F.col("r.client_id"), F.lit(""))
     return (
         F.col("r.cluster_id").eqNullSafe(F.col("s.cluster_id"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.reading import latency, overview
+from pipelines.reading import latency, one_client, overview, throttling
 from tests.support.spark.metric_points import (
     INFINITY,
     NAN,
@@ -117,4 +117,74 @@ def test_instances_with_one_client_id_are_lines_of_their_own(spark):
         ("a (abcdef)", 0.1),
         ("a (bcdefg)", 0.2),
         ("b", 0.4),
+    }
+
+
+def test_throttling_joins_reports_and_traffic_of_one_cluster(spark):
+    metric = "org.apache.kafka.producer.produce.throttle.time.max"
+    rows = [
+        point(0, 5.0, "a", client_id="orders", metric=metric),
+        point(0, 7.0, "b", client_id="orders", metric=metric),
+        point(0, 0.0, "c", client_id=None, metric=metric),
+    ]
+    points = make_points(spark, rows, clusters={"a": "A", "b": "B", "c": None})
+    traffic = spark.createDataFrame(
+        [
+            ("A", "User:p", "orders", 900),
+            (None, "User:p", "", 3),
+            ("B", "User:p", "new", 1),
+        ],
+        "cluster_id STRING, principal STRING, client_id STRING, throttle_ms_max INT",
+    )
+    found = throttling.select_throttling(points, traffic)
+    names = ("cluster_id", "client_id", "reported_ms", "seen_ms", "throttle_ms")
+    rows = found.select(*names).collect()
+    assert {tuple(row) for row in rows} == {
+        ("A", "orders", 5.0, 900.0, 900.0),
+        ("B", "orders", 7.0, None, 7.0),
+        (None, None, 0.0, 3.0, 3.0),
+        ("B", "new", None, 1.0, 1.0),
+    }
+    found = throttling.select_throttling(points)
+    assert {row["throttle_ms"] for row in found.collect()} == {5.0, 7.0, 0.0}
+
+
+def test_configuration_of_a_client_is_that_of_its_active_instances(spark):
+    entries = spark.createDataFrame(
+        [("old", "0"), ("older", "7"), ("new", "100"), (None, "5")],
+        "client_instance_id STRING, config_value STRING",
+    ).selectExpr(
+        "*",
+        "'linger.ms' AS config_key",
+        "'overridden' AS status",
+        "'pushed' AS source",
+        "true AS is_pushed",
+        "false AS is_default",
+    )
+    states = {"old": "terminated", "older": "expired", "new": "active"}
+    instances = spark.createDataFrame(
+        [
+            (name, state, local(place))
+            for place, (name, state) in enumerate(states.items())
+        ],
+        "client_instance_id STRING, state STRING, last_seen TIMESTAMP",
+    )
+
+    def read(known):
+        found = one_client.select_configuration(entries, known).collect()
+        return {row["config_value"] for row in found}
+
+    assert read(instances) == {"100", "5"}
+    assert read(instances.where("state <> 'active'")) == {"7", "5"}
+
+
+def test_bands_that_few_clients_cannot_tell_apart_are_left_out(spark):
+    rows = [
+        point(0, 1.0 + place, f"c{place:02}", metric=PRODUCER) for place in range(12)
+    ]
+    found = latency.select_latency_bands(make_points(spark, rows), window_s=60)
+    assert {row["clients_within"]: row["latency_ms"] for row in found.collect()} == {
+        "half of the clients": 6.0,
+        "9 of 10": 11.0,
+        "all": 12.0,
     }

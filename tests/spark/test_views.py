@@ -198,6 +198,61 @@ def test_newest_values_of_clients_with_wrong_metrics_are_marked(spark, settings)
     assert [r["client_software_version"] for r in wrong.collect()] == ["v1.20.5"]
 
 
+def test_client_rollups_combine_the_newest_pushes_of_active_instances(spark, settings):
+    make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
+    views.register(spark, settings, find_names_in("client_rollups client_points"))
+    rate, total = (
+        f"org.apache.kafka.producer.outgoing.byte.{end}" for end in ("rate", "total")
+    )
+    who = {"client_id": "orders", "principal": "User:a"}
+    made = {"cluster_id": "c1", "client_type": "producer"} | who
+    append_rows(
+        settings.tables,
+        CLIENT_INSTANCES,
+        instance("a", **made, push_interval_ms=60_000),
+        instance("b", **made, push_interval_ms=60_000),
+        instance("ended", **made, terminated_at=NOW),
+    )
+    pushes = [(name, minute) for name in "ab" for minute in (0, 1, 2)]
+    pushes += [("a", 60), ("ended", 0)]
+
+    def told(name, minute, metric, value, **fields):
+        moment = NOW - timedelta(minutes=minute)
+        times = {"received_at": moment, "time": moment, "event_date": moment.date()}
+        return {
+            **who,
+            **times,
+            "client_instance_id": name,
+            "push_id": f"{name}-{minute}",
+            "metric": metric,
+            "kind": "gauge",
+            "value_double": value,
+            **fields,
+        }
+
+    grows = {"kind": "sum", "temporality": "cumulative", "is_monotonic": True}
+    append_rows(
+        settings.tables,
+        CLIENT_PUSHES,
+        *(push(name, minute / 60, **who) for name, minute in pushes),
+    )
+    append_rows(
+        settings.tables,
+        CLIENT_METRICS,
+        *(told(*one, rate, 100.0 if one[1] < 60 else 9e9) for one in pushes),
+        *(told(*one, total, 6000.0 * (60 - one[1]), **grows) for one in pushes[:6]),
+    )
+    names = ("cluster_id", "client_id", "client_type", "metric", "value", "unit")
+    rows = spark.table("client_rollups").select(*names, "instances").collect()
+    of_client = ("c1", "orders", "producer")
+    assert sorted(map(tuple, rows)) == [
+        (*of_client, rate, 200.0, "bytes/s", 2),
+        (*of_client, total, 200.0, "bytes/s", 2),
+    ]
+    growth = spark.table("client_points").where(f"metric = '{total}'")
+    assert growth.agg({"amount": "sum"}).collect()[0][0] == 4 * 6000.0
+
+
 def test_a_client_instance_is_active_idle_or_terminated(spark, settings):
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     views.register(spark, settings, find_names_in(views.CLIENTS))
