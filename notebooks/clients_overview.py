@@ -68,7 +68,8 @@ display(
 
 # COMMAND ----------
 
-display(tell_clusters_apart(overview.select_clients(clients, points).toPandas()))
+rows = overview.select_clients(clients, points).limit(1_000)
+display(tell_clusters_apart(rows.toPandas()))
 
 # COMMAND ----------
 
@@ -158,9 +159,8 @@ if not wrong.empty:
 newest = views.select_newest_values(points).orderBy(
     "client_id", "metric", "node_id", "topic_name", "topic_partition"
 )
-display(
-    newest.select(
-        *("client_id", "metric", "value", "unit", "node_id", "topic_name"),
-        *("topic_partition", "received_at", "cluster_id"),
-    )
+shown = newest.select(
+    *("client_id", "metric", "value", "unit", "node_id", "topic_name"),
+    *("topic_partition", "received_at", "cluster_id"),
 )
+display(tell_clusters_apart(shown.limit(1_000).toPandas()))

@@ -97,7 +97,8 @@ display(
 
 # COMMAND ----------
 
-display(tell_clusters_apart(overview.select_clients(clients, points).toPandas()))
+rows = overview.select_clients(clients, points).limit(1_000)
+display(tell_clusters_apart(rows.toPandas()))
 
 # COMMAND ----------
 
