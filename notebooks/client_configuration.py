@@ -48,7 +48,7 @@ picked = chosen.choose(
 picked.check(spark.table("client_configs"), spark.table("client_config_entries"))
 
 key = dbutils.widgets.get("key")
-entries = spark.table("client_config_entries").transform(picked.of_clients).cache()
+entries = spark.table("active_config_entries").transform(picked.of_clients).cache()
 timeline = spark.table("client_config_timeline").transform(picked.of_clients)
 
 # COMMAND ----------

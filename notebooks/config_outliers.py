@@ -44,7 +44,7 @@ picked = chosen.choose(
 )
 picked.check(spark.table("client_config_entries"))
 
-peers = spark.table("client_config_entries").transform(picked.in_time).cache()
+peers = spark.table("active_config_entries").transform(picked.in_time).cache()
 outliers = (
     config_outliers.select_outliers(peers).transform(picked.of_clients).toPandas()
 )

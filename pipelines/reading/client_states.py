@@ -15,9 +15,6 @@ as empty.
 
 from collections.abc import Collection
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import TableContract
 from pipelines.tables.telemetry import (
@@ -327,19 +324,6 @@ def known_clients_query(instances: str) -> str:
 def same_sql(left: str, right: str, columns: Collection[str]) -> str:
     """Return SQL that is true if two rows agree in all of the columns; null is one."""
     return " AND ".join(f"{left}.{name} <=> {right}.{name}" for name in columns)
-
-
-def only_active(rows: DataFrame, known_instances: DataFrame) -> DataFrame:
-    """Keep the rows of active instances.
-
-    Args:
-        rows: With the columns of INSTANCE_KEY, as client_config_entries has them.
-        known_instances: The view.
-    """
-    key = F.expr(INSTANCE_KEY).alias("active_key")
-    active = known_instances.where(F.col("state") == ACTIVE).select(key)
-    kept = rows.withColumn("active_key", F.expr(INSTANCE_KEY))
-    return kept.join(active, "active_key", "left_semi").drop("active_key")
 
 
 def select_nothing(contract: TableContract) -> str:

@@ -4,6 +4,7 @@ import pytest
 
 from pipelines.reading.config_diffs import LOGICAL_CLIENT
 from pipelines.reading.config_overview import select_changes
+from pipelines.reading.views import active_config_view
 from pipelines.reading.views.client_config_disagreements import VIEW
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
 from tests.support.spark.config_rows import hours, span
@@ -71,13 +72,37 @@ def entries(spark):
     )
 
 
-def test_disagreements_compare_known_values_of_active_instances(spark, entries):
-    names = ("one", "two", "three", "four", "five")
-    states = [(name, "active") for name in names]
-    states += [("gone", "terminated"), ("quiet", "idle")]
-    known = spark.createDataFrame(states, "client_instance_id STRING, state STRING")
-    entries.createOrReplaceTempView("client_config_entries")
+IDENTITY = (
+    *("cluster_id", "principal", "client_id", "client_source_address", "client_type"),
+    "client_instance_id",
+)
+
+
+def test_entries_of_inactive_instances_are_not_in_the_active_ones(spark):
+    ddl = ", ".join(f"{name} STRING" for name in IDENTITY)
+    app = ("c1", "User:a", "app", "x", "producer")
+    bare = (None, "User:a", None, "x", None)
+    states = [
+        (*app, "runs", "active"),
+        (*app, "ended", "terminated"),
+        (*app, None, "expired"),
+        (*bare, None, "active"),
+    ]
+    known = spark.createDataFrame(states, f"{ddl}, state STRING")
     known.createOrReplaceTempView("known_instances")
+    rows = [(*one[:-1], one[-1]) for one in states] + [(*app, "unknown", "no row")]
+    found = spark.createDataFrame(rows, f"{ddl}, config_value STRING")
+    found.createOrReplaceTempView("client_config_entries")
+    kept = spark.sql(active_config_view.VIEW.sql)
+    assert kept.columns == [*IDENTITY, "config_value"]
+    assert sorted(kept.collect(), key=str) == sorted(
+        [(*app, "runs", "active"), (*bare, None, "active")], key=str
+    )
+
+
+def test_disagreements_compare_known_values_of_instances(spark, entries):
+    is_active = "coalesce(client_instance_id, '') NOT IN ('gone', 'quiet')"
+    entries.where(is_active).createOrReplaceTempView("active_config_entries")
     rows = spark.sql(VIEW.sql).collect()
     columns = (
         *("logical_client", "config_key", "config_value", "is_default"),

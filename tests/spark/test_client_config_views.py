@@ -108,7 +108,7 @@ def test_every_table_and_view_is_registered_without_telemetry(spark, registered)
     names = [contract.name for contract in CLIENT_CONFIG_CONTRACTS]
     found = {ENTRIES, TIMELINE, DISAGREEMENTS, "config_catalog"}
     found |= {"client_releases", "client_software", "known_faults", "metric_semantics"}
-    found |= {"known_clients", "known_instances"}
+    found |= {"known_clients", "known_instances", "active_config_entries"}
     assert found <= {one.name for one in VIEWS}
     expected = sorted([*names, *found])
     assert registered == expected

@@ -13,10 +13,8 @@ WITH held AS (
   SELECT logical_client, principal, client_id, client_type, config_key, config_value,
     bool_or(is_default) AS is_default,
     sort_array(collect_set(client_instance_id)) AS client_instance_ids
-  FROM client_config_entries LEFT SEMI JOIN (
-    SELECT client_instance_id FROM known_instances WHERE state = 'active'
-  ) USING (client_instance_id)
-  WHERE config_value IS NOT NULL
+  FROM active_config_entries
+  WHERE config_value IS NOT NULL AND client_instance_id IS NOT NULL
   GROUP BY logical_client, principal, client_id, client_type, config_key, config_value
 ),
 counted AS (
@@ -28,6 +26,6 @@ SELECT logical_client, principal, client_id, client_type, config_key, config_val
 FROM counted WHERE different > 1
 ORDER BY logical_client, config_key, instances DESC, config_value
 """,
-    needs=("client_config_entries", "known_instances"),
+    needs=("active_config_entries",),
     made_by="client_configs_to_delta",
 )

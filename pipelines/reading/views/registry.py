@@ -1,6 +1,7 @@
 """Every view and function of readers, each after what it needs."""
 
 from . import (
+    active_config_view,
     client_points_view,
     client_rollups_view,
     clients_view,
@@ -36,6 +37,7 @@ VIEWS: tuple[View, ...] = (
     coverage_view.VIEW,
     *CATALOG_VIEWS,
     *CONFIG_VIEWS,
+    active_config_view.VIEW,
     DISAGREEMENTS_VIEW,
     *EFFECTIVE_VIEWS,
     *SOFTWARE_VIEWS,
