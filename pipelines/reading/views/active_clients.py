@@ -24,7 +24,9 @@ _IS_NEEDED = """state = 'active' OR (state = 'terminated'
   AND terminated_at >= timestampadd(HOUR, -{hours}, {now}))"""
 _ACTIVE_SQL = """
 WITH instances AS (
-  SELECT *, {key} AS instance_key FROM ({known}) WHERE state = 'active'
+  SELECT *, {key} AS instance_key, {family} AS family,
+    coalesce({vendor_build}, false) AS is_vendor_build
+  FROM ({known}) WHERE state = 'active'
 ),
 wired AS (
   SELECT instance_key,
@@ -39,7 +41,6 @@ SELECT coalesce(i.client_instance_id, md5(i.instance_key)) AS client_instance_id
   i.* EXCEPT (client_instance_id, instance_key, first_seen, last_push),
   coalesce(i.first_seen, i.last_seen) AS first_seen,
   coalesce(i.last_push, i.last_seen) AS last_push,
-  {family} AS family, coalesce({vendor_build}, false) AS is_vendor_build,
   c.configs, w.wired
 FROM instances AS i
 LEFT JOIN client_configs AS c ON i.client_instance_id = c.client_instance_id
