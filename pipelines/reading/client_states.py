@@ -20,7 +20,7 @@ from pipelines.tables.contract import TableContract
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
     CLIENT_PUSHES,
-    SILENT_AFTER_INTERVALS,
+    IDLE_AFTER_INTERVALS,
 )
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
@@ -28,8 +28,6 @@ ACTIVE, IDLE, TERMINATED, EXPIRED = "active", "idle", "terminated", "expired"
 """Values of the column state."""
 TELEMETRY, CONFIGS, WIRE = "telemetry", "configs", "wire"
 """Values of the columns known_by and client_type_source."""
-IDLE_AFTER_INTERVALS = SILENT_AFTER_INTERVALS
-"""Push intervals without a push before an instance is idle."""
 LONGEST_INTERVAL_MS = 3_600_000
 """Kafka's longest push interval."""
 NOW = "current_timestamp()"

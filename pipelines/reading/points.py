@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
+from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
 
 from .chosen import Chosen
 from .semantics import is_never, with_weighing_metrics, with_weights
@@ -125,7 +125,7 @@ def _or_false(condition: Column) -> Column:
 
 def _time_of_point() -> Column:
     interval_ms = F.coalesce("push_interval_ms", F.lit(_DEFAULT_INTERVAL_MS))
-    limit = interval_ms.cast("bigint") * F.lit(SILENT_AFTER_INTERVALS * 1000)
+    limit = interval_ms.cast("bigint") * F.lit(IDLE_AFTER_INTERVALS * 1000)
     apart = F.abs(F.unix_micros("time") - F.unix_micros("received_at"))
     return F.when(apart <= limit, F.col("time")).otherwise(F.col("received_at"))
 

@@ -13,10 +13,14 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.cluster import CLIENT_QUOTAS
 from pipelines.tables.configs import CLIENT_CONFIGS
-from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES
+from pipelines.tables.telemetry import (
+    CLIENT_METRICS,
+    CLIENT_PUSHES,
+    IDLE_AFTER_INTERVALS,
+)
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
-from .client_states import IDLE_AFTER_INTERVALS, LONGEST_INTERVAL_MS, idle_at_sql
+from .client_states import LONGEST_INTERVAL_MS, idle_at_sql
 
 CLIENT = ("cluster_id", "principal", "client_id", "client_source_address")
 """What names a client; a client id is empty where there is none."""

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from pipelines.reading.push_times import PushTimes
-from pipelines.tables.telemetry import SILENT_AFTER_INTERVALS
+from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
 
 from .fleet import TimeAxis
 
@@ -22,7 +22,7 @@ def fit_axis(since: datetime, made_at: datetime, pushes: PushTimes) -> TimeAxis:
     if pushes.first is None or pushes.newest is None:
         return TimeAxis(start=since, end=made_at, steps=_MOST_STEPS)
     interval = timedelta(milliseconds=pushes.interval_ms or 0)
-    end = min(made_at, pushes.newest + (SILENT_AFTER_INTERVALS + 1) * interval)
+    end = min(made_at, pushes.newest + (IDLE_AFTER_INTERVALS + 1) * interval)
     end = max(end, pushes.first + interval)
     start = max(since, pushes.first - max((end - pushes.first) / _MARGIN, interval))
     step = max(interval, timedelta(milliseconds=1))

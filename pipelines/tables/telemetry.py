@@ -141,8 +141,8 @@ CLIENT_INSTANCES = TableContract(
     },
 )
 
-SILENT_AFTER_INTERVALS = 3
-"""Push intervals without a push before a client counts as silent."""
+IDLE_AFTER_INTERVALS = 3
+"""Push intervals without a push before a client instance is idle."""
 
 TELEMETRY_CONTRACTS = (CLIENT_METRICS, QUARANTINE, CLIENT_INSTANCES, CLIENT_PUSHES)
 """In the order in which a micro-batch writes them."""

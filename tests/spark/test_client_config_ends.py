@@ -3,7 +3,8 @@
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.jobs.configs.steps.history import SILENT_INTERVALS, select_ends
+from pipelines.jobs.configs.steps.history import select_ends
+from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
 from tests.support.spark.instance_tables import (
     INSTANCE_SCHEMA,
     PUSH_SCHEMA,
@@ -49,7 +50,7 @@ def push_each_minute(instance, *minutes):
 def test_an_instance_has_ended_after_three_intervals_of_silence(spark, newest, ends):
     """Its last telemetry is of minute 5; silence counts where it ends before `newest`."""
     pushes = push_each_minute("i", 3, 4, 5)
-    assert SILENT_INTERVALS == 3
+    assert IDLE_AFTER_INTERVALS == 3
     found = find_ends(spark, [("i", at(1), at(newest))], [make_instance("i")], pushes)
     assert found == ends
 

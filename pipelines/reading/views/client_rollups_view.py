@@ -3,9 +3,10 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.reading.client_states import ACTIVE, CLIENT_KEY, IDLE_AFTER_INTERVALS
+from pipelines.reading.client_states import ACTIVE, CLIENT_KEY
 from pipelines.reading.points import with_meaning
 from pipelines.reading.rollups import roll_up
+from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
 
 from .view import Sources, View
 

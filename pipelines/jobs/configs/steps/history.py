@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
+from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
 
 from .types import FAMILY, INSTANCE, join_same, list_keys, share_possible_types
 
@@ -18,8 +19,6 @@ CLIENT = "logical_client"
 PUSH_COLUMNS = (*FAMILY, INSTANCE, "received_at", "push_id", "configs")
 """What of a push is history. Who its logical client is other pushes say, too."""
 TURN_COLUMNS = (CLIENT, "client_type", *PUSH_COLUMNS)
-SILENT_INTERVALS = 3
-"""Push intervals without a push after which an instance is taken to have ended."""
 _MICROS_PER_MS = 1000
 _KEY = list(CLIENT_CONFIG_HISTORY.merge_key)
 _ROW = CLIENT_CONFIG_HISTORY.column_names
@@ -116,7 +115,7 @@ def select_ends(
         .agg(F.max(F.struct("received_at", "push_interval_ms")).alias("last"))
     )
     silence_us = F.col("last.push_interval_ms") * F.lit(
-        SILENT_INTERVALS * _MICROS_PER_MS
+        IDLE_AFTER_INTERVALS * _MICROS_PER_MS
     ).cast("bigint")
     silent_at = F.timestamp_micros(F.unix_micros("last.received_at") + silence_us)
     silent = (
