@@ -90,7 +90,9 @@ def print_summary(spark: SparkSession, folder: Path, seconds: float) -> None:
     clients = clients.withColumn("latency_ms", F.round("latency_ms", _DIGITS))
     print(
         format_rows(
-            clients.drop("last_push", "state"), limit=MAX_CLIENTS, max_width=MAX_WIDTH
+            clients.drop("last_push", "state", "cluster_id"),
+            limit=MAX_CLIENTS,
+            max_width=MAX_WIDTH,
         )
     )
     for client_type in (PRODUCER, CONSUMER):
