@@ -209,21 +209,21 @@ def test_client_rollups_combine_the_newest_pushes_of_active_instances(spark, set
     append_rows(
         settings.tables,
         CLIENT_INSTANCES,
-        instance("a", **made, push_interval_ms=60_000),
-        instance("b", **made, push_interval_ms=60_000),
+        instance("a", **made),
+        instance("b", **made),
         instance("ended", **made, terminated_at=NOW),
     )
-    pushes = [(name, minute) for name in "ab" for minute in (0, 1, 2)]
-    pushes += [("a", 60), ("ended", 0)]
+    pushes = [(name, hours) for name in "ab" for hours in (0, 1, 2)]
+    pushes += [("a", 5), ("ended", 0)]
 
-    def told(name, minute, metric, value, **fields):
-        moment = NOW - timedelta(minutes=minute)
+    def told(name, hours, metric, value, **fields):
+        moment = NOW - timedelta(hours=hours)
         times = {"received_at": moment, "time": moment, "event_date": moment.date()}
         return {
             **who,
             **times,
             "client_instance_id": name,
-            "push_id": f"{name}-{minute}",
+            "push_id": f"{name}-{hours}",
             "metric": metric,
             "kind": "gauge",
             "value_double": value,
@@ -234,13 +234,13 @@ def test_client_rollups_combine_the_newest_pushes_of_active_instances(spark, set
     append_rows(
         settings.tables,
         CLIENT_PUSHES,
-        *(push(name, minute / 60, **who) for name, minute in pushes),
+        *(push(name, hours, **who) for name, hours in pushes),
     )
     append_rows(
         settings.tables,
         CLIENT_METRICS,
-        *(told(*one, rate, 100.0 if one[1] < 60 else 9e9) for one in pushes),
-        *(told(*one, total, 6000.0 * (60 - one[1]), **grows) for one in pushes[:6]),
+        *(told(*one, rate, 100.0 if one[1] < 5 else 9e9) for one in pushes),
+        *(told(*one, total, 3.6e5 * (60 - one[1]), **grows) for one in pushes[:6]),
     )
     names = ("cluster_id", "client_id", "client_type", "metric", "value", "unit")
     rows = spark.table("client_rollups").select(*names, "instances").collect()
@@ -250,7 +250,7 @@ def test_client_rollups_combine_the_newest_pushes_of_active_instances(spark, set
         (*of_client, total, 200.0, "bytes/s", 2),
     ]
     growth = spark.table("client_points").where(f"metric = '{total}'")
-    assert growth.agg({"amount": "sum"}).collect()[0][0] == 4 * 6000.0
+    assert growth.agg({"amount": "sum"}).collect()[0][0] == 4 * 3.6e5
 
 
 def test_a_client_instance_is_active_idle_or_terminated(spark, settings):
