@@ -32,6 +32,11 @@ _SOFTWARE = (
     *[("librdkafka", one) for one in ("2.6.1", "2.12.1", "2.15.0")],
     *(("franz-go", "v1.21.0"), ("confluent-kafka-python", "2.8.0")),
 )
+_LONG_WHY = (
+    "Java's default has been `all` since 3.0, and librdkafka's is -1. A lower value is a "
+    "choice, or left from an old example. A record that only the leader has stored is "
+    "lost if that broker fails before its followers have fetched it."
+)
 _LINES = (
     ("producer.request.latency.avg", "ms"),
     ("producer.record.queue.time.avg", "ms"),
@@ -324,7 +329,7 @@ def _make_detail(chance, place, hostile):
                     *("error", "producer-acks-one"),
                     _text(hostile, place, "It waits for one broker (`acks=1`)."),
                     *("acks", "1", "all"),
-                    _text(hostile, place, "A record may be lost. " + 30 * "Why? "),
+                    _text(hostile, place, _LONG_WHY),
                     SINCE,
                 )
             ],
