@@ -230,7 +230,7 @@ def running_site(
         kafka = services.enter_context(
             EmbeddedKafka(BROKERS, java=java, broker_properties=BROKER_PROPERTIES)
         )
-        settings = _make_settings(kafka.bootstrap_servers, folder)
+        settings = make_settings(kafka.bootstrap_servers, folder)
         write_settings(folder, kafka.bootstrap_servers, _list_jobs())
         servers = services.enter_context(running_bridge(settings))
         say(f"bridge, as a proxy before them: bootstrap.servers={servers}")
@@ -301,7 +301,8 @@ def _format(configs: object) -> str:
     return " ".join(f"{k}={v}" for k, v in dict(configs).items())  # type: ignore[call-overload]
 
 
-def _make_settings(bootstrap_servers: str, folder: Path) -> Settings:
+def make_settings(bootstrap_servers: str, folder: Path) -> Settings:
+    """Return the settings of a bridge, with tables in a directory."""
     subscription = (
         f'[{{name="site", metrics=["*"], interval_ms={_PUSH_INTERVAL_MS}, match=[]}}]'
     )

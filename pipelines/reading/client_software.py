@@ -20,6 +20,12 @@ _FAULT = (
 )
 
 
+def read_traffic(spark: SparkSession) -> DataFrame:
+    """Return client_traffic; client_id is null if it is empty, as in the views."""
+    empty_id = F.nullif("client_id", F.lit(""))
+    return spark.table("client_traffic").withColumn("client_id", empty_id)
+
+
 def select_stale(
     client_software: DataFrame, known_faults: DataFrame, since: datetime
 ) -> DataFrame:
@@ -77,7 +83,7 @@ def select_upgrade(
     """Return what becomes of clients with brokers that serve some API versions.
 
     Args:
-        client_traffic: The table.
+        client_traffic: As read_traffic returns it.
         client_software: The view; clients that only it has are NOT_SEEN.
         served: API key to the versions that are served, from api_versions.csv.
         names: API key to its name; of others nothing is said.
@@ -133,7 +139,7 @@ def _select_used(traffic: DataFrame) -> DataFrame:
         traffic.withColumn("one", F.explode("api_versions"))
         .select(
             *("cluster_id", "principal", *_SOFTWARE, "received_at"),
-            F.nullif("client_id", F.lit("")).alias("client_id"),
+            "client_id",
             F.col("one.api_key").alias("api_key"),
             version,
         )

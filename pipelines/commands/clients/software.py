@@ -18,7 +18,6 @@ from pipelines.reading.text_tables import MAX_WIDTH, format_table, make_printabl
 from pipelines.settings.api_versions import load_api_versions
 from pipelines.settings.client_releases import ADVISED_AGAINST, ENDED
 from pipelines.settings.records import Settings
-from pipelines.tables.traffic import CLIENT_TRAFFIC
 
 Say = Callable[[str], None]
 
@@ -95,10 +94,10 @@ def answer_upgrade(
         release: One of api_versions.csv.
     Raises: MissingTable, UnknownClient.
     """
-    _register(spark, settings, f"{CLIENT_TRAFFIC.name} {views.CLIENT_SOFTWARE}")
+    _register(spark, settings, f"client_traffic {views.CLIENT_SOFTWARE}")
     apis, now = load_api_versions(), datetime.now(UTC)
     found = client_software.select_upgrade(
-        asked.filter(_with_empty_ids(spark.table(CLIENT_TRAFFIC.name))),
+        asked.filter(client_software.read_traffic(spark)),
         asked.filter(spark.table(views.CLIENT_SOFTWARE)),
         apis.releases[release],
         apis.names,
@@ -120,11 +119,6 @@ def _register(spark: SparkSession, settings: Settings, names: str) -> None:
     for name in names.split():
         if name not in registered:
             raise MissingTable(views.explain_missing(name, settings))
-
-
-def _with_empty_ids(traffic: DataFrame) -> DataFrame:
-    """Return traffic; its column may be filtered like that of views."""
-    return traffic.withColumn("client_id", F.nullif("client_id", F.lit("")))
 
 
 def _collect(rows: DataFrame, asked: SoftwareQuestion, now: datetime) -> list[Row]:
