@@ -275,6 +275,14 @@ def test_numbers_times_and_names_stay_on_one_line_and_no_column_is_cut(opened):
     wide = """const box = document.querySelector('#client-table').parentElement;
       return box.scrollWidth - box.clientWidth"""
     assert opened.run(wide) <= 0
+    principals = "document.querySelectorAll('#client-table td[data-name=principal]')"
+    long = "CN=payments-api.prod.example.com,OU=Payments,O=Example"
+    opened.run(
+        f"{principals}.forEach(one => {{ one.className = 'long';"
+        "one.firstChild.textContent = arguments[0]; })",
+        long,
+    )
+    assert opened.run(wide) <= 0
     open_client(opened)
     assert opened.run(broken) == []
 
