@@ -1,6 +1,7 @@
 """What changed, and who disagrees, of rows that no table has to hold."""
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading.config_diffs import LOGICAL_CLIENT
 from pipelines.reading.config_overview import select_changes
@@ -69,7 +70,7 @@ def entries(spark):
             (*bare, "retries", "3", "five", False),
         ],
         f"{ddl}, is_default BOOLEAN",
-    )
+    ).withColumn("cluster_id", F.lit("c1"))
 
 
 IDENTITY = (
@@ -102,7 +103,12 @@ def test_entries_of_inactive_instances_are_not_in_the_active_ones(spark):
 
 def test_disagreements_compare_known_values_of_instances(spark, entries):
     is_active = "coalesce(client_instance_id, '') NOT IN ('gone', 'quiet')"
-    entries.where(is_active).createOrReplaceTempView("active_config_entries")
+    active = entries.where(is_active)
+    # A client of the same name in another cluster is another client.
+    other = active.where("config_key = 'retries'").withColumns(
+        {"cluster_id": F.lit("c2"), "config_value": F.lit("8")}
+    )
+    active.unionByName(other).createOrReplaceTempView("active_config_entries")
     rows = spark.sql(VIEW.sql).collect()
     columns = (
         *("logical_client", "config_key", "config_value", "is_default"),

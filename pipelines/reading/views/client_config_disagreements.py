@@ -10,21 +10,24 @@ VIEW = View(
     "have different ones, with the instances that have it.",
     sql="""
 WITH held AS (
-  SELECT logical_client, principal, client_id, client_type, config_key, config_value,
+  SELECT cluster_id, logical_client, principal, client_id, client_type, config_key,
+    config_value,
     bool_or(is_default) AS is_default,
     sort_array(collect_set(client_instance_id)) AS client_instance_ids
   FROM active_config_entries
   WHERE config_value IS NOT NULL AND client_instance_id IS NOT NULL
-  GROUP BY logical_client, principal, client_id, client_type, config_key, config_value
+  GROUP BY cluster_id, logical_client, principal, client_id, client_type, config_key,
+    config_value
 ),
 counted AS (
-  SELECT *, count(*) OVER (PARTITION BY logical_client, config_key) AS different
+  SELECT *, count(*)
+    OVER (PARTITION BY cluster_id, logical_client, config_key) AS different
   FROM held
 )
-SELECT logical_client, principal, client_id, client_type, config_key, config_value,
-  is_default, client_instance_ids, size(client_instance_ids) AS instances
+SELECT cluster_id, logical_client, principal, client_id, client_type, config_key,
+  config_value, is_default, client_instance_ids, size(client_instance_ids) AS instances
 FROM counted WHERE different > 1
-ORDER BY logical_client, config_key, instances DESC, config_value
+ORDER BY cluster_id, logical_client, config_key, instances DESC, config_value
 """,
     needs=("active_config_entries",),
     made_by="client_configs_to_delta",
