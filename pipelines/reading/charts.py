@@ -399,6 +399,10 @@ def change_chart(
     axes.set_yticks(places, [shorten(str(one), 64) for one in shown[y]])
     axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
     dress(axes, title, grid="x")
+    sizes = shown[[x, low, high]].abs().to_numpy(dtype=float).ravel()
+    if is_skewed(sizes):
+        axes.set_xscale("symlog", linthresh=float(np.median(sizes[sizes > 0])))
+        unit = f"{unit} (log)"
     axes.set_xlabel(unit, fontsize=TEXT_POINTS + 1)
     axes.set_ylabel(what, fontsize=TEXT_POINTS + 1)
     axes.xaxis.set_major_formatter(FuncFormatter(format_number))

@@ -342,3 +342,18 @@ def test_grid_chart_with_many_columns_keeps_values_within_their_cells():
     cells = [one.get_window_extent() for one in axes.patches]
     for text, cell in zip(axes.texts, cells, strict=True):
         assert text.get_window_extent().width <= cell.width
+
+
+def test_change_chart_with_an_outlier_has_a_logarithmic_axis_around_zero():
+    rows = [("a", 90_000.0, 80_000.0, 99_000.0), ("b", -3.0, -5.0, -1.0)]
+    rows += [(name, 4.0, 2.0, 6.0) for name in "cdef"]
+    frame = pd.DataFrame(rows, columns=["metric", "by", "low", "high"])
+    figure = charts.change_chart(
+        frame, x="by", low="low", high="high", y="metric", title="t", unit="%", what="m"
+    )
+    figure.savefig(io.BytesIO(), format="svg")
+    axes = figure.axes[0]
+    assert axes.get_xscale() == "symlog"
+    assert axes.get_xlabel() == "% (log)"
+    left, middle, right = axes.transData.transform([(-3, 0), (4, 0), (90_000, 0)])[:, 0]
+    assert middle - left > 0.1 * (right - left)
