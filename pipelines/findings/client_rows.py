@@ -7,7 +7,6 @@ client_config_entries has it, without a row for every key.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pyspark import StorageLevel
@@ -16,34 +15,39 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading import views
 from pipelines.reading.client_states import CONFIGS as CONFIGS_ALONE
+from pipelines.reading.reported_metrics import (
+    MIN_PUSHES,
+    ReportWindow,
+    select_points,
+    select_quiet,
+    select_reports,
+    time_sql,
+    window_seconds_sql,
+)
 from pipelines.reading.views.active_clients import select_active_clients
 from pipelines.reading.views.client_config_views import PUSHED
-from pipelines.reading.views.config_catalog_view import ALWAYS_SET, CONFIG_CATALOG
+from pipelines.reading.views.client_software_views import FAMILY_SQL
+from pipelines.reading.views.config_catalog_view import CONFIG_CATALOG
+from pipelines.reading.views.known_defaults import (
+    KIND,
+    known_defaults_query,
+    register_version_number,
+)
 from pipelines.reading.views.wire_config_views import SEEN, WIRE
-from pipelines.settings.finding_rules import FindingRule
+from pipelines.settings.finding_rules import EITHER, FindingRule
 from pipelines.settings.finding_settings import FindingSettings
+from pipelines.settings.metric_semantics import FAMILIES
 from pipelines.settings.records import Settings
 from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
-from pipelines.tables.telemetry import (
-    CLIENT_INSTANCES,
-    CLIENT_METRICS,
-    CLIENT_PUSHES,
-)
+from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.configs.known_values import list_names
 from udfs.spark_configs import ValueWords, with_known_values, with_text_hash
 
-from .client_sql import (
-    BASES_SQL,
-    POINTS,
-    POINTS_SQL,
-    POOL_SQL,
-    PREFIX,
-    REPORTS_SQL,
-    VERSION_FUNCTION,
-)
+from .absences import is_left_out, is_zero_if_left_out
 
 CLIENTS = "finding_clients"
+POINTS = "points"
 _SOURCES = (
     *(CLIENT_INSTANCES, CLIENT_PUSHES, CLIENT_METRICS),
     *(CLIENT_CONFIGS, CONFIG_DEFAULTS, CLIENT_WIRE_CONFIGS),
@@ -61,49 +65,34 @@ IDENTITY = (
     *("client_source_address", "client_type", *MEMBERSHIP, "client_software_name"),
     *("client_software_version", "family", "core_version", "is_vendor_build"),
     *("push_interval_ms", "first_seen", "last_push", "pushes", "window_pushes"),
-    "known_by",
+    *("window_seconds", "window_from", "known_by"),
 )
 """Columns of `live`."""
 _WORDS = ValueWords(pushed=PUSHED, wire=WIRE, seen=SEEN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """The times of one evaluation."""
-
-    now: datetime
-    """Knows its zone."""
-    window: timedelta
-    observed: timedelta
-
-    @property
-    def times(self) -> dict[str, str]:
-        """Return what SQL may name, as SQL."""
-        return {
-            "now": time_sql(self.now),
-            "from": time_sql(self.now - self.window),
-            "window_seconds": repr(self.window.total_seconds()),
-        }
-
-
-def span_of(settings: FindingSettings, now: datetime) -> Span:
+def window_of(settings: FindingSettings, now: datetime) -> ReportWindow:
     """Return the times of an evaluation at a moment that knows its zone."""
-    return Span(
+    return ReportWindow(
         now=now,
-        window=timedelta(minutes=settings.window_minutes),
+        length=timedelta(minutes=settings.window_minutes),
         observed=timedelta(hours=settings.observed_hours),
     )
 
 
-def time_sql(at: datetime) -> str:
-    """Return a moment as SQL."""
-    return f"timestamp_micros({round(at.timestamp() * 1_000_000)})"
+def times_of(window: ReportWindow) -> dict[str, str]:
+    """Return what the SQL of rules may name as `$name`, as SQL."""
+    return {
+        "now": time_sql(window.now),
+        "from": time_sql(window.start),
+        "window_seconds": repr(window.length.total_seconds()),
+    }
 
 
 def open_clients(
     spark: SparkSession,
     rules: Sequence[FindingRule],
-    span: Span,
+    window: ReportWindow,
     *,
     pushed_by: str = CONFIGS_ALONE,
 ) -> DataFrame:
@@ -113,17 +102,17 @@ def open_clients(
         spark: Has what register_sources registers.
         rules: Say which keys and metrics are looked for.
         pushed_by: What known_by says of a configuration without telemetry.
-    Returns: IDENTITY, k, m and w.
+    Returns: IDENTITY, k, m, w, quiet and fresh_since.
     Shape: One row a client: an instance that is live by its telemetry; one that pushed
         its configuration alone; what the proxy alone has seen of one client id.
     """
     keys = _union((*MEMBERSHIP.values(), *(k for r in rules for k in r.config_keys)))
     metrics = _union(metric for rule in rules for metric in rule.metrics)
-    _make_view(spark, POINTS, _points_sql(metrics, span))
-    told = spark.sql(REPORTS_SQL)
-    made = _with_reports(
-        _with_configs(_select_pool(spark, keys, span, pushed_by), keys), told, metrics
-    )
+    points = select_points(spark, metrics, window)
+    points.createOrReplaceTempView(POINTS)
+    configured = _with_configs(_select_pool(spark, keys, window, pushed_by), keys)
+    quiet = _select_quiet(spark, rules, window)
+    made = _with_reports(configured, select_reports(points), quiet, metrics)
     clients = keep_rows(made)
     clients.createOrReplaceTempView(CLIENTS)
     for name, columns in (
@@ -157,7 +146,7 @@ def register_sources(
     if named is not None:
         names = {*named, *(one.name for one in _SOURCES), CONFIG_CATALOG}
     views.register(spark, settings, names, is_complete=True)
-    spark.sql(VERSION_FUNCTION)
+    register_version_number(spark)
 
 
 def _list_sql_of(rules: Sequence[FindingRule]) -> Iterator[str]:
@@ -175,24 +164,19 @@ def _make_view(spark: SparkSession, name: str, query: str) -> None:
 
 
 def _select_pool(
-    spark: SparkSession, keys: Sequence[str], span: Span, pushed_by: str
+    spark: SparkSession, keys: Sequence[str], window: ReportWindow, pushed_by: str
 ) -> DataFrame:
     """Return who is there, with all that is known of their configurations."""
     names = list_names(keys)
-    listed = _list_sql(names)
-    _make_view(
-        spark,
-        "finding_bases",
-        BASES_SQL.format(keys=listed, never=_list_sql(sorted(ALWAYS_SET))),
-    )
-    now, start = time_sql(span.now), time_sql(span.now - span.window)
+    now, seconds = time_sql(window.now), window_seconds_sql(window.length)
+    window_from = f"timestampadd(MICROSECOND, bigint(-1e6 * {seconds}), {now})"
     active = select_active_clients(
         spark,
         [one.name for one in _SOURCES],
         now=now,
-        expire_after_hours=round(span.observed / timedelta(hours=1)),
-        since=start,
-        window_start=start,
+        expire_after_hours=round(window.observed / timedelta(hours=1)),
+        since=time_sql(window.earliest),
+        window_start=window_from,
         keys=names,
     )
     # Only configurations have the hash stored.
@@ -204,10 +188,14 @@ def _select_pool(
             "known_by": F.when(
                 F.col("known_by") == CONFIGS_ALONE, F.lit(pushed_by)
             ).otherwise(F.col("known_by")),
+            "window_seconds": F.expr(seconds),
+            "window_from": F.expr(window_from),
+            "core_version": F.expr(
+                "IF(is_vendor_build, NULL, version_number(client_software_version))"
+            ),
         }
     )
-    named.createOrReplaceTempView("finding_pool")
-    return spark.sql(POOL_SQL.format(pool="finding_pool", bases="finding_bases"))
+    return named.join(spark.sql(known_defaults_query(names)), [*KIND], "left")
 
 
 def _with_configs(pool: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -223,36 +211,61 @@ def _with_configs(pool: DataFrame, keys: Sequence[str]) -> DataFrame:
     )
 
 
-def _with_reports(
-    clients: DataFrame, reports: DataFrame, metrics: Sequence[str]
+def _select_quiet(
+    spark: SparkSession, rules: Sequence[FindingRule], window: ReportWindow
 ) -> DataFrame:
-    """Put m and w beside clients."""
-    if not metrics:
-        nothing = "named_struct('nothing', CAST(NULL AS DOUBLE))"
-        return clients.selectExpr("*", f"{nothing} AS m", f"{nothing} AS w")
+    """Return which metrics clients leave out because nothing happened."""
+    groups = (one.split(EITHER) for rule in rules for one in rule.needs_metrics)
+    needed = _union(one for group in groups for one in group)
+    by_family = {
+        family: [one for one in needed if is_left_out(one, family)]
+        for family in FAMILIES
+    }
+    families = [family for family, metrics in by_family.items() if metrics]
+    left_out = _union(one for metrics in by_family.values() for one in metrics)
+    is_meant = f"{FAMILY_SQL} IN ({_list_sql(families or [''])})"
+    return select_quiet(spark, left_out, is_meant, window)
+
+
+def _with_reports(
+    clients: DataFrame, reports: DataFrame, quiet: DataFrame, metrics: Sequence[str]
+) -> DataFrame:
+    """Put m, w, quiet and fresh_since beside clients."""
     since = "timestampadd(MILLISECOND, -2 * bigint(push_interval_ms), last_push)"
+    never = "named_struct('nothing', CAST(NULL AS DOUBLE))"
     gauges = ", ".join(
         f"'{one}', IF(told['{one}'].at >= fresh_since, told['{one}'].newest, NULL)"
         for one in metrics
     )
-    sums = ", ".join(f"'{one}', told['{one}']" for one in metrics)
+    sums = ", ".join(f"'{one}', {_report_sql(one)}" for one in metrics)
     return (
         clients.join(reports, "client_instance_id", "left")
+        .join(quiet, "client_instance_id", "left")
         .withColumn("fresh_since", F.expr(since))
         .selectExpr(
             *IDENTITY,
             "k",
-            f"named_struct({gauges}) AS m",
-            f"named_struct({sums}) AS w",
+            f"named_struct({gauges}) AS m" if metrics else f"{never} AS m",
+            f"named_struct({sums}) AS w" if metrics else f"{never} AS w",
+            f"IF(window_pushes >= {MIN_PUSHES}, quiet, NULL) AS quiet",
+            "fresh_since",
         )
     )
 
 
-def _points_sql(metrics: Sequence[str], span: Span) -> str:
-    return POINTS_SQL.format(
-        since=time_sql(span.now - span.window),
-        now=time_sql(span.now),
-        metrics=_list_sql([f"{PREFIX}{one}" for one in metrics] or [""]),
+def _report_sql(metric: str) -> str:
+    """Return SQL for what a client said of a metric: zeros if nothing happened."""
+    told = f"told['{metric}']"
+    if not is_zero_if_left_out(metric):
+        return told
+    zeros = (
+        "named_struct('reported_at', last_push, 'at', last_push, 'newest', 0D, "
+        "'total', 0D, 'pushes', window_pushes, 'positive', 0L, 'first', 0D, "
+        "'last', 0D, 'min', 0D, 'max', 0D)"
+    )
+    return (
+        f"coalesce({told}, IF(window_pushes >= {MIN_PUSHES} "
+        f"AND array_contains(quiet, '{metric}'), {zeros}, NULL))"
     )
 
 

@@ -11,13 +11,14 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from pipelines.reading.rule_coverage import SOFTWARE
 from pipelines.settings.finding_rules import (
     IDENTITY_NAMES,
     FindingRule,
     split_template,
 )
 
-from .client_rows import LIVE, keep_rows
+from .client_rows import keep_rows
 from .rule_sql import (
     CLIENT,
     ENTITY,
@@ -35,14 +36,16 @@ _ABOUT = (
     *("client_type", "principal", "client_id", "group_id"),
     *("client_software_name", "client_software_version"),
 )
+_PLACE_OF = ("cluster_id", "logical_client", "group_id")
+_IS_UNJUDGED = "is_unjudged"
 _WHO = (CLIENT, "cluster_id", "logical_client", *_ABOUT, "last_push")
 _TOLD = "level: INT, texts: MAP<STRING, STRING>, current: STRING, setting: STRING"
 _HIT_TYPE = f"STRUCT<place: INT, {_TOLD}>"
 _STATE_TYPE = "STRUCT<place: INT, lacks: STRING>"
 _PARTS = "ARRAY<STRUCT<text: STRING, name: STRING>>"
 _TEMPLATES = ("sentence", "setting", "current", "suggested", "why")
-_RULES_TYPE = "place INT, rule STRING, source STRING, " + ", ".join(
-    f"{name}_parts {_PARTS}" for name in _TEMPLATES
+_RULES_TYPE = "place INT, rule STRING, source STRING, is_about_clients BOOLEAN, " + (
+    ", ".join(f"{name}_parts {_PARTS}" for name in _TEMPLATES)
 )
 FORGIVING = {
     # What a division by zero and a text that is no number come to is a null: a rule
@@ -64,25 +67,51 @@ class Evaluation:
     """KEY, severity, _ABOUT, client_instance_ids, instances, evidence, sentence,
     setting, current_value, suggested_value, why, source; one row a KEY."""
     counts: DataFrame
-    """rule, lacks ('': nothing), clients: how many clients a rule is for, by what kept
-    it from being asked."""
+    """rule, family, client_type, lacks ('': nothing, SOFTWARE: the rule is not for
+    it), clients: how many clients a rule is about, by what kept it from being asked."""
     judged: DataFrame
-    """_WHO, and states: of each rule that is for the client what kept it from being
-    asked, or nothing."""
+    """_WHO, family, and states: of each rule that is about clients of the type what
+    kept it from being asked, or nothing."""
     names: DataFrame
     """_RULES_TYPE."""
 
-    def find_unjudged(self, keys: DataFrame) -> DataFrame:
-        """Return those of KEY of which a rule could be asked of no instance.
+    def find_unjudged(self, findings: DataFrame) -> DataFrame:
+        """Return KEY of those that nobody can judge any more.
 
         Args:
-            keys: KEY, few beside all clients.
+            findings: KEY, client_instance_ids and group_id; few beside all clients.
+        Returns: KEY of findings about a client if the rule could be asked of none of
+            its instances; about others, if it could not be asked of one of the
+            instances that were named, or of no member of the group.
         """
-        asked = keys.join(self.names, "rule").select(*KEY, "place")
-        each = self.judged.select("cluster_id", "logical_client", F.inline("states"))
-        known = each.join(asked, ["cluster_id", "logical_client", "place"])
-        whole = known.groupBy(*KEY).agg(F.min("lacks").alias("least"))
-        return whole.where("least <> ''").select(*KEY)
+        asked = findings.join(self.names, "rule").select(
+            *KEY, "place", "is_about_clients", INSTANCES, "group_id"
+        )
+        states = self.judged.select(*_PLACE_OF, CLIENT, F.inline("states")).where(
+            F.col("lacks") != SOFTWARE
+        )
+        is_unknown = F.col("lacks") != ""
+        of_clients = (
+            states.join(asked.where("is_about_clients"), [*_PLACE_OF[:2], "place"])
+            .groupBy(*KEY)
+            .agg(F.bool_and(is_unknown).alias(_IS_UNJUDGED))
+        )
+        others = asked.where("NOT is_about_clients")
+        members = states.drop("logical_client")
+        of_named = (
+            members.drop("cluster_id", "group_id")
+            .join(others.withColumn(CLIENT, F.explode(INSTANCES)), [CLIENT, "place"])
+            .groupBy(*KEY)
+            .agg(F.bool_or(is_unknown).alias(_IS_UNJUDGED))
+        )
+        of_groups = (
+            members.join(others, ["cluster_id", "group_id", "place"])
+            .groupBy(*KEY)
+            .agg(F.bool_and(is_unknown).alias(_IS_UNJUDGED))
+            .join(of_named, [*KEY], "left_anti")
+        )
+        found = of_clients.unionByName(of_named).unionByName(of_groups)
+        return found.where(_IS_UNJUDGED).select(*KEY)
 
 
 def ask_rules(
@@ -102,11 +131,14 @@ def ask_rules(
     numbered = list(enumerate(made))
     hits = [_hit_sql(place, one) for place, one in numbered if not one.query]
     states = [
-        (one.applies, f"named_struct('place', {place}, 'lacks', {one.lacks})")
+        (one.is_meant, f"named_struct('place', {place}, 'lacks', {one.lacks})")
         for place, one in numbered
     ]
     judged = clients.select(
-        *_WHO, _gather(states, _STATE_TYPE, "states"), _gather(hits, _HIT_TYPE, "hits")
+        *_WHO,
+        "family",
+        _gather(states, _STATE_TYPE, "states"),
+        _gather(hits, _HIT_TYPE, "hits"),
     )
     kept = keep_rows(judged)
     found = [_sum_up(kept.select(*_WHO, F.inline("hits")))]
@@ -114,10 +146,11 @@ def ask_rules(
         if one.query and one.is_about_clients:
             found.append(_sum_up(_ask_of_clients(spark, clients, place, one)))
         elif one.query:
-            found.append(_ask_of_others(spark, place, one))
-    names = _describe(spark, rules)
+            found.append(_ask_of_others(spark, clients, place, one))
+    names = _describe(spark, made)
+    held = _without_consequences(reduce(DataFrame.unionByName, found), rules)
     return Evaluation(
-        findings=_tell(reduce(DataFrame.unionByName, found), names),
+        findings=_tell(held, names),
         counts=_count(kept, names),
         judged=kept,
         names=names,
@@ -159,7 +192,7 @@ def _hit_sql(place: int, one: RuleSql) -> tuple[str, str]:
         f"named_struct('place', {place}, 'level', {level}, 'texts', {one.texts}, "
         f"'current', {one.current}, 'setting', {one.setting})"
     )
-    return f"{one.applies} AND {one.lacks} = '' AND {one.where}", told
+    return f"{one.is_meant} AND {one.lacks} = '' AND {one.where}", told
 
 
 def _ask_of_clients(
@@ -171,7 +204,7 @@ def _ask_of_clients(
         .where(one.where)
         .selectExpr(CLIENT, f"{one.level} AS level", f"{one.texts} AS texts")
     )
-    asked = clients.where(one.applies).where(f"{one.lacks} = ''")
+    asked = clients.where(one.is_meant).where(f"{one.lacks} = ''")
     who = asked.selectExpr(
         *_WHO,
         f"{one.is_inferred} AS is_inferred",
@@ -186,8 +219,13 @@ def _ask_of_clients(
     )
 
 
-def _ask_of_others(spark: SparkSession, place: int, one: RuleSql) -> DataFrame:
-    """Return what a query has found that is about no one client, as _sum_up does."""
+def _ask_of_others(
+    spark: SparkSession, clients: DataFrame, place: int, one: RuleSql
+) -> DataFrame:
+    """Return what a query has found that is about no one client, as _sum_up does.
+
+    A finding is a step less severe if what decides was inferred of one of its clients.
+    """
     asked = spark.sql(one.query).where(one.where)
     own = [name for name in ("cluster_id", *_ABOUT) if name in one.columns]
     told = asked.selectExpr(
@@ -197,7 +235,9 @@ def _ask_of_others(spark: SparkSession, place: int, one: RuleSql) -> DataFrame:
         f"{one.level} AS level",
         f"{one.texts} AS texts",
     )
-    live = spark.table(LIVE).select(CLIENT, "cluster_id", *_ABOUT, "last_push")
+    live = clients.selectExpr(
+        CLIENT, "cluster_id", *_ABOUT, "last_push", f"{one.is_inferred} AS is_inferred"
+    )
     named = told.select("*", F.explode_outer("ids").alias(CLIENT)).join(
         live, CLIENT, "left"
     )
@@ -214,16 +254,37 @@ def _ask_of_others(spark: SparkSession, place: int, one: RuleSql) -> DataFrame:
             F.lit(place).alias("place"),
             *(agreed(name).alias(name) for name in _ABOUT),
             F.max_by(F.struct("level", "texts"), "level").alias("told"),
+            F.coalesce(F.bool_or("is_inferred"), F.lit(False)).alias("is_inferred"),
             *_name_instances(),
         )
         .select(
             "*",
-            "told.*",
+            F.expr("greatest(1, told.level - int(is_inferred))").alias("level"),
+            "told.texts",
             F.lit(None).cast("string").alias("current"),
             F.lit(one.rule.setting).alias("setting"),
         )
-        .drop("told", *place_of)
+        .drop("told", "is_inferred", *place_of)
     )
+
+
+def _without_consequences(found: DataFrame, rules: Sequence[FindingRule]) -> DataFrame:
+    """Leave out findings of which another one of the same subject is the cause."""
+    places = {rule.name: place for place, rule in enumerate(rules)}
+    pairs = [
+        (place, places[cause])
+        for place, rule in enumerate(rules)
+        for cause in rule.unless_found
+        if cause in places
+    ]
+    if not pairs:
+        return found
+    kept = keep_rows(found)
+    known = kept.sparkSession.createDataFrame(pairs, "consequence INT, place INT")
+    causes = kept.join(F.broadcast(known), "place").select(
+        *_PLACE_OF[:2], F.col("consequence").alias("place")
+    )
+    return kept.join(causes, [*_PLACE_OF[:2], "place"], "left_anti")
 
 
 def _sum_up(hits: DataFrame) -> DataFrame:
@@ -252,16 +313,17 @@ def _name_instances() -> tuple[Column, Column]:
     )
 
 
-def _describe(spark: SparkSession, rules: Sequence[FindingRule]) -> DataFrame:
+def _describe(spark: SparkSession, rules: Sequence[RuleSql]) -> DataFrame:
     """Return what is the same in each finding of a rule; _RULES_TYPE."""
     rows = [
         (
             place,
-            rule.name,
-            rule.source,
-            *(split_template(getattr(rule, name)) for name in _TEMPLATES),
+            one.rule.name,
+            one.rule.source,
+            one.is_about_clients,
+            *(split_template(getattr(one.rule, name)) for name in _TEMPLATES),
         )
-        for place, rule in enumerate(rules)
+        for place, one in enumerate(rules)
     ]
     return F.broadcast(spark.createDataFrame(rows, _RULES_TYPE))
 
@@ -323,7 +385,8 @@ def _filled(template: str) -> Column:
 
 
 def _count(judged: DataFrame, names: DataFrame) -> DataFrame:
-    """Return rule, lacks and clients."""
-    each = judged.select(F.inline("states"))
-    counted = each.groupBy("place", "lacks").agg(F.count("*").alias("clients"))
-    return counted.join(names, "place").select("rule", "lacks", "clients")
+    """Return rule, family, client_type, lacks and clients."""
+    each = judged.select("family", "client_type", F.inline("states"))
+    kinds = ("family", "client_type", "lacks")
+    counted = each.groupBy("place", *kinds).agg(F.count("*").alias("clients"))
+    return counted.join(names, "place").select("rule", *kinds, "clients")

@@ -20,17 +20,22 @@ from pyspark.sql.types import (
 )
 
 from pipelines.errors import InvalidSetting
+from pipelines.reading.reported_metrics import MIN_PUSHES
+from pipelines.reading.rule_coverage import PUSHES, SOFTWARE
 from pipelines.reading.views.client_config_views import CATALOG, DEFAULTS
 from pipelines.reading.views.config_catalog_view import number_version
-from pipelines.settings.finding_rules import EITHER, SEVERITIES, FindingRule
+from pipelines.settings.finding_rules import (
+    CLIENT_TYPES,
+    EITHER,
+    SEVERITIES,
+    FindingRule,
+)
+from pipelines.settings.metric_semantics import FAMILIES
 
-FAMILIES = ("java", "librdkafka", "franz-go", "sarama", "other")
+from .absences import find_semantics, is_left_out, list_unable
+
 LEVELS = {name: len(SEVERITIES) - place for place, name in enumerate(SEVERITIES)}
 """Severity to a number; the greatest is the most severe, 1 the least."""
-MIN_PUSHES = 3
-"""In the window, before a rule over metrics is asked."""
-PUSHES = "pushes"
-"""What a client lacks that has pushed less often."""
 ENTITY, INSTANCES = "entity", "client_instance_ids"
 """What a query returns of a thing that is not one client."""
 CLIENT = "client_instance_id"
@@ -46,6 +51,7 @@ SHOWN_TEXTS = f"""transform_values(texts, (name, text) ->
       WHEN abs(one) < 0.1 THEN string(round(one, 6))
       ELSE string(round(one, 3)) END)[0]))"""
 """Over the column texts: the same, with numbers as people read them."""
+_OWN_TIMES = {"from": "window_from", "window_seconds": "window_seconds"}
 _TIME_TEXT = "date_format({0}, 'yyyy-MM-dd HH:mm:ss') || ' UTC'"
 
 
@@ -71,13 +77,16 @@ class RuleSql:
         return not self.query or CLIENT in self.columns
 
     @property
-    def applies(self) -> str:
-        """SQL over a client's row: whether the rule is for it."""
+    def is_meant(self) -> str:
+        """SQL over a client's row: whether the rule is about clients of its type."""
+        if not self.rule.client_types:
+            return "true"
+        return f"coalesce(client_type IN ({_listed(self.rule.client_types)}), false)"
+
+    @property
+    def is_for_software(self) -> str:
+        """SQL over a client's row: whether the rule is for its software."""
         rule, parts = self.rule, ["true"]
-        if rule.client_types:
-            parts.append(
-                f"coalesce(client_type IN ({_listed(rule.client_types)}), false)"
-            )
         if rule.software:
             named = _listed(rule.software)
             parts.append(f"(family IN ({named}) OR client_software_name IN ({named}))")
@@ -87,21 +96,30 @@ class RuleSql:
         if rule.before_version:
             most = number_version(rule.before_version)
             parts.append(f"coalesce(core_version < {most}, false)")
+        if unable := self._list_unable():
+            kind = "concat(family, '/', coalesce(client_type, ''))"
+            parts.append(f"{kind} NOT IN ({_listed(unable)})")
         return " AND ".join(parts)
+
+    def _list_unable(self) -> tuple[str, ...]:
+        """Return `family/client_type` of software that lacks a needed metric."""
+        types = self.rule.client_types or CLIENT_TYPES
+        groups = (tuple(one.split(EITHER)) for one in self.rule.needs_metrics)
+        found = (one for group in groups for one in list_unable(group, types))
+        return tuple(dict.fromkeys(found))
 
     @property
     def lacks(self) -> str:
         """SQL over a client's row: what the rule needs and is not known, else ''."""
         rule = self.rule
-        cases = [(f"k['{one}'].text IS NULL", one) for one in rule.needs_config]
+        cases = [(f"NOT ({self.is_for_software})", SOFTWARE)]
+        cases += [(f"k['{one}'].text IS NULL", one) for one in rule.needs_config]
         for needed in rule.needs_metrics:
             either = needed.split(EITHER)
-            found = ", ".join(f"m['{one}']" for one in either)
-            cases.append((f"coalesce({found}) IS NULL", " or ".join(either)))
+            known = " OR ".join(_is_known(one) for one in either)
+            cases.append((f"NOT ({known})", " or ".join(either)))
         if rule.needs_metrics:
             cases.append((f"window_pushes < {MIN_PUSHES}", PUSHES))
-        if not cases:
-            return "''"
         said = " ".join(f"WHEN {test} THEN '{name}'" for test, name in cases)
         return f"CASE {said} ELSE '' END"
 
@@ -132,6 +150,23 @@ class RuleSql:
         return f"k['{name}'].text" if is_read else "CAST(NULL AS STRING)"
 
 
+def _is_known(metric: str) -> str:
+    """Return SQL: whether a client still tells a metric, or told that nothing happened.
+
+    A metric that was only NaN, or that is left out if nothing happened, is known.
+    """
+    is_known = f"coalesce(w['{metric}'].reported_at >= fresh_since, false)"
+    if any(is_left_out(metric, one) for one in FAMILIES):
+        is_quiet = f"coalesce(array_contains(quiet, '{metric}'), false)"
+        is_known = f"({is_known} OR {is_quiet})"
+    known = find_semantics(metric)
+    if known is None or known.usable_from is None:
+        return is_known
+    family, release = known.usable_from
+    is_right = f"coalesce(core_version >= {number_version(release)}, false)"
+    return f"({is_known} AND (family <> '{family}' OR {is_right}))"
+
+
 def make_rule_sql(
     spark: SparkSession,
     rule: FindingRule,
@@ -146,6 +181,8 @@ def make_rule_sql(
     Raises: InvalidSetting, naming file and rule.
     """
     query = f"SELECT * FROM ({rule.fill(rule.query, times)})" if rule.query else ""  # noqa: S608 - the site's own
+    # A client's row says its own window.
+    times = times if query else {**times, **_OWN_TIMES}
     frame = blank
     if query:
         try:

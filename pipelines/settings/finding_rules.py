@@ -5,8 +5,8 @@ columns are there, `pipelines.findings` asks before it reads a row.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,8 @@ class FindingRule:
     setting: str = ""
     current: str = ""
     suggested: str = ""
+    unless_found: tuple[str, ...] = ()
+    """Rules that find the cause: their findings replace the finding of this rule."""
 
     @property
     def config_keys(self) -> tuple[str, ...]:
@@ -161,7 +163,7 @@ def load_finding_rules(
     known = tuple(software)
     return FindingRules(
         rules=tuple(
-            _make_rule(table, places[name], sensitive, known)
+            _make_rule(table, places[name], sensitive, known, merged.keys())
             for name, table in merged.items()
         ),
         silences=tuple(
@@ -224,10 +226,11 @@ def _make_rule(
     place: str,
     sensitive: SensitiveKeyRules,
     software: Sequence[str],
+    rules: Collection[str],
 ) -> FindingRule:
     try:
         rule = FindingRule(place=place, **_read_fields(table))
-        _check_words(rule)
+        _check_words(rule, rules)
         _check_texts(rule)
         _check_keys(rule, sensitive, software)
     except ValueError as error:
@@ -280,7 +283,7 @@ def _are_texts(values: Sequence[object]) -> bool:
     return all(isinstance(one, str) and one for one in values)
 
 
-def _check_words(rule: FindingRule) -> None:
+def _check_words(rule: FindingRule, rules: Collection[str]) -> None:
     """Refuse words that are not known. Raises: ValueError."""
     if rule.severity not in SEVERITIES:
         raise ValueError(f"severity: expects one of {', '.join(SEVERITIES)}")
@@ -297,6 +300,8 @@ def _check_words(rule: FindingRule) -> None:
             raise ValueError(f"{one!r} is no name of a key or a metric")
     if bool(rule.where) == bool(rule.query):
         raise ValueError("expects either where or query")
+    if unknown := {*rule.unless_found}.difference(rules):
+        raise ValueError(f"unless_found: there is no rule {min(unknown)}")
     if unknown := {*rule.deciding_keys} - {*rule.config_keys}:
         raise ValueError(
             f"decides: {min(unknown)}: stands in neither needs_config nor uses_config"
@@ -385,12 +390,6 @@ def split_template(text: str) -> list[tuple[str, str]]:
     """
     pieces = _PLACEHOLDER.split(text)
     return list(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
-
-
-def without_telemetry(rules: FindingRules) -> FindingRules:
-    """Return the rules that one configuration can be judged by, and no silences."""
-    kept = [one for one in rules.rules if one.where and not one.needs_metrics]
-    return replace(rules, rules=tuple(kept), silences=())
 
 
 def _literal(value: Limit) -> str:

@@ -94,9 +94,18 @@ FINDING_RUNS = TableContract(
             "clients that lack it.",
         ),
         required("findings", "BIGINT", "Logical clients that it held of."),
+        # Since version 2; null in rows that were written before.
+        Column(
+            "coverage",
+            "ARRAY<STRUCT<family: STRING, client_type: STRING, lacks: STRING, "
+            "clients: BIGINT>>",
+            "How many active clients of each software family and client type the rule "
+            "was evaluated for (`lacks` is empty), and for how many not: `software` if "
+            "the rule is not for this software, else as in `missing`.",
+        ),
     ),
     merge_key=("run_id", "rule"),
-    contract_version=1,
+    contract_version=2,
     partition_by=("event_date",),
     ages_by="event_date",
     properties=CHECKPOINTS,

@@ -20,8 +20,15 @@ from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_RUNS
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
+from tests.support.spark.captured_clients import captured_rows
 from tests.support.spark.config_rows import held
-from tests.support.spark.finding_fleet import NOW, Fleet, client
+from tests.support.spark.finding_fleet import (
+    CLUSTER,
+    INTERVAL_MS,
+    NOW,
+    Fleet,
+    client,
+)
 from tests.support.spark.table_rows import append_rows
 
 PAGE = "docs/guide/findings.md"
@@ -262,6 +269,71 @@ def test_a_fix_closes_its_finding_with_the_time(spark, site, capsys):
     assert "until 2026-03-01 12:02" in told
 
 
+THROTTLED, UNSTABLE = "client-throttled-by-quota", "consumer-group-unstable"
+REBALANCES = "consumer.coordinator.rebalance.total"
+CAPTURED = {
+    "go": ("kgo", "v1.22.3", "franz-go-1.22.3"),
+    "java": ("apache-kafka-java", "4.3.1", "java-4.3.1"),
+}
+"""Client ID to software and folder of captures: four pushes of a producer that a quota
+holds back, and four after that."""
+
+
+def add_captured(fleet, client_id, software, version, folder):
+    numbers = [1, 2, 3, 4, 5, *(number for _ in range(3) for number in (6, 7, 8))]
+    known = {
+        "client_instance_id": f"{client_id} instance",
+        "client_id": client_id,
+        "principal": "User:alice",
+        "client_type": "producer",
+        "client_software_name": software,
+        "client_software_version": version,
+        "cluster_id": CLUSTER,
+        "push_interval_ms": INTERVAL_MS,
+        "first_seen": minutes(-120),
+    }
+    pushes = [
+        (minutes(5 * place - 65), f"{folder}/held_producer_{number}")
+        for place, number in enumerate(numbers)
+    ]
+    for contract, rows in captured_rows(known, pushes).items():
+        for one in rows:
+            fleet.put(contract, one)
+
+
+def test_findings_close_when_nothing_happens_and_stay_when_nobody_asks(spark, tmp_path):
+    fleet = Fleet(spark, tmp_path)
+    for client_id, words in CAPTURED.items():
+        add_captured(fleet, client_id, *words)
+    for name, rebalances in (
+        ("calm", [9] * 4 + [0] * 10),
+        # The subscription no longer asks for the metric.
+        ("untold", [9] * 4 + [None] * 10),
+    ):
+        metrics = {REBALANCES: rebalances, "consumer.poll.idle.ratio.avg": 0.9}
+        member = client(name, "consumer", group_id=name, metrics=metrics, pushes=14)
+        fleet.add(member, "")
+    fleet.write()
+    rules = fleet.read_rules()
+    few = [one for one in rules.rules if one.name in (THROTTLED, UNSTABLE)]
+    rules = dataclasses.replace(rules, rules=tuple(few))
+
+    def find_open(*moments):
+        for minute in moments:
+            job.evaluate(spark, fleet.settings, rules, minutes(minute))
+        path = f"{fleet.settings.tables.root_path}/{CLIENT_FINDINGS.name}"
+        found = DeltaTable.forPath(spark, path).toDF().where("until IS NULL")
+        return sorted(
+            (row["rule"], row["client_id"] or row["group_id"])
+            for row in found.collect()
+        )
+
+    throttled = [(THROTTLED, "go"), (THROTTLED, "java")]
+    unstable = [(UNSTABLE, "calm"), (UNSTABLE, "untold")]
+    assert find_open(-49, -48) == sorted(throttled + unstable)
+    assert find_open(0, 1) == [(UNSTABLE, "untold")]
+
+
 @pytest.mark.long
 def test_a_wrong_rule_is_told_by_file_and_name(spark, tmp_path):
     settings = load_settings("local")
@@ -285,11 +357,11 @@ def test_a_wrong_rule_is_told_by_file_and_name(spark, tmp_path):
         rules = read_finding_rules(
             load_settings("local", [f"findings.rules_location={path}"])
         ).rules[-1:]
-        span = client_rows.span_of(settings.findings, NOW)
+        window = client_rows.window_of(settings.findings, NOW)
         with pytest.raises(
             InvalidSetting, match=rf"wrong.toml: rule wrong-one: {reason}"
         ):
-            check_rules(spark, rules, blank, span.times)
+            check_rules(spark, rules, blank, client_rows.times_of(window))
 
 
 @pytest.mark.long

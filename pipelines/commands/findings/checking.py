@@ -14,7 +14,7 @@ from pipelines.commands.options import CommandFault
 from pipelines.commands.progress import progress_of
 from pipelines.settings.client_releases import load_client_releases
 from pipelines.settings.config_catalogs import catalogs_by_software
-from pipelines.settings.finding_rules import ERROR, FindingRule, without_telemetry
+from pipelines.settings.finding_rules import ERROR, FindingRule
 from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.rules import read_finding_rules
 from udfs.sensitive.sensitive_keys import ANY_SOFTWARE
@@ -45,7 +45,11 @@ def check(call: Call, say: Say) -> int:
     software = words.software or _JAVA
     for doubt in find_doubts(settings, properties, software):
         print(f"kafka-clientele: warning: {doubt}", file=sys.stderr)
-    rules = without_telemetry(read_finding_rules(settings)).rules
+    rules = tuple(
+        one
+        for one in read_finding_rules(settings).rules
+        if one.where and not one.needs_metrics
+    )
     with (
         call.session("findings") as spark,
         TemporaryDirectory() as nowhere,
@@ -161,7 +165,7 @@ def ask(
     from pipelines.tables.configs import CLIENT_CONFIGS
 
     now = datetime.now(tz=UTC)
-    span = client_rows.span_of(settings.findings, now)
+    window = client_rows.window_of(settings.findings, now)
     with session_settings(spark, FORGIVING):
         client_rows.register_sources(spark, settings, rules)
         empty = spark.table(CLIENT_CONFIGS.name)
@@ -170,8 +174,8 @@ def ask(
         spark.createDataFrame(made, empty.schema).createOrReplaceTempView(
             CLIENT_CONFIGS.name
         )
-        clients = client_rows.open_clients(spark, rules, span, pushed_by=PROPERTIES)
-        evaluation = ask_rules(spark, clients, rules, span.times)
+        clients = client_rows.open_clients(spark, rules, window, pushed_by=PROPERTIES)
+        evaluation = ask_rules(spark, clients, rules, client_rows.times_of(window))
         found = [one.asDict(recursive=True) for one in evaluation.findings.collect()]
         counts = evaluation.counts.where("lacks = ''").count()
     order = {name: place for place, name in enumerate(("error", "warning", "advice"))}

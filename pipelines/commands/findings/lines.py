@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from pipelines.counted import counted
+from pipelines.reading.rule_coverage import sum_up_coverage
 from pipelines.reading.text_tables import format_table, make_printable
 from pipelines.settings.finding_rules import SEVERITIES
 
@@ -40,14 +41,7 @@ def format_finding(one: Row) -> str:
     tail = [f"Seen: {seen}." if seen else "", f"Source: {one['source']}."]
     lines = [make_printable(", ".join(word for word in words if word))]
     for text in (" ".join(body), " ".join(one for one in tail if one)):
-        lines += textwrap.wrap(
-            make_printable(text),
-            WIDTH,
-            initial_indent="  ",
-            subsequent_indent="  ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        lines += _wrap(text, "  ")
     return "\n".join(lines)
 
 
@@ -93,7 +87,7 @@ def _conclude(findings: Sequence[Row], runs: Sequence[Row]) -> Iterator[str]:
 
 
 def format_rules(runs: Sequence[Row]) -> str:
-    """Return a table of the rules, with what clients lacked below each rule."""
+    """Return a table of the rules, and the coverage of each kind of client."""
     ordered = sorted(runs, key=lambda one: str(one["rule"]))
     names = ("rule", "clients", "not_evaluated", "findings")
     rows = [[one[name] for name in names] for one in ordered]
@@ -106,15 +100,39 @@ def format_rules(runs: Sequence[Row]) -> str:
             for name, count in _most(one["missing"])
         ]
         if missing:
-            lines += textwrap.wrap(
-                make_printable(f"missing: {', '.join(missing)}"),
-                WIDTH,
-                initial_indent="    ",
-                subsequent_indent="    ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-    return "\n".join(lines)
+            lines += _wrap(f"missing: {', '.join(missing)}", "    ")
+    return "\n".join([*lines, "", *_tell_coverage(ordered)])
+
+
+def _tell_coverage(runs: Sequence[Row]) -> Iterator[str]:
+    """Yield how many rules were evaluated for each kind of client, and why not more."""
+    rows = [
+        {"rule": one["rule"], **cell}
+        for one in runs
+        for cell in one.get("coverage") or ()
+    ]
+    for kind in sum_up_coverage(rows):
+        told = (
+            f"{kind.family} {(kind.client_type or 'client').replace('_', ' ')}: "
+            f"{kind.evaluated} of {counted(kind.rules, 'rule')} evaluated for "
+            f"{counted(kind.clients, 'client')}"
+        )
+        by_reason: dict[str, list[str]] = {}
+        for rule, reason in kind.not_evaluated:
+            by_reason.setdefault(reason, []).append(rule)
+        parts = [f"{reason}: {', '.join(names)}" for reason, names in by_reason.items()]
+        yield from _wrap("; ".join([told, *parts]), "")
+
+
+def _wrap(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        make_printable(text),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent or "    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _most(missing: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:

@@ -23,8 +23,10 @@ from pipelines.delta_tables.writers import TableWriter, open_writer
 from pipelines.errors import MissingTable
 from pipelines.findings import client_rows
 from pipelines.findings.evaluating import FORGIVING, Evaluation, ask_rules
+from pipelines.findings.rule_sql import INSTANCES
 from pipelines.findings.silencing import with_silences
 from pipelines.reading import views
+from pipelines.reading.rule_coverage import SOFTWARE
 from pipelines.settings.finding_rules import FindingRules
 from pipelines.settings.records import Settings
 from pipelines.tables.configs import CLIENT_CONFIGS
@@ -71,11 +73,12 @@ def evaluate(
     """
     _check_tables(spark, settings)
     ensure_tables(spark, settings.tables, FINDING_CONTRACTS)
-    span = client_rows.span_of(settings.findings, now)
+    window = client_rows.window_of(settings.findings, now)
     with session_settings(spark, FORGIVING):
         client_rows.register_sources(spark, settings, rules.rules)
-        clients = client_rows.open_clients(spark, rules.rules, span)
-        evaluation = ask_rules(spark, clients, rules.rules, span.times)
+        clients = client_rows.open_clients(spark, rules.rules, window)
+        times = client_rows.times_of(window)
+        evaluation = ask_rules(spark, clients, rules.rules, times)
         return _keep(spark, settings, rules, evaluation, now)
 
 
@@ -150,7 +153,9 @@ def _write(
     changes = writer.begin(spark, CLIENT_FINDINGS, transaction)
     table = changes.read()
     were_open = table.where("until IS NULL")
-    unasked = evaluation.find_unjudged(were_open.select(*steps.KEY))
+    unasked = evaluation.find_unjudged(
+        were_open.select(*steps.KEY, INSTANCES, "group_id")
+    )
     rows = steps.select_changed(
         findings, table, unasked, now=times.now, before=times.before
     )
@@ -180,14 +185,22 @@ def _tell_run(
     now: datetime,
 ) -> list[tuple[Any, ...]]:
     """Return a row of finding_runs for each rule: of whom it was asked, and not."""
-    asked: dict[str, dict[str, int]] = {name: {} for name in rules}
+    counted: dict[str, list[tuple[str, str | None, str, int]]] = {
+        one: [] for one in rules
+    }
     for row in evaluation.counts.collect():
-        asked[row["rule"]][row["lacks"]] = row["clients"]
+        told = (row["family"], row["client_type"], row["lacks"], row["clients"])
+        counted[row["rule"]].append(told)
     run_id, date = str(uuid4()), now.astimezone(UTC).date()
     rows = []
-    for name, by_lack in asked.items():
+    for name, coverage in counted.items():
+        by_lack: dict[str, int] = {}
+        for _, _, lack, count in coverage:
+            if lack != SOFTWARE:
+                by_lack[lack] = by_lack.get(lack, 0) + count
         missing = {lack: count for lack, count in by_lack.items() if lack}
         total, unasked = sum(by_lack.values()), sum(missing.values())
         found = findings.get(name, 0)
-        rows.append((run_id, now, date, name, total, unasked, missing, found))
+        counts = (total, unasked, missing, found, sorted(coverage, key=str))
+        rows.append((run_id, now, date, name, *counts))
     return rows

@@ -1,5 +1,8 @@
 """Cases of group A: rules over configuration and identity alone."""
 
+from datetime import timedelta
+
+from pipelines.tables.telemetry import CLIENT_INSTANCES
 from tests.support.spark.finding_fleet import ago, client, hit, miss, unknown
 
 LIBRDKAFKA = ("librdkafka", "2.15.0")
@@ -12,6 +15,10 @@ SESSION, IGNORED = "consumer-session-timeout-short", "group-protocol-ignored-set
 LATEST = "consumer-offset-reset-latest"
 COMMON, SHARED = "group-members-without-common-assignor", "instances-share-an-identity"
 DIFFERS, OLD = "config-differs-between-instances", "client-below-kafka-4-baseline"
+POLL_SHORT, TOO_SHORT = "consumer-poll-interval-short", "request-timeout-too-short"
+SUPPORT = "client-release-out-of-support"
+FENCE, EACH_USE = "producers-fence-each-other", "client-made-for-each-use"
+POLL_INTERVAL, REQUEST = "max.poll.interval.ms", "request.timeout.ms"
 
 
 def producer(config=None, **known):
@@ -208,6 +215,18 @@ CASES = (
         subject="group/half",
         severity="warning",
     ),
+    # What a member has not said itself is the default of another release.
+    hit(
+        COMMON,
+        consumer(
+            {"auto.offset.reset": "earliest"},
+            group_id="assumed",
+            software=("apache-kafka-java", "2.8.0"),
+        ),
+        member("assumed", "roundrobin"),
+        subject="group/assumed",
+        severity="warning",
+    ),
     miss(
         COMMON,
         member("rolling", "cooperative-sticky", first_seen=ago(minutes=20)),
@@ -263,6 +282,17 @@ CASES = (
         client("rolled", config={"acks": "all"}),
         client("rolled", config={"acks": "1"}, first_seen=ago(minutes=30)),
     ),
+    # A default that client_configs only refers to; and the same values pushed again.
+    hit(
+        DIFFERS,
+        client("refers", config={"acks": default("all")}, references=True),
+        client("refers", config={"acks": "1"}),
+    ),
+    hit(
+        DIFFERS,
+        client("again", config={"acks": "all"}, pushed_again=True),
+        client("again", config={"acks": "1"}, pushed_again=True),
+    ),
     # Two versions, and the default of each.
     miss(
         DIFFERS,
@@ -281,6 +311,12 @@ CASES = (
     ),
     hit(OLD, producer(software=("unknown", "unknown")), severity="error"),
     hit(OLD, producer(software=("apache-kafka-java", "2.0.1"))),
+    # Brokers of another cluster are newer.
+    hit(
+        OLD,
+        producer(software=("apache-kafka-java", "2.0.1"), cluster_id="old brokers"),
+        severity="warning",
+    ),
     hit(OLD, producer(software=("confluent-kafka-python", "1.5.0-rdkafka-1.5.0"))),
     hit(OLD, producer(software=("unknown", "unknown"), wire={"acks": "1"}, pushes=0)),
     miss(OLD, producer(software=("apache-kafka-java", "2.4.0"))),
@@ -291,4 +327,62 @@ CASES = (
         client("go", software=("unknown", "unknown"), client_source_address="10.9.9.9"),
         client("go", software=("kgo", "v1.20.0"), client_source_address="10.9.9.9"),
     ),
+    hit(POLL_SHORT, consumer({POLL_INTERVAL: "6000"}), severity="warning"),
+    hit(
+        POLL_SHORT,
+        consumer(
+            wire={POLL_INTERVAL: "6000", "group.id": "orders"},
+            software=PYTHON,
+            pushes=0,
+        ),
+    ),
+    miss(POLL_SHORT, consumer({POLL_INTERVAL: "300000"})),
+    miss(POLL_SHORT, consumer({POLL_INTERVAL: "6000"}, group_id=None)),
+    unknown(POLL_SHORT, consumer({POLL_INTERVAL: (None, "redacted")})),
+    hit(TOO_SHORT, producer({REQUEST: "5"}), severity="error"),
+    # Its telemetry does not arrive either: only the proxy knows it.
+    hit(TOO_SHORT, producer(wire={REQUEST: "3"}, pushes=0), severity="error"),
+    hit(TOO_SHORT, producer({"socket.timeout.ms": "5"}, software=LIBRDKAFKA)),
+    miss(TOO_SHORT, producer({REQUEST: "5000"})),
+    unknown(TOO_SHORT, producer({REQUEST: (None, "redacted")})),
+    hit(SUPPORT, producer(software=("apache-kafka-java", "3.7.0")), severity="advice"),
+    miss(SUPPORT, producer(software=("apache-kafka-java", "4.3.1"))),
+    miss(SUPPORT, producer(software=LIBRDKAFKA)),
+    hit(FENCE, subject="transactional.id/fenced", severity="error"),
+    miss(FENCE, subject="transactional.id/restarted"),
+    hit(EACH_USE, subject="client/User:maker/producer-*/producer", severity="warning"),
+    # Each on a host of its own; and some that live on.
+    miss(EACH_USE, subject="client/User:maker/pods/producer"),
+    miss(EACH_USE, subject="client/User:maker/lasting/producer"),
 )
+
+
+def _short(number, client_id, address="10.7.0.1", *, ended=True, **fields):
+    """Return an instance that began some minutes ago, and ended soon."""
+    begun = ago(minutes=20, seconds=-number)
+    return {
+        "client_instance_id": f"short {client_id} {number} {fields}",
+        "client_id": client_id,
+        "principal": "User:maker",
+        "client_source_address": address,
+        "client_type": "producer",
+        "client_software_name": "apache-kafka-java",
+        "client_software_version": "4.3.1",
+        "cluster_id": "cluster-1",
+        "push_interval_ms": 5_000,
+        "first_seen": begun,
+        "terminated_at": begun + timedelta(seconds=2) if ended else None,
+    } | fields
+
+
+MORE = (
+    (
+        CLIENT_INSTANCES,
+        *(_short(one, "tx", transactional_id="fenced") for one in range(5)),
+        *(_short(one, "tx", transactional_id="restarted") for one in range(2)),
+        *(_short(one, f"producer-{one}") for one in range(25)),
+        *(_short(one, "pods", f"10.7.1.{one}") for one in range(25)),
+        *(_short(one, "lasting", ended=one < 5) for one in range(25)),
+    ),
+)
+"""Instances that have ended."""

@@ -33,6 +33,10 @@ REBALANCES = "consumer.coordinator.rebalance.total"
 LONGEST = "consumer.coordinator.rebalance.latency.max"
 SPENT = "consumer.coordinator.rebalance.latency.total"
 LOGINS = "producer.failed.authentication.total"
+ASSIGNORS = "partition.assignment.strategy"
+MISSES, EXPIRY = "consumer-misses-poll-interval", "producer-records-near-expiry"
+QUEUE_MAX = "producer.record.queue.time.max"
+EXPIRES = {"message.timeout.ms": "10000"}
 NAN = float("nan")
 
 
@@ -107,6 +111,7 @@ CASES = (
     miss(FAULTS, faulty("unknown", name="unknown")),
     miss(FAULTS, faulty("7.1.0-ccs", name="apache-kafka-java")),
     hit(FAILING, producer({ERRORS: [0, 7, 9, 0], SENT: [1_000] * 4}), severity="error"),
+    hit(FAILING, producer({ERRORS: [25, 25], SENT: [0] * 4}, client_id="never sent")),
     # One push with failures, and too few of many.
     miss(FAILING, producer({ERRORS: [0, 700, 0, 0], SENT: [1_000] * 4})),
     miss(FAILING, producer({ERRORS: [1, 1, 1, 1], SENT: [100_000] * 4})),
@@ -118,7 +123,8 @@ CASES = (
     miss(RETRIES, producer({RETRIED: [900, 0, 0, 0], SENT: [1_000] * 4})),
     miss(RETRIES, producer({RETRIED: [9] * 4, SENT: [10] * 4})),
     unknown(RETRIES, producer({SENT: [1_000] * 4})),
-    unknown(RETRIES, producer({SENT: [1_000] * 4, RETRIED: [NAN] * 4})),
+    # Only NaN: nothing happened.
+    miss(RETRIES, producer({SENT: [1_000] * 4, RETRIED: [NAN] * 4})),
     hit(MEMORY, memory(ratio=0.2), severity="warning"),
     hit(MEMORY, memory(buffer_exhausted_total=[0, 0, 3, 0]), severity="error"),
     hit(MEMORY, memory(free=0.01, waiting_threads=2)),
@@ -173,6 +179,11 @@ CASES = (
     ),
     # A broker that was not ready.
     miss(LOGIN, producer({LOGINS: [0, 4, 0, 0]})),
+    # A cumulative counter that has not moved for hours; one that begins anew.
+    miss(LOGIN, producer({LOGINS: (7, 7, 7, 7)})),
+    hit(LOGIN, producer({LOGINS: (5, 6, 1, 2)}, client_id="restarted counter")),
+    # A push every 15 minutes.
+    hit(LOGIN, producer({LOGINS: [1, 0, 2, 0]}, push_interval_ms=900_000)),
     unknown(LOGIN, producer({SENT: [1_000] * 4})),
     hit(
         UNSTABLE,
@@ -204,6 +215,7 @@ CASES = (
         member("new", {REBALANCES: [9] * 4}, first_seen=ago(minutes=5)),
         subject="group/new",
     ),
+    unknown(UNSTABLE, member("untold", {POLL: 0.5})),
     hit(SLOW, consumer({POLL: 0.02, MAX_LAG: 50_000}), severity="warning"),
     hit(SLOW, consumer({POLL: 0.02}, software=LIBRDKAFKA), severity="advice"),
     # It keeps up, catches up, polls without waiting, or tells a wrong ratio.
@@ -213,7 +225,7 @@ CASES = (
         SLOW,
         consumer({POLL: 0.0, "consumer.fetch.manager.records.consumed.rate": 0}),
     ),
-    miss(SLOW, consumer({POLL: 0.02}, software=("librdkafka", "2.8.0"))),
+    unknown(SLOW, consumer({POLL: 0.02}, software=("librdkafka", "2.8.0"))),
     miss(SLOW, consumer({POLL: [0.5, 0.02, 0.02, 0.02], MAX_LAG: 50_000})),
     unknown(SLOW, consumer({MAX_LAG: 50_000})),
     hit(
@@ -222,6 +234,16 @@ CASES = (
         member("wide", {ASSIGNED: 0}, software=PYTHON),
         subject="group/wide",
     ),
+    # The cause is told already.
+    hit(
+        "group-members-without-common-assignor",
+        *(
+            member("apart", {ASSIGNED: n}, config={ASSIGNORS: offers})
+            for n, offers in ((3, "range"), (0, "cooperative-sticky"))
+        ),
+        subject="group/apart",
+    ),
+    miss(IDLE, subject="group/apart"),
     # All have some; one had some until now; the new protocol does not tell.
     miss(IDLE, *(member("fit", {ASSIGNED: n}) for n in (1, 2)), subject="group/fit"),
     miss(
@@ -234,14 +256,50 @@ CASES = (
         *(member("told", m) for m in ({ASSIGNED: 4}, {POLL: 0.9})),
         subject="group/told",
     ),
+    unknown(IDLE, member("untold", {POLL: 0.5})),
     hit(LAG, consumer({MAX_LAG: [2e3, 3e3, 4e3, 5e3, 4.9e3, 9e3]}, pushes=6)),
     # A sawtooth, a small one, and one that ends.
     miss(LAG, consumer({MAX_LAG: [2e3, 9e3, 1e3, 9e3, 1e3, 9e3]}, pushes=6)),
     miss(LAG, consumer({MAX_LAG: [1, 2, 3, 4, 5, 6]}, pushes=6)),
     miss(LAG, consumer({MAX_LAG: [2e3, 3e3, 4e3, 5e3]})),
-    unknown(LAG, consumer({MAX_LAG: [NAN] * 6}, pushes=6)),
+    miss(LAG, consumer({MAX_LAG: [NAN] * 6}, pushes=6)),
+    unknown(LAG, consumer({POLL: 0.5}, pushes=6)),
+    hit(
+        MISSES,
+        member("late", {POLL: 0.01, SPENT: [9, 9, 9, 9]}, software=PYTHON),
+        severity="warning",
+    ),
+    hit(
+        MISSES,
+        member(
+            "late",
+            {POLL: 0.01, SPENT: [9, 0, 9, 9]},
+            software=LIBRDKAFKA,
+            config={"max.poll.interval.ms": "6000"},
+        ),
+        severity="error",
+    ),
+    # It waits for records; it has joined once.
+    miss(MISSES, member("late", {POLL: 0.6, SPENT: [9] * 4}, software=PYTHON)),
+    miss(MISSES, member("late", {POLL: 0.01, SPENT: [9, 0, 0, 0]}, software=PYTHON)),
+    unknown(MISSES, member("late", {POLL: 0.01}, software=PYTHON)),
+    hit(
+        EXPIRY,
+        producer({QUEUE_MAX: 9_000}, config=EXPIRES, software=PYTHON),
+        severity="warning",
+    ),
+    miss(EXPIRY, producer({QUEUE_MAX: 3_000}, config=EXPIRES, software=PYTHON)),
+    miss(
+        EXPIRY,
+        producer(
+            {QUEUE_MAX: 9e9}, config={"message.timeout.ms": "0"}, software=LIBRDKAFKA
+        ),
+    ),
+    unknown(EXPIRY, producer({LATENCY: 9}, config=EXPIRES, software=PYTHON)),
     hit(SILENT, subject="client/User:quiet/lost", severity="warning"),
     hit(SILENT, subject="client/User:alone/lost", severity="advice"),
+    # One of its name works in another cluster.
+    miss(SILENT, subject="client/User:moved/lost"),
     # It has ended for the proxy, too; or goes on under another instance id.
     miss(SILENT, subject="client/User:quiet/ended"),
     miss(
@@ -252,7 +310,7 @@ CASES = (
 )
 
 
-def _silent(principal, client_id, seen_minutes_ago):
+def _silent(principal, client_id, seen_minutes_ago, seen_in="cluster-1"):
     who = {
         "client_instance_id": f"silent {principal} {client_id}",
         "client_id": client_id,
@@ -274,7 +332,7 @@ def _silent(principal, client_id, seen_minutes_ago):
         for minutes in range(5)
     ]
     traffic = {
-        "cluster_id": "cluster-1",
+        "cluster_id": seen_in,
         "principal": principal,
         "client_id": client_id,
         "window_start": ago(minutes=seen_minutes_ago + 1),
@@ -288,6 +346,7 @@ _SILENT = (
     _silent("User:alone", "lost", 5),
     _silent("User:quiet", "ended", 60 * 8),
     _silent("User:quiet", "again", 5),
+    _silent("User:moved", "lost", 5, seen_in="cluster-2"),
 )
 MORE = (
     (CLIENT_INSTANCES, *(who for who, _, _ in _SILENT)),

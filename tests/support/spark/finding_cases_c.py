@@ -121,7 +121,7 @@ CASES = (
     ),
     miss(THROTTLED, held([80, 0, 0, 0], 400)),
     miss(THROTTLED, held(5, 9)),
-    miss(THROTTLED, held(80, 90, software=("kgo", "v1.21.3"))),
+    unknown(THROTTLED, held(80, 90, software=("kgo", "v1.21.3"))),
     unknown(THROTTLED, producer(LATENCY_LIMIT, {SENT: [1] * 4})),
     hit(HEADROOM, subject="quota/producer_byte_rate/near:"),
     miss(HEADROOM, subject="quota/producer_byte_rate/far:"),
@@ -307,7 +307,7 @@ _CONFIGS = {
 }
 
 
-def _quota(client_id, principal="User:a", **fields):
+def quota_row(client_id, principal="User:a", **fields):
     return {
         "cluster_id": "quoted",
         "principal": principal,
@@ -356,10 +356,14 @@ MORE = (
     ),
     (
         EFFECTIVE_QUOTAS,
-        _quota("near", quota_id="near:", entity_path="users/a", use=0.9, used_rate=9e5),
-        _quota("far", quota_id="far:", entity_path="users/b", use=0.2, used_rate=2e5),
-        _quota("hot", quota_id="held:", use=0.9, throttled_ms=40.0),
-        _quota(
+        quota_row(
+            "near", quota_id="near:", entity_path="users/a", use=0.9, used_rate=9e5
+        ),
+        quota_row(
+            "far", quota_id="far:", entity_path="users/b", use=0.2, used_rate=2e5
+        ),
+        quota_row("hot", quota_id="held:", use=0.9, throttled_ms=40.0),
+        quota_row(
             "producer-1",
             "User:c",
             quota_id=":producer-1",
@@ -367,7 +371,7 @@ MORE = (
             client_id_tag="producer-1",
         ),
         *(
-            _quota(
+            quota_row(
                 f"held {number}",
                 "User:held",
                 quota_id="held:",

@@ -52,10 +52,15 @@ class Client:
     software: tuple = ("apache-kafka-java", "4.3.1")
     config: dict | None = None
     """Pushed: key to a value that the user has set, or to (value, status)."""
+    references: bool = False
+    """Whether client_configs leaves values of defaults to config_defaults."""
+    pushed_again: bool = False
+    """Whether it has pushed its configuration a second time lately."""
     wire: dict | None = None
     """Seen by the proxy: key to value."""
     metrics: dict = field(default_factory=dict)
-    """Name without prefix to a gauge, or to a list of delta sums, one a push."""
+    """Name without prefix to a gauge, to a list of delta sums or to a tuple of
+    cumulative sums, one a push."""
     points: tuple = ()
     """More points, as fields of client_metrics."""
     pushes: int = PUSHES
@@ -152,7 +157,7 @@ class Fleet:
         if one.pushes:
             self._push(known, one)
         if one.config is not None:
-            self._configure(known, one.config)
+            self._configure(known, one)
         for key, value in (one.wire or {}).items():
             row = {
                 "wire_client": f"wire-{count}",
@@ -167,8 +172,9 @@ class Fleet:
     def _push(self, known, one):
         row = known | ({} if one.is_live else {"terminated_at": ago(minutes=1)})
         self.put(CLIENT_INSTANCES, _only(CLIENT_INSTANCES, row))
+        interval_ms = known["push_interval_ms"]
         for number in range(one.pushes):
-            at = ago(milliseconds=30_000 + INTERVAL_MS * (one.pushes - 1 - number))
+            at = ago(milliseconds=30_000 + interval_ms * (one.pushes - 1 - number))
             push = {
                 "received_at": at,
                 "event_date": at.date(),
@@ -187,15 +193,22 @@ class Fleet:
                     | point,
                 )
 
-    def _configure(self, known, config):
+    def _configure(self, known, one):
         configs = {
             key: held(value, status=status)
             for key, (value, status) in (
-                (key, one if isinstance(one, tuple) else (one, "overridden"))
-                for key, one in config.items()
+                (key, told if isinstance(told, tuple) else (told, "overridden"))
+                for key, told in one.config.items()
             )
         }
-        row = {"configs": configs, "received_at": known["first_seen"]}
+        stored = {
+            key: held(None, status=told[3])
+            if one.references and told[3] == "default"
+            else told
+            for key, told in configs.items()
+        }
+        received_at = ago(minutes=5) if one.pushed_again else known["first_seen"]
+        row = {"configs": stored, "received_at": received_at}
         self.put(CLIENT_CONFIGS, _only(CLIENT_CONFIGS, known) | row)
         for key, (value, *_) in configs.items():
             span = {
@@ -216,10 +229,11 @@ class Fleet:
 def _point(metric, value, number):
     """Return the point of a push; null where the list has none for it."""
     point = {"metric": f"{PREFIX}{metric}", "kind": "gauge"}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         if number >= len(value) or value[number] is None:
             return None
-        point |= {"kind": "sum", "temporality": "delta", "is_monotonic": True}
+        temporality = "delta" if isinstance(value, list) else "cumulative"
+        point |= {"kind": "sum", "temporality": temporality, "is_monotonic": True}
         value = value[number]
     return point | {"value_double": float(value)}
 

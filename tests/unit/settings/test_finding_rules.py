@@ -82,6 +82,10 @@ def test_files_of_a_folder_are_read_in_order(load, tmp_path):
             OWN + "uses_config=['a.key.of.ours']\n",
             "a.key.of.ours: is hidden by the rule for secrets",
         ),
+        (
+            OWN + "unless_found=['no-rule']\n",
+            "rule own-rule: unless_found: there is no rule no-rule",
+        ),
         (OWN + "decides=['acks']\n", "decides: acks: stands in neither"),
         (
             OWN.replace('where="true"', 'where="1 < $most"'),

@@ -40,6 +40,16 @@ RUN = {
     "not_evaluated": 12,
     "missing": [("acks", 10), ("pushes", 2)],
     "findings": 1,
+    "coverage": [
+        {"family": "java", "client_type": "producer", "lacks": "", "clients": 28},
+        {"family": "java", "client_type": "producer", "lacks": "acks", "clients": 12},
+        {
+            "family": "librdkafka",
+            "client_type": "producer",
+            "lacks": "software",
+            "clients": 7,
+        },
+    ],
 }
 
 
@@ -99,6 +109,18 @@ def test_rules_are_a_table_with_missing_metrics_below_each_rule():
     assert told[4].split() == ["z", "40", "12", "1"]
     assert " ".join(told[5:]).count(" of 1 client") == 9
     assert max(map(len, told)) <= 88
+
+
+def test_rules_end_with_the_coverage_of_each_kind_of_client():
+    told = format_rules([RUN, RUN | {"rule": "z", "coverage": None}]).splitlines()
+    assert told[-3:] == [
+        "java producer: 1 of 1 rule evaluated for 40 clients",
+        (
+            "librdkafka producer: 0 of 1 rule evaluated for 7 clients; not for this "
+            "software:"
+        ),
+        "    producer-acks-not-all",
+    ]
 
 
 def test_json_is_one_object_with_moments_in_utc():

@@ -21,7 +21,7 @@ def decoded():
 
 
 def test_all_captures_are_here():
-    assert len(CAPTURES) == 43
+    assert len(CAPTURES) == 59
 
 
 def test_every_capture_decodes_to_the_points_of_the_protobuf_classes(decoded):
