@@ -140,8 +140,7 @@ def test_select_ended_with_recent_config_push_keeps_client(spark, original):
     for one in tables:
         rows = spark.table(identify_table(spark, original, one))
         rows.createOrReplaceTempView(one.name)
-    names = [one.name for one in tables]
-    now = write_moment(NOW)
+    names, now = [one.name for one in tables], write_moment(NOW)
     query = states_query(names, now=now, expire_after_hours=24 * 60)
     moment = write_moment(NOW - timedelta(days=60))
     ended = spark.sql(query).transform(steps.select_ended, moment).collect()

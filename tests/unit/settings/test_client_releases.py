@@ -1,7 +1,6 @@
 """Releases of clients, their faults, and what releases of brokers serve."""
 
 import csv
-import re
 
 import pytest
 from kio.index import load_request_schema
@@ -16,6 +15,7 @@ from pipelines.settings.client_releases import (
     load_client_faults,
     load_client_releases,
 )
+from pipelines.settings.metric_semantics import load_metric_semantics
 from pipelines.settings.places import CONF_PATH
 
 RELEASES_HEAD = "software,release,released_on,core_release,support,note\n"
@@ -72,14 +72,12 @@ def test_faults_list_reused_buffers_per_release_line(release, has_it):
     assert (len(found) == 1) is has_it
 
 
-def test_findings_exclude_clients_with_wrong_metrics_up_to_the_same_release():
-    rules = (CONF_PATH / "findings.toml").read_text("utf-8")
-    excluded = re.findall(
-        r"NOT \(l\.family = '([a-z-]+)' AND [^<]+< version_number\('([0-9.]+)'\)", rules
-    )
+def test_metric_semantics_wrong_metrics_are_usable_from_the_release_that_fixes_them():
     (fault,) = (one for one in load_client_faults() if one.kind == METRICS_KIND)
-    assert set(excluded) == {(fault.family, fault.fixed_in)}
-    assert len(excluded) >= 2
+    named = [one.usable_from for one in load_metric_semantics() if one.usable_from]
+    usable = [release for family, release in named if family == fault.family]
+    assert set(usable) == {fault.fixed_in}
+    assert len(usable) >= 2
 
 
 def test_faults_are_of_ranges_that_end_after_they_begin():
