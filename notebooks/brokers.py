@@ -1,15 +1,15 @@
 # Databricks notebook source
 # MAGIC %md
-# MAGIC # What do the brokers run, where do they drift, and what has changed?
-# MAGIC Reads `brokers`, `broker_configs` and `cluster_changes`. Writes nothing. Logic
-# MAGIC lives in `pipelines/` and `udfs/`.
+# MAGIC # Do the configs of the brokers differ, and what changed?
+# MAGIC Reads `brokers`, `broker_configs` and the changes of the cluster. Writes
+# MAGIC nothing.
 
 # COMMAND ----------
 
 dbutils.widgets.text("env", "")  # empty: base with a config, else local
 dbutils.widgets.text("config", "")  # a settings file of your own
 dbutils.widgets.text("set", "")  # settings, as a shell has them: section.key=value …
-dbutils.widgets.text("cluster_id", "")  # where the tables hold several
+dbutils.widgets.text("cluster_id", "")  # empty: all clusters, each by itself
 dbutils.widgets.text("since", "7d")  # 90m, 24h, 7d, or 2026-03-01T06:00
 dbutils.widgets.text("until", "")  # a moment; empty: now
 
@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.reading import brokers, charts, chosen, views
+from pipelines.reading import brokers, charts, chosen, naming, views
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -28,7 +28,7 @@ settings = load_settings(
     shlex.split(dbutils.widgets.get("set")),
     own_file=dbutils.widgets.get("config") or None,
 )
-registered = views.register(
+views.register(
     spark, settings, views.find_names_in("brokers broker_configs cluster_changes")
 )
 picked = chosen.choose(
@@ -43,44 +43,43 @@ live = spark.table("broker_configs").where(is_meant).where("state = 'live'")
 drift = live.transform(brokers.select_drift).where(
     ~F.col("config_name").isin(*brokers.NAMES_BROKER)
 )
-changes = brokers.select_changes(
-    picked.in_time(spark.table("cluster_changes").where(is_meant), "valid_from")
-)
+history = picked.in_time(brokers.read_changes(spark).where(is_meant), "valid_from")
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Where live brokers differ
-# MAGIC Static values beside what is in force. Configs that name a broker are left
-# MAGIC out.
+# MAGIC ## Differences between live brokers
+# MAGIC The picture shows effective values. Each cluster is compared by itself, without
+# MAGIC configs that name a broker.
 
 # COMMAND ----------
 
 display(
     charts.grid_chart(
         brokers.select_drift_cells(drift).toPandas(),
-        x="broker_id",
+        x="broker",
         y="config_name",
         value="value",
-        title="Configs that live brokers do not agree on, by what is in force",
-        unit="broker id",
+        title="Configs that differ between live brokers, by effective value",
+        unit="broker ID",
         what="config",
     )
 )
 
 # COMMAND ----------
 
-display(drift.orderBy("config_name", F.desc(F.size("brokers"))))
+differing = drift.orderBy("cluster_id", "config_name", F.desc(F.size("brokers")))
+display(naming.tell_clusters_apart(differing.toPandas()))
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Brokers
-# MAGIC One row a broker, by its newest registration.
+# MAGIC One row for each broker, by its newest registration.
 
 # COMMAND ----------
 
-display(
+listed = (
     spark.table("brokers")
     .where(is_meant)
     .orderBy("cluster_id", "broker_id")
@@ -94,27 +93,28 @@ display(
         "config_count",
     )
 )
+display(naming.tell_clusters_apart(listed.toPandas()))
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Changes
-# MAGIC What the cluster's log, or a look at the cluster, says of the time.
+# MAGIC From the metadata log of the cluster, or from polls of the cluster.
 
 # COMMAND ----------
 
 display(
     charts.column_chart(
-        brokers.count_changes(changes).toPandas(),
+        brokers.count_changes(history).toPandas(),
         x="day",
         y="changes",
         by="record_type",
         window_s=86_400,
         title="Changes by type of record",
-        unit="changes, number a day",
+        unit="changes, number per day",
     )
 )
 
 # COMMAND ----------
 
-display(changes)
+display(naming.tell_clusters_apart(history.toPandas()))

@@ -1,10 +1,8 @@
 # Databricks notebook source
 # MAGIC %md
-# MAGIC # Can these tables be trusted?
-# MAGIC What was not read, what is late, which clients deliver less than they are
-# MAGIC asked for, and what the checks say. Reads `client_pushes`, `quarantine`,
-# MAGIC `client_metrics`, `client_metric_coverage` and, where it is there,
-# MAGIC `quality_results`. Writes nothing.
+# MAGIC # Which data is rejected, late or missing?
+# MAGIC Reads the records of the jobs, `quarantine`, the points of clients,
+# MAGIC `client_metric_coverage` and, if it exists, `quality_results`. Writes nothing.
 
 # COMMAND ----------
 
@@ -21,7 +19,7 @@ dbutils.widgets.text("until", "")  # a moment; empty: now
 import shlex
 from datetime import UTC, datetime
 
-from pipelines.reading import charts, chosen, quality_overview, views
+from pipelines.reading import charts, chosen, points, quality_overview, views
 from pipelines.settings import load_settings
 from pipelines.settings.metric_semantics import short_name
 
@@ -34,8 +32,8 @@ registered = views.register(
     spark,
     settings,
     views.find_names_in(
-        "clients client_pushes quarantine client_metrics client_metric_coverage "
-        "quality_results"
+        "clients client_pushes client_config_pushes cluster_changes quarantine "
+        "client_metrics client_instances client_metric_coverage quality_results"
     ),
 )
 picked = chosen.choose(
@@ -47,56 +45,58 @@ picked = chosen.choose(
 )
 picked.check(spark.table("clients"))
 
-client_pushes = spark.table("client_pushes").transform(picked.select)
-client_metrics = spark.table("client_metrics").transform(picked.select)
-quarantine = picked.in_time(spark.table("quarantine"), "kafka_timestamp")
-window_s = picked.window_of(client_pushes)
+pushed = points.read_points(spark, picked)
+window_s = picked.window_of(pushed)
+records = quality_overview.read_records(spark, picked).cache()
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What could not be read
-# MAGIC The part of all records of the topics that is in `quarantine`, by reason. With
-# MAGIC a client in the widgets only what was read is of that client alone.
+# MAGIC ## Records that were rejected
+# MAGIC Each topic is compared with its own records. A job that rejects a record writes
+# MAGIC it to `quarantine`. `read` is empty if the job of the topic keeps no list of
+# MAGIC the records that it read.
 
 # COMMAND ----------
 
-rejected = quality_overview.select_rejected_share(
-    client_pushes, quarantine, window_s=window_s
-)
-display(
-    charts.column_chart(
-        rejected.toPandas(),
-        x="window_start",
-        y="percent",
-        by="reason",
-        window_s=window_s,
-        title="Records that could not be used",
-        unit=f"percent of the records in {window_s} s",
+rejected = quality_overview.select_rejected_share(records, window_s=window_s).toPandas()
+if len(rejected):
+    display(
+        charts.line_chart(
+            rejected,
+            x="window_start",
+            y="percent",
+            by="topic",
+            title="Rejected part of the records of each topic",
+            unit=f"percent of the records in {window_s} s",
+        )
     )
-)
 
 # COMMAND ----------
 
-display(quality_overview.count_rejected(quarantine))
+display(quality_overview.count_records(records))
+
+# COMMAND ----------
+
+display(quality_overview.count_rejected(spark, picked))
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What clients owe
-# MAGIC Metrics that KIP-714 has each type of client deliver, by what became of them.
+# MAGIC ## Metrics that clients do not deliver
+# MAGIC Metrics of KIP-714 for each type of client, by status.
 
 # COMMAND ----------
 
 coverage = spark.table("client_metric_coverage").transform(picked.of_clients)
-told = quality_overview.count_coverage(coverage).toPandas()
+counted = quality_overview.count_coverage(coverage).toPandas()
 display(
     charts.bar_chart(
-        told.assign(metric=told["metric"].map(short_name)),
+        counted.assign(metric=counted["metric"].map(short_name)),
         x="metric",
         y="clients",
         by="status",
-        title="Whether clients deliver what they are asked for",
+        title="Metrics by status",
         unit="clients, number of instances",
         what="metric",
         adds_up=False,
@@ -106,13 +106,13 @@ display(
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## How late
-# MAGIC The greatest time, in each push, between a point and its arrival. More than a
-# MAGIC moment is a clock that is wrong, or a push that had to wait.
+# MAGIC ## Delay of points
+# MAGIC The longest time between a point and its arrival, for each push. A long time
+# MAGIC means that the clock of a client is wrong, or that a push had to wait.
 
 # COMMAND ----------
 
-delays = quality_overview.select_delays(client_metrics, window_s=window_s)
+delays = quality_overview.select_delays(pushed, window_s=window_s)
 display(
     charts.line_chart(
         delays.toPandas(),
@@ -127,9 +127,9 @@ display(
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What the checks say
-# MAGIC Expectations that did not hold in the newest run of `check_tables`; no row:
-# MAGIC all hold; no table: none has run.
+# MAGIC ## Checks that failed
+# MAGIC Expectations that failed in the newest run of `check_tables`. Without a table,
+# MAGIC `check_tables` did not run yet.
 
 # COMMAND ----------
 

@@ -1,9 +1,8 @@
 # Databricks notebook source
 # MAGIC %md
-# MAGIC # Who may use how much of this cluster, who does, and what changed?
-# MAGIC Reads `effective_quotas`, `client_quotas` and, where it is there,
-# MAGIC `client_traffic`. Writes nothing; `refresh_quotas` makes the first. Logic
-# MAGIC lives in `pipelines/` and `udfs/`.
+# MAGIC # Which clients are near their quotas, and which quotas changed?
+# MAGIC Reads `client_quota_use`, `client_quotas` and, if it exists, `client_traffic`.
+# MAGIC Writes nothing. `refresh_quotas` brings the first one up to date.
 
 # COMMAND ----------
 
@@ -20,7 +19,7 @@ dbutils.widgets.text("until", "")  # a moment; empty: now
 import shlex
 from datetime import UTC, datetime
 
-from pipelines.reading import charts, chosen, quota_overview, views
+from pipelines.reading import charts, chosen, naming, quota_overview, views
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -31,7 +30,7 @@ settings = load_settings(
 registered = views.register(
     spark,
     settings,
-    views.find_names_in("effective_quotas client_quotas client_traffic clients"),
+    views.find_names_in("client_quota_use client_quotas client_traffic clients"),
 )
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
@@ -41,29 +40,30 @@ picked = chosen.choose(
     principal=dbutils.widgets.get("principal"),
 )
 clients = [spark.table("clients")] if "clients" in registered else []
-picked.check(spark.table("effective_quotas"), *clients)
-
-effective_quotas = spark.table("effective_quotas").transform(picked.of_clients)
-client_quotas = spark.table("client_quotas")
+quotas_of_clients = spark.table("client_quota_use")
+picked.check(quotas_of_clients, *clients)
+limits = quota_overview.select_limits(quotas_of_clients.transform(picked.of_clients))
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Quotas and use per principal
-# MAGIC A limit is what one broker allows; the whole is that times the live brokers.
-# MAGIC Use is what clients report of themselves; who reports nothing counts for
-# MAGIC nothing. The line is all that is allowed.
+# MAGIC ## Use of each limit
+# MAGIC Each broker applies a limit to all clients of one quota-id together.
+# MAGIC `used_percent` is the use at the busiest broker, as the proxy counted it
+# MAGIC (`basis` is `proxy`). Without counts it is estimated (`basis` is `reported`):
+# MAGIC the sum of the rates that the clients report, divided by the limits of all live
+# MAGIC brokers. The line marks the limit.
 
 # COMMAND ----------
 
 display(
     charts.bar_chart(
-        quota_overview.select_most_used(effective_quotas).toPandas(),
+        quota_overview.select_most_used(limits).toPandas(),
         x="quota",
         y="used_percent",
-        title="How much of what quotas allow is used",
-        unit="use, percent of the limits of all live brokers",
-        what="principal and quota",
+        title="Use of each limit",
+        unit="percent of the limit",
+        what="quota-id and quota key",
         adds_up=False,
         limit=100,
     )
@@ -71,23 +71,24 @@ display(
 
 # COMMAND ----------
 
-display(quota_overview.select_quota_use(effective_quotas))
+display(naming.tell_clusters_apart(limits.toPandas()))
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What applies to whom
-# MAGIC One row a level and entity, with the clients that fall under it.
+# MAGIC ## Quotas and the number of clients that each one limits
 
 # COMMAND ----------
 
-display(quota_overview.select_levels(effective_quotas))
+effective_quotas = spark.table("effective_quotas").transform(picked.of_clients)
+levels = quota_overview.select_levels(effective_quotas)
+display(naming.tell_clusters_apart(levels.toPandas()))
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What clients really did
-# MAGIC Bytes a second at all brokers, as the proxy has counted.
+# MAGIC ## Traffic of clients, as the proxy counted it
+# MAGIC Bytes per second at all brokers.
 
 # COMMAND ----------
 
@@ -102,7 +103,7 @@ if "client_traffic" in registered:
             x="window_start",
             y="bytes_s",
             by="client",
-            title="Data of clients behind the proxy",
+            title="Traffic of clients behind the proxy",
             unit="all brokers, bytes/s",
         )
     )
@@ -110,9 +111,12 @@ if "client_traffic" in registered:
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What changed
-# MAGIC Quotas that were set, changed or removed in the time.
+# MAGIC ## Changes
+# MAGIC Quotas that were set, changed or removed in this time.
 
 # COMMAND ----------
 
-display(quota_overview.select_quota_changes(client_quotas, picked.since))
+changes = quota_overview.select_quota_changes(
+    spark.table("client_quotas"), picked.since
+)
+display(naming.tell_clusters_apart(changes.toPandas()))

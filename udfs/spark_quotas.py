@@ -30,7 +30,13 @@ from udfs.quotas import (
 from .spark_types import arrow_schema
 from .spark_workers import keeping_loaded
 
-__all__ = ["QUOTA_TYPE", "explode_quotas", "make_quota_of", "snapshot_of"]
+__all__ = [
+    "QUOTA_TYPE",
+    "explode_quotas",
+    "make_quota_of",
+    "snapshot_of",
+    "snapshots_of",
+]
 
 QUOTA_TYPE = StructType(
     [
@@ -47,6 +53,7 @@ QUOTA_TYPE = StructType(
 # The stubs lack the form whose kind is told by its hints.
 _pandas_udf: Any = functions.pandas_udf
 _QUOTAS = "quotas"
+_QUOTA_OF_ARGUMENTS = (3, 4)
 _NO_QUOTAS = quota_snapshot(pa.RecordBatch.from_pylist([], schema=ENTITY_SCHEMA))
 
 
@@ -56,7 +63,24 @@ def snapshot_of(client_quotas: DataFrame) -> QuotaSnapshot:
     Args:
         client_quotas: Rows of one cluster and moment.
     """
-    rows = client_quotas.select(*ENTITY_SCHEMA.names).toArrow()
+    return _make_snapshot(client_quotas.select(*ENTITY_SCHEMA.names).toArrow())
+
+
+def snapshots_of(client_quotas: DataFrame) -> dict[str, QuotaSnapshot]:
+    """Collect the quotas of each cluster; return them by cluster ID.
+
+    Args:
+        client_quotas: Rows of one moment.
+    """
+    rows = client_quotas.select("cluster_id", *ENTITY_SCHEMA.names).toArrow()
+    clusters = rows.column("cluster_id")
+    return {
+        one: _make_snapshot(rows.filter(pc.equal(clusters, one)).drop(["cluster_id"]))
+        for one in pc.unique(clusters).to_pylist()
+    }
+
+
+def _make_snapshot(rows: pa.Table) -> QuotaSnapshot:
     whole = rows.cast(ENTITY_SCHEMA).combine_chunks().to_batches()
     return quota_snapshot(whole[0]) if whole else _NO_QUOTAS
 
@@ -114,18 +138,54 @@ def _kernel_clients(
     )
 
 
-def make_quota_of(quotas: QuotaSnapshot) -> Any:  # noqa: ANN401 - pyspark types it so
-    """Return the limit of a user, client id and quota key as a function of Spark.
+def make_quota_of(quotas: Mapping[str, QuotaSnapshot]) -> Any:  # noqa: ANN401 - pyspark types it so
+    """Return a function of Spark for the limit of a user, client ID and quota key.
 
-    Nulls: null where nothing limits, and for what is no key of users and client ids.
+    Its fourth argument, the cluster ID, is optional if there is one cluster.
+
+    Args:
+        quotas: By cluster ID.
+    Returns: A function that returns null if the client is unlimited, the key is not one
+        of users and client IDs, or the cluster is unknown. It raises ValueError without
+        a cluster ID if there are several clusters.
     """
 
-    def quota_of(
-        user: pd.Series, client_id: pd.Series, quota_key: pd.Series
-    ) -> pd.Series:
-        return pd.Series(_limits(user, client_id, quota_key, quotas), index=user.index)
+    def quota_of(*columns: pd.Series) -> pd.Series:
+        if len(columns) not in _QUOTA_OF_ARGUMENTS:
+            raise ValueError(
+                f"quota_of: got {len(columns)} arguments. "
+                f"Pass user, client_id, quota_key and, optionally, cluster_id."
+            )
+        user, client_id, quota_key, *clusters = columns
+        if clusters:
+            return _limits_by_cluster((user, client_id, quota_key), clusters[0], quotas)
+        if len(quotas) > 1:
+            known = ", ".join(sorted(quotas))
+            raise ValueError(
+                f"quota_of: client_quotas contains several clusters: {known}. "
+                f"Pass the cluster ID as fourth argument."
+            )
+        only = next(iter(quotas.values()), _NO_QUOTAS)
+        return pd.Series(_limits(user, client_id, quota_key, only), index=user.index)
 
     return _pandas_udf(quota_of, DoubleType())
+
+
+def _limits_by_cluster(
+    asked: tuple[pd.Series, pd.Series, pd.Series],
+    clusters: pd.Series,
+    quotas: Mapping[str, QuotaSnapshot],
+) -> pd.Series:
+    """Return limits; a client of an unknown cluster belongs to the only cluster."""
+    found = pd.Series(np.nan, index=clusters.index, dtype="float64")
+    named = clusters.fillna(next(iter(quotas)) if len(quotas) == 1 else "")
+    for cluster_id, of_cluster in quotas.items():
+        is_own = named == cluster_id
+        if is_own.any():
+            user, client_id, quota_key = (column[is_own] for column in asked)
+            limits = _limits(user, client_id, quota_key, of_cluster)
+            found[is_own] = np.asarray(limits, dtype="float64")
+    return found
 
 
 def _limits(

@@ -1,9 +1,12 @@
-"""What brokers run, where they differ, and what changed: questions to their views."""
+"""Answers about brokers: differences of their configs, and changes. Reads only."""
 
+from datetime import datetime, timedelta
 from functools import reduce
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from .naming import name_cluster
 
 NAMES_BROKER = (
     *("advertised.listeners", "broker.id", "broker.rack", "controller.listener.names"),
@@ -13,6 +16,8 @@ NAMES_BROKER = (
 NOT_TOLD = "not told"
 """Source of a config that other brokers have told, and one has not."""
 _VALUE = ("config_value", "source", "effective_value", "effective_source")
+_GRACE = timedelta(minutes=10)
+"""For a full snapshot to reach the tables."""
 _OF_LOOKS = "^(fenced|unfenced|(rack|endpoints|static configs) .* -> .*)$"
 """Parts of what a registration has changed that are events of their own: a look has no
 other record to tell them by."""
@@ -22,27 +27,54 @@ _OWN_EVENTS = (
 )
 
 
-def select_drift(configs: DataFrame) -> DataFrame:
-    """Say where brokers differ.
+def with_last_observation(
+    brokers: DataFrame, changes: DataFrame, now: datetime, full_set: timedelta
+) -> DataFrame:
+    """Add observed_at, and replace the state `live` by `unknown` if that is too old.
 
     Args:
-        configs: Of broker_configs, those of the brokers that are compared, of one
-            cluster.
-    Returns: A row for each value of a config that is not the same on all of them, by
-        the static value or by what is in force: config_name, config_value, source,
-        effective_value, effective_source, and brokers, their ids in order.
+        brokers: Rows of the view brokers.
+        changes: Rows of cluster_changes.
+        now: The time of the answer; knows its zone.
+        full_set: Interval between full snapshots, each of which observes the cluster
+            again, even if nothing changed.
+    Nulls: observed_at of a cluster that no bridge observed: a file is read once, and
+        never becomes outdated.
     """
-    brokers = configs.select("broker_id").distinct()
-    names = configs.select("config_name").distinct()
-    told = configs.select("config_name", "broker_id", *_VALUE)
-    every = names.crossJoin(F.broadcast(brokers)).join(
-        told, ["config_name", "broker_id"], "left"
+    # Rows from before contract version 2: only these times are those of a poll.
+    polled_at = F.when(F.col("source") == "admin_api", F.col("valid_from"))
+    newest = F.max(F.coalesce("observed_at", polled_at))
+    observed = changes.groupBy("cluster_id").agg(
+        F.when(F.max_by("source", "offset") != "file", newest).alias("observed_at")
+    )
+    is_old = F.col("observed_at") < F.lit(now - full_set - _GRACE)
+    state = F.when(is_old & (F.col("state") == "live"), "unknown")
+    return brokers.join(F.broadcast(observed), "cluster_id", "left").withColumn(
+        "state", F.coalesce(state, "state")
+    )
+
+
+def select_drift(configs: DataFrame) -> DataFrame:
+    """Return the configs in which brokers of one cluster differ.
+
+    Args:
+        configs: Rows of broker_configs of the brokers to compare.
+    Returns: cluster_id, config_name, config_value, source, effective_value,
+        effective_source, and brokers (sorted IDs): a row for each value of a config
+        whose static or effective value is not equal on all brokers of the cluster.
+    """
+    brokers = configs.select("cluster_id", "broker_id").distinct()
+    names = configs.select("cluster_id", "config_name").distinct()
+    key = ["cluster_id", "config_name"]
+    told = configs.select(*key, "broker_id", *_VALUE)
+    every = names.join(F.broadcast(brokers), "cluster_id").join(
+        told, [*key, "broker_id"], "left"
     )
     every = every.withColumn("source", F.coalesce("source", F.lit(NOT_TOLD)))
-    values = every.groupBy("config_name", *_VALUE).agg(
+    values = every.groupBy(*key, *_VALUE).agg(
         F.sort_array(F.collect_set("broker_id")).alias("brokers")
     )
-    of_name = Window.partitionBy("config_name")
+    of_name = Window.partitionBy(*key)
     # A default that somebody has written down is no other value.
     what = F.struct("config_value", F.col("source") == NOT_TOLD, "effective_value")
     differing = values.withColumn("kinds", F.size(F.collect_set(what).over(of_name)))
@@ -50,31 +82,37 @@ def select_drift(configs: DataFrame) -> DataFrame:
 
 
 def select_drift_cells(drift: DataFrame) -> DataFrame:
-    """Say of each broker which value it has of a config that differs.
+    """Return for a picture: config_name, broker (its name) and value.
 
     Args:
         drift: From select_drift.
-    Returns: config_name, broker_id and value, a text: what is in force where that is
-        known, else the static value.
+    Returns: The value as text: the effective one if it is known, else the static one.
     """
     known = F.coalesce("effective_value", "config_value")
     is_missing = F.col("source") == NOT_TOLD
     value = F.when(is_missing, F.lit(NOT_TOLD)).otherwise(
         F.coalesce(known, F.lit("null"))
     )
-    return drift.select(
-        "config_name", F.explode("brokers").alias("broker_id"), value.alias("value")
-    ).orderBy("config_name", "broker_id")
+    return (
+        drift.select(
+            *("cluster_id", "config_name", value.alias("value")),
+            F.explode("brokers").alias("broker_id"),
+        )
+        .withColumn("broker", F.col("broker_id").cast("string"))
+        .transform(name_cluster, "broker")
+        .orderBy("config_name", "cluster_id", "broker_id")
+        .select("config_name", "broker", "value")
+    )
 
 
-def select_changes(changes: DataFrame) -> DataFrame:
-    """Return what has changed in a cluster, newest first.
+def read_changes(spark: SparkSession) -> DataFrame:
+    """Return what changed in the clusters, newest first.
 
-    Args:
-        changes: Of cluster_changes.
+    Returns: valid_from, cluster_id, record_type, entity, change, source.
     """
     return (
-        changes.where("change IS NOT NULL AND record_type <> 'full_set'")
+        spark.table("cluster_changes")
+        .where("change IS NOT NULL AND record_type <> 'full_set'")
         .orderBy(F.desc("valid_from"), F.desc("offset"))
         .select("valid_from", "cluster_id", "record_type", "entity", "change", "source")
     )
@@ -84,7 +122,7 @@ def count_changes(changes: DataFrame) -> DataFrame:
     """Count what has changed, by day and type of record.
 
     Args:
-        changes: From select_changes.
+        changes: From read_changes.
     Returns: day, record_type and changes.
     """
     day = F.date_trunc("day", "valid_from").alias("day")
@@ -95,19 +133,19 @@ def count_changes(changes: DataFrame) -> DataFrame:
 def select_broker_history(
     registrations: DataFrame, configs: DataFrame, changes: DataFrame
 ) -> DataFrame:
-    """Say what happened to brokers.
+    """Return what happened to brokers.
 
     Args:
         registrations: Of broker_registrations.
         configs: Of broker_static_configs.
         changes: Of cluster_changes.
-    Returns: at, broker_id, what and detail, a row an event. That a broker was there
-        first and what it had then is one event, not one a config.
-    Nulls: broker_id is null of a dynamic default, which is for all brokers.
+    Returns: at, cluster_id, broker_id, what and detail, a row for each event. The first
+        registration of a broker with its configs is one event.
+    Nulls: broker_id of a dynamic default, which applies to all brokers.
     """
     began = registrations.select(
         F.col("registered_at").alias("at"),
-        "broker_id",
+        *("cluster_id", "broker_id"),
         F.lit("registered").alias("what"),
         F.concat(
             F.lit("incarnation "),
@@ -117,7 +155,7 @@ def select_broker_history(
     )
     ended = registrations.where("ended_at IS NOT NULL").select(
         F.col("ended_at").alias("at"),
-        "broker_id",
+        *("cluster_id", "broker_id"),
         F.col("end_reason").alias("what"),
         F.concat(F.lit("incarnation "), "incarnation_id").alias("detail"),
     )
@@ -129,7 +167,8 @@ def select_broker_history(
         for place, part in enumerate((ended, began, events, changed))
     ]
     every = reduce(DataFrame.unionByName, parts)
-    return every.orderBy("at", "broker_id", "place", "what").drop("place")
+    order = ("at", "cluster_id", "broker_id", "place", "what")
+    return every.orderBy(*order).drop("place")
 
 
 def _select_events(changes: DataFrame) -> DataFrame:
@@ -146,6 +185,7 @@ def _select_events(changes: DataFrame) -> DataFrame:
     is_look = F.col("record_type") == "RegisterBroker"
     events = told.select(
         F.col("valid_from").alias("at"),
+        "cluster_id",
         F.expr("try_cast(substring_index(entity, '/', -1) AS INT)").alias("broker_id"),
         F.when(is_config, name)
         .when(is_look, F.array_join(parts, "; "))
@@ -172,7 +212,7 @@ def select_static_changes(configs: DataFrame) -> DataFrame:
     null = F.lit("null")
     return differing.select(
         F.col("valid_from").alias("at"),
-        "broker_id",
+        *("cluster_id", "broker_id"),
         F.col("config_name").alias("what"),
         F.concat(
             F.coalesce("before.config_value", null),

@@ -37,6 +37,11 @@ class Chosen:
     principal: str = ""
     """Empty: all."""
 
+    @property
+    def is_narrow(self) -> bool:
+        """Return whether a client or a principal is chosen."""
+        return bool(self.client or self.principal)
+
     def window_of(self, rows: DataFrame, column: str = "received_at") -> int:
         """Return a window length, in seconds, that makes a line of rows.
 
@@ -77,7 +82,7 @@ class Chosen:
             tables: Tables with principal and client_id, at any time.
         Raises: UnknownClient, naming similar clients or principals.
         """
-        if not (self.client or self.principal) or any(
+        if not self.is_narrow or any(
             not rows.transform(self.of_clients).isEmpty() for rows in tables
         ):
             return

@@ -1,60 +1,123 @@
-"""Whether the tables can be trusted: what was not read, what is late, what is missing.
+"""Answers about the quality of the tables: rejected, late and missing data."""
 
-Reads only.
-"""
+from collections.abc import Mapping
+from functools import reduce
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-ALL_READ = "all was read"
-"""In the place of a reason."""
+from .chosen import Chosen
+
+LEDGERS = {
+    "client_pushes": "received_at",
+    "client_config_pushes": "received_at",
+    "cluster_changes": "observed_at",
+}
+"""Tables with one row for each record that was read, and the column of its time."""
+_OF_CLUSTER = "cluster_changes"
 _HUNDRED = 100.0
 _SECOND_MS = 1000.0
 
 
-def select_rejected_share(
-    client_pushes: DataFrame, quarantine: DataFrame, *, window_s: int
+def select_records(
+    quarantine: DataFrame, ledgers: Mapping[str, DataFrame]
 ) -> DataFrame:
-    """Return which part of the records of the topics could not be used, over time.
+    """Return the records of each topic with the result of reading them.
 
     Args:
-        client_pushes: Those of the time.
-        quarantine: Those of the time; a push whose body was at fault is in both.
-        window_s: Length of a window, in seconds.
-    Returns: window_start, reason and percent (of all records of the window).
-    Shape: A row a window and reason, 0 where there was none; with no reason at all, a
-        row a window with ALL_READ.
+        quarantine: Rows of the table, for the clients and the time that are chosen.
+        ledgers: Of LEDGERS, the tables that exist, with the same choice.
+    Returns: topic, at (time of the record), reason (null: the record was read).
+    Shape: One row for each record. Topics whose job keeps no record of what it read
+        have rejected records only.
     """
-    read = client_pushes.where(F.col("decode_status") == "ok").select(
-        F.col("received_at").alias("at"), F.lit(None).cast("string").alias("reason")
+    parts = [
+        quarantine.select("topic", F.col("kafka_timestamp").alias("at"), "reason"),
+        *(
+            rows.where(F.col("decode_status") == "ok").select(
+                "topic",
+                F.col(LEDGERS[name]).alias("at"),
+                F.lit(None).cast("string").alias("reason"),
+            )
+            for name, rows in ledgers.items()
+        ),
+    ]
+    return reduce(DataFrame.union, parts)
+
+
+def count_records(records: DataFrame) -> DataFrame:
+    """Return topic, read, rejected (counts) and rejected_percent; the worst first.
+
+    Args:
+        records: From select_records.
+    Nulls: read and rejected_percent of a topic of which the number of records that
+        were read is unknown.
+    """
+    read = F.nullif(F.count_if(F.col("reason").isNull()), F.lit(0))
+    counted = records.groupBy("topic").agg(
+        read.alias("read"), F.count("reason").alias("rejected")
     )
-    rejected = quarantine.select(F.col("kafka_timestamp").alias("at"), "reason")
+    percent = _HUNDRED * F.col("rejected") / (F.col("read") + F.col("rejected"))
+    return counted.withColumn("rejected_percent", F.round(percent, 3)).orderBy(
+        F.desc_nulls_last("rejected_percent"), F.desc("rejected"), "topic"
+    )
+
+
+def select_rejected_share(records: DataFrame, *, window_s: int) -> DataFrame:
+    """Return the part of the records of each topic that was rejected, over time.
+
+    Args:
+        records: From select_records.
+        window_s: Length of a window, in seconds.
+    Returns: window_start, topic and percent (of the records of the topic in the
+        window).
+    Shape: No row of a topic without rejected records, or without records that were
+        read.
+    """
     start = F.window("at", f"{window_s} seconds").getField("start")
-    counted = (
-        read.union(rejected)
-        .groupBy(start.alias("window_start"), "reason")
-        .agg(F.count("*").alias("records"))
-    )
-    every = counted.groupBy("window_start").agg(F.sum("records").alias("all"))
-    reasons = counted.select("reason").where("reason IS NOT NULL").distinct()
-    places = every.join(F.broadcast(reasons), how="left")
+    every = Window.partitionBy("topic")
     return (
-        places.join(counted, ["window_start", "reason"], "left")
+        records.groupBy(start.alias("window_start"), "topic")
+        .agg(F.count("*").alias("all"), F.count("reason").alias("rejected"))
+        .withColumn("all_rejected", F.sum("rejected").over(every))
+        .withColumn("all_read", F.sum(F.col("all") - F.col("rejected")).over(every))
+        .where((F.col("all_rejected") > 0) & (F.col("all_read") > 0))
         .select(
             "window_start",
-            F.coalesce("reason", F.lit(ALL_READ)).alias("reason"),
-            (F.coalesce("records", F.lit(0)) * _HUNDRED / F.col("all")).alias(
-                "percent"
-            ),
+            "topic",
+            (_HUNDRED * F.col("rejected") / F.col("all")).alias("percent"),
         )
-        .orderBy("window_start", "reason")
+        .orderBy("window_start", "topic")
     )
 
 
-def count_rejected(quarantine: DataFrame) -> DataFrame:
+def read_records(spark: SparkSession, picked: Chosen) -> DataFrame:
+    """Return select_records for the clients and the time that are chosen.
+
+    Records about the cluster belong to no client.
+    """
+    quarantine = spark.table("quarantine").transform(picked.of_clients)
+    ledgers = {}
+    for name, column in LEDGERS.items():
+        if not spark.catalog.tableExists(name):
+            continue
+        rows = spark.table(name)
+        if name == _OF_CLUSTER:
+            # Rows of older bridges have no observed_at.
+            seen = F.coalesce(column, "valid_from")
+            rows = rows.withColumn(column, seen).where(F.lit(not picked.is_narrow))
+        else:
+            rows = rows.transform(picked.of_clients)
+        ledgers[name] = picked.in_time(rows, column)
+    return select_records(picked.in_time(quarantine, "kafka_timestamp"), ledgers)
+
+
+def count_rejected(spark: SparkSession, picked: Chosen) -> DataFrame:
     """Return reason, source_job, records, newest and a detail; the most first."""
+    quarantine = spark.table("quarantine").transform(picked.of_clients)
     return (
-        quarantine.groupBy("reason", "source_job")
+        picked.in_time(quarantine, "kafka_timestamp")
+        .groupBy("reason", "source_job")
         .agg(
             F.count("*").alias("records"),
             # Producers choose the timestamps of their records.
@@ -81,17 +144,19 @@ def count_coverage(coverage: DataFrame) -> DataFrame:
     )
 
 
-def select_delays(client_metrics: DataFrame, *, window_s: int) -> DataFrame:
-    """Return how far clients' clocks are from the bridge's.
+def select_delays(points: DataFrame, *, window_s: int) -> DataFrame:
+    """Return the time between the points of a push and its arrival.
 
-    A point is made when its push is; what is more than a moment is a clock that is
-    wrong, or a push that had to wait.
+    Clients create points when they push. A long time means that the clock of a client
+    is wrong, or that the push had to wait.
 
-    Returns: window_start, clients_within ("half of the pushes", "all"), delay_s.
+    Args:
+        points: From points.read_points.
+    Returns: window_start, pushes_within ("half of the pushes", "all pushes"), delay_s.
     """
     delay = (F.unix_millis("received_at") - F.unix_millis("time")) / F.lit(_SECOND_MS)
     of_push = (
-        client_metrics.where(F.col("time").isNotNull())
+        points.where(F.col("time").isNotNull())
         .groupBy("push_id", "received_at")
         .agg(F.max(F.abs(delay)).alias("delay_s"))
     )

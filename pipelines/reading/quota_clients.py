@@ -4,7 +4,8 @@ Reads only. A client is a principal, a client id and a source address in a clust
 instances are processes of it.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import reduce
 
@@ -52,8 +53,9 @@ def select_quota_clients(
     clusters: tuple[str, ...],
     since: datetime,
     now: datetime,
+    expire_after: timedelta,
 ) -> DataFrame:
-    """Return the clients that were seen since a moment, and how they are.
+    """Return the clients that were seen since a timestamp, and what they report.
 
     Args:
         tables: By name, those of CLIENT_PUSHES, CLIENT_METRICS, CLIENT_CONFIGS and
@@ -61,28 +63,30 @@ def select_quota_clients(
         clusters: Ids of all clusters that quotas are known of.
         since: Where observing begins; knows its zone, as now does.
         now: Where it ends.
+        expire_after: Time for which a pushed configuration or an inferred one keeps a
+            client without telemetry active.
     Returns: CLIENT, live_instances, reports (quota key to a struct of REPORT_COLUMNS:
         mean of the means, greatest of the greatest, sum of the rates of its active
         instances).
     Shape: One row a client. One whose cluster is not known is in the only cluster, and
         left out where there are several.
-    Nulls: reports is null without an active instance, a struct's fields if the newest
-        push lacks the metric; live_instances is 0 where no telemetry tells.
+    Nulls: reports is null without an active instance, its fields if the newest push
+        lacks the metric. An active client without telemetry counts as one instance.
     """
     seen = [
         tables[name]
         .where(F.col("received_at").between(since, now))
         .transform(with_cluster, clusters)
-        .select(*CLIENT)
+        .select(*CLIENT, "received_at")
         for name in (CLIENT_CONFIGS.name, CLIENT_WIRE_CONFIGS.name)
         if name in tables
     ]
     if CLIENT_PUSHES.name not in tables:
         if not seen:
             seen = [_select_nobody(tables[CLIENT_QUOTAS.name])]
-        nobody = F.lit(0).alias(LIVE_INSTANCES)
         none = F.lit(None).cast(_reports_type()).alias("reports")
-        return reduce(DataFrame.union, seen).distinct().select(*CLIENT, nobody, none)
+        others = _count_without_telemetry(seen, now - expire_after)
+        return others.select(*CLIENT, LIVE_INSTANCES, none)
     pushes = tables[CLIENT_PUSHES.name].transform(with_cluster, clusters)
     newest = pushes.transform(select_newest_pushes, since, now)
     is_active = ~F.col("terminating") & (
@@ -102,15 +106,27 @@ def select_quota_clients(
     )
     if not seen:
         return told
-    others = reduce(DataFrame.union, seen).distinct()
-    live = F.coalesce(LIVE_INSTANCES, F.lit(0)).alias(LIVE_INSTANCES)
-    return others.join(told, [*CLIENT], "full").select(*CLIENT, live, "reports")
+    others = _count_without_telemetry(seen, now - expire_after)
+    live = F.coalesce(told[LIVE_INSTANCES], others[LIVE_INSTANCES])
+    return others.join(told, [*CLIENT], "full").select(
+        *CLIENT, live.alias(LIVE_INSTANCES), "reports"
+    )
+
+
+def _count_without_telemetry(
+    seen: Sequence[DataFrame], active_since: datetime
+) -> DataFrame:
+    """Return CLIENT and live_instances of clients, as if none had telemetry."""
+    is_active = F.max("received_at") >= F.lit(active_since)
+    every = reduce(DataFrame.union, seen)
+    return every.groupBy(*CLIENT).agg(is_active.cast("int").alias(LIVE_INSTANCES))
 
 
 def _select_nobody(quotas: DataFrame) -> DataFrame:
     """Return CLIENT of no client, where there is no table that shows any."""
     texts = [F.lit("").alias(name) for name in CLIENT if name != "cluster_id"]
-    return quotas.select("cluster_id", *texts).where(F.lit(False)).select(*CLIENT)
+    nobody = quotas.select("cluster_id", *texts, F.now().alias("received_at"))
+    return nobody.where(F.lit(False)).select(*CLIENT, "received_at")
 
 
 def with_cluster(rows: DataFrame, clusters: tuple[str, ...]) -> DataFrame:
@@ -153,7 +169,7 @@ def select_reports(client_metrics: DataFrame, now: datetime) -> DataFrame:
     Points of a topic or a node are passed over: a client has one of the whole.
 
     Returns: push_id, reports (as in select_quota_clients).
-    Nulls: NaN is null, as for a client that has sent nothing yet.
+    Nulls: NaN, as of a client that has sent nothing yet, and infinity are null.
     """
     since = now - IDLE_AFTER_INTERVALS * LONGEST_INTERVAL
     wanted = [metric for of_key in REPORTED.values() for metric in of_key.values()]
@@ -170,7 +186,7 @@ def select_reports(client_metrics: DataFrame, now: datetime) -> DataFrame:
         client_metrics.where(F.col("event_date") >= F.lit(since.date()))
         .where(F.col("received_at").between(since, now))
         .where(F.col("metric").isin(*wanted) & is_whole)
-        .withColumn("number", F.when(~F.isnan(number), number))
+        .withColumn("number", F.when(F.abs(number) < F.lit(math.inf), number))
         .groupBy("push_id")
         .agg(_map_reports(values).alias("reports"))
     )

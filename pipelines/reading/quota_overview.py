@@ -1,100 +1,122 @@
-"""What people ask first of quotas: who uses how much of what, and what changed.
+"""Answers about quotas: use, clients by quota, traffic, and changes. Reads only."""
 
-Reads only.
-"""
-
+from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from .naming import name_clients, name_cluster
+
 MOST_BARS = 20
 """Bars of a picture that can be read."""
 
 
-def select_quota_use(effective_quotas: DataFrame) -> DataFrame:
-    """Return one row a principal and quota key: what it may, and what it does.
+def select_limits(client_quota_use: DataFrame) -> DataFrame:
+    """Return each limit that clients share, the most used first.
 
-    Returns: principal, quota_key, clients, limit (the least that one broker allows any
-        of its clients), cluster_limit (the same of all brokers), entity_paths, use (sum
-        of the rates that its clients report), used_percent (of the whole that its
-        quota-ids may), throttle_ms_max.
-    Nulls: use is null where no client reports it, limit where nothing limits.
+    Args:
+        client_quota_use: Rows of the view, for the clients that are chosen.
+    Returns: cluster_id, entity_path, quota_key, quota_id, used_percent, basis, limit
+        (of one broker), live_brokers, used_rate, throttled_ms, shared_by.
     """
-    rows = effective_quotas.where(F.col("quota_key") != "connection_creation_rate")
-    # Clients share what their quota-id may: it counts once.
-    by_id = rows.groupBy("cluster_id", "principal", "quota_key", "quota_id").agg(
-        F.count("*").alias("clients"),
-        F.min("limit").alias("limit"),
-        F.min("cluster_limit").alias("cluster_limit"),
-        F.collect_set("entity_path").alias("entity_paths"),
-        F.sum("reported_rate").alias("use"),
-        F.max("reported_throttle_ms_max").alias("throttle_ms_max"),
-    )
-    allowed = F.sum(F.when(F.col("use").isNotNull(), F.col("cluster_limit")))
-    used = F.sum(F.when(F.col("cluster_limit").isNotNull(), F.col("use")))
     return (
-        by_id.groupBy("principal", "quota_key")
-        .agg(
-            F.sum("clients").alias("clients"),
-            F.min("limit").alias("limit"),
-            F.min("cluster_limit").alias("cluster_limit"),
-            F.concat_ws(
-                ", ",
-                F.sort_array(
-                    F.array_distinct(F.flatten(F.collect_list("entity_paths")))
-                ),
-            ).alias("entity_paths"),
-            F.sum("use").alias("use"),
-            F.round(100 * used / allowed, 1).alias("used_percent"),
-            F.max("throttle_ms_max").alias("throttle_ms_max"),
-        )
-        .orderBy(F.desc_nulls_last("used_percent"), "principal", "quota_key")
-    )
-
-
-def select_most_used(effective_quotas: DataFrame) -> DataFrame:
-    """Return for a picture: quota (principal and key), used_percent; the most first."""
-    return (
-        effective_quotas.transform(select_quota_use)
-        .where(F.col("used_percent").isNotNull())
+        client_quota_use.where(F.col("limit").isNotNull())
+        .withColumn("used_percent", 100 * F.col("use"))
         .select(
-            F.concat_ws(" ", "principal", "quota_key").alias("quota"), "used_percent"
+            *("cluster_id", "entity_path", "quota_key", "quota_id", "used_percent"),
+            *("basis", "limit", "live_brokers", "used_rate", "throttled_ms"),
+            "shared_by",
         )
+        .distinct()
+        .orderBy(
+            F.desc_nulls_last("used_percent"),
+            F.desc_nulls_last("throttled_ms"),
+            *("cluster_id", "quota_id", "quota_key"),
+        )
+    )
+
+
+def select_most_used(limits: DataFrame) -> DataFrame:
+    """Return for a picture: quota (its name), used_percent; the most used first.
+
+    Args:
+        limits: From select_limits.
+    """
+    name = F.coalesce("quota_id", "entity_path", F.lit("default of the brokers"))
+    return (
+        limits.where(F.col("used_percent").isNotNull())
+        .withColumn("quota", F.concat_ws(" ", name, "quota_key"))
+        .transform(name_cluster, "quota")
+        .orderBy(F.desc("used_percent"), "quota")
+        .select("quota", "used_percent")
         .limit(MOST_BARS)
     )
 
 
-def select_levels(effective_quotas: DataFrame) -> DataFrame:
-    """Return what applies to whom.
+def select_top(quota_use: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Return the limits of which clients use a part, the most used first.
 
-    Returns: quota_key, level, entity_path, limit, clients and throttled (counts).
-    Nulls: level, entity_path and limit of clients that nothing limits.
+    Args:
+        quota_use: From quota_use.select_quota_use, of one cluster.
+        keys: Quota keys that are wanted.
+    Returns: Columns of quota_use.
+    Shape: Clients without a limit come last.
     """
-    throttled = F.count_if(F.col("reported_throttle_ms_max") > 0)
     return (
-        effective_quotas.groupBy("quota_key", "level", "entity_path", "limit")
-        .agg(F.count("*").alias("clients"), throttled.alias("throttled"))
-        .orderBy("quota_key", "level", F.desc("clients"), "entity_path")
+        quota_use.where(F.col("quota_key").isin(*keys))
+        .where((F.col("used_rate") > 0) | (F.col("throttled_ms") > 0))
+        .orderBy(
+            *(F.desc_nulls_last("use"), F.desc("used_rate"), "principal", "client_id"),
+            "quota_key",
+        )
+    )
+
+
+def select_last_counts(client_traffic: DataFrame) -> DataFrame:
+    """Return cluster_id, counted_until: the end of the proxy's newest window."""
+    end = F.expr("timestampadd(MILLISECOND, window_ms, window_start)")
+    return client_traffic.groupBy("cluster_id").agg(F.max(end).alias("counted_until"))
+
+
+def select_levels(effective_quotas: DataFrame) -> DataFrame:
+    """Return which quota applies to how many clients.
+
+    Returns: cluster_id, quota_key, level, entity_path, limit, clients and throttled
+        (numbers of clients).
+    Nulls: level, entity_path and limit if no quota applies.
+    """
+    client = F.struct("principal", "client_id")
+    is_throttled = F.col("reported_throttle_ms_max") > 0
+    return (
+        effective_quotas.groupBy(
+            "cluster_id", "quota_key", "level", "entity_path", "limit"
+        )
+        .agg(
+            F.count_distinct(client).alias("clients"),
+            F.count_distinct(F.when(is_throttled, client)).alias("throttled"),
+        )
+        .orderBy(
+            *("cluster_id", "quota_key", "level", F.desc("clients"), "entity_path")
+        )
     )
 
 
 def select_traffic_over_time(client_traffic: DataFrame) -> DataFrame:
-    """Return what clients behind the proxy produced and fetched, at all brokers.
+    """Return the bytes that clients of the proxy produced and fetched, at all brokers.
 
     Args:
         client_traffic: The table, or part of it.
-    Returns: window_start, client (client id and direction), bytes_s (bytes a second),
-        throttled_ms (that brokers have told it to wait, in the whole window).
-    Shape: A direction that a client has nothing in has no rows.
+    Returns: window_start, client (its name and the direction), bytes_s (bytes a
+        second), throttled_ms (sum of the waits that brokers requested in the window).
+    Shape: A direction without any bytes has no rows.
     """
     second = F.col("window_ms") / F.lit(1000.0)
+    named = client_traffic.transform(name_clients)
     produced, fetched = (
-        client_traffic.select(
+        named.select(
             "window_start",
-            F.concat_ws(" ", F.coalesce("client_id", "principal"), F.lit(word)).alias(
-                "client"
-            ),
+            F.concat_ws(" ", "client", F.lit(word)).alias("client"),
             (F.col(size) / second).alias("bytes_s"),
             wait.alias("throttled_ms"),
         )
@@ -121,13 +143,16 @@ def select_traffic_over_time(client_traffic: DataFrame) -> DataFrame:
     )
 
 
-def select_quota_changes(client_quotas: DataFrame, since: datetime) -> DataFrame:
-    """Return what was set, changed and removed since a moment, newest first.
+def select_quota_changes(
+    client_quotas: DataFrame, since: datetime | None = None
+) -> DataFrame:
+    """Return each quota that was set, changed or removed, newest first.
 
     Args:
-        since: The moment; knows its zone.
-    Returns: at, entity_path, quota_key, before, after.
-    Nulls: before and after are null where nothing was set.
+        since: First timestamp, with a time zone; None: all changes.
+    Returns: at, cluster_id, entity_path, quota_key, before, after, not_before (the
+        change came after it; null: at is exact), source.
+    Nulls: before and after if the quota was not set.
     """
     quota = ["cluster_id", "entity_path", "quota_key"]
     window = Window.partitionBy(*quota).orderBy("valid_from")
@@ -137,7 +162,6 @@ def select_quota_changes(client_quotas: DataFrame, since: datetime) -> DataFrame
     rows = client_quotas.withColumn("before", former).withColumn(
         "is_followed", F.coalesce(goes_on, F.lit(False))
     )
-    columns = ("at", *quota[1:], "before", "after")
     begun = rows.withColumn("at", F.col("valid_from")).withColumn(
         "after", F.col("quota_value")
     )
@@ -145,11 +169,11 @@ def select_quota_changes(client_quotas: DataFrame, since: datetime) -> DataFrame
         rows.where("valid_to IS NOT NULL AND NOT is_followed")
         .withColumn("at", F.col("valid_to"))
         .withColumn("before", F.col("quota_value"))
-        .withColumn("after", F.lit(None).cast("double"))
+        .withColumns({"after": F.lit(None).cast("double")})
+        .withColumn("not_before", F.lit(None).cast("timestamp"))
     )
-    return (
-        begun.select(*columns)
-        .union(ended.select(*columns))
-        .where(F.col("at") >= F.lit(since))
-        .orderBy(F.desc("at"), "entity_path", "quota_key")
-    )
+    columns = ("at", *quota, "before", "after", "not_before", "source")
+    found = begun.select(*columns).union(ended.select(*columns))
+    if since is not None:
+        found = found.where(F.col("at") >= F.lit(since))
+    return found.orderBy(F.desc("at"), *quota)

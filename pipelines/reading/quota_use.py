@@ -146,7 +146,7 @@ def select_traffic_clients(traffic: DataFrame) -> DataFrame:
 
 
 def with_traffic_clients(clients: DataFrame, traffic: DataFrame) -> DataFrame:
-    """Add the clients that nothing but their data shows; live_instances is 0.
+    """Add the clients that only the proxy's counts show, with one active instance.
 
     Args:
         clients: As quota_clients.select_quota_clients returns them.
@@ -156,7 +156,7 @@ def with_traffic_clients(clients: DataFrame, traffic: DataFrame) -> DataFrame:
         clients.select(*_WHO), [*_WHO], "left_anti"
     )
     blank = {
-        name: F.lit(0 if name == LIVE_INSTANCES else None).cast(kind)
+        name: F.lit(1 if name == LIVE_INSTANCES else None).cast(kind)
         for name, kind in clients.dtypes
         if name not in CLIENT
     }

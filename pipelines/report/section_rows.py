@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading.brokers import NAMES_BROKER, select_broker_history, select_drift
 from pipelines.reading.config_overview import select_changes
-from pipelines.reading.quota_overview import select_quota_changes
+from pipelines.reading.quota_overview import select_limits, select_quota_changes
 from pipelines.reading.views import COVERAGE
 from pipelines.reading.views.broker_views import BROKER_CONFIGS, BROKERS
 from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
@@ -54,12 +53,6 @@ _VERSIONS_SQL = f"""
 SELECT {_WHO_SQL}, software, former_version, version FROM {CLIENT_ROWS}
 WHERE former_version <> version ORDER BY client_id, principal
 """  # noqa: S608 - the same
-_LIMITS_SQL = """
-SELECT DISTINCT quota_id, quota_key, 100 * `use` AS percent, basis, `limit`,
-  used_rate AS used, throttled_ms, shared_by, entity_path
-FROM client_quota_use WHERE `limit` IS NOT NULL AND {principals}
-ORDER BY percent DESC NULLS LAST, throttled_ms DESC NULLS LAST, quota_id, quota_key
-"""
 _OUTLIERS_SQL = f"""
 WITH held AS (
   SELECT principal, client_type, config_key, config_value,
@@ -217,16 +210,16 @@ def read_limits(asked: Asked) -> Part:
     names = {
         "quota_id": "quota-id",
         "quota_key": "quota key",
-        "percent": "used (%)",
+        "used_percent": "used (%)",
         "basis": "measured by",
         "limit": "limit of a broker",
-        "used": "used (a second)",
+        "used_rate": "used (a second)",
         "throttled_ms": "throttled (ms)",
         "shared_by": "clients that share it",
         "entity_path": "whose quota",
     }
-    query = _LIMITS_SQL.format(principals=asked.of_principals())
-    return asked.ask_part(query, names, _MOST)
+    rows = asked.spark.table(CLIENT_QUOTA_USE).where(asked.of_principals())
+    return asked.ask_part(rows.transform(select_limits), names, _MOST)
 
 
 def read_outliers(asked: Asked) -> Part:
@@ -277,22 +270,12 @@ def read_brokers(asked: Asked) -> tuple[Part, Part]:
         "config_count": "configs known",
     }
     rows = asked.spark.table(BROKERS).orderBy("cluster_id", "broker_id")
-    brokers = asked.ask_part(rows, names, 4 * _MOST)
-    here = [row for row in brokers.rows if row[2] != "gone"]
-    return brokers, _read_drift(asked, sorted({str(row[0]) for row in here}))
+    return asked.ask_part(rows, names, 4 * _MOST), _read_drift(asked)
 
 
-def _read_drift(asked: Asked, clusters: Sequence[str]) -> Part:
+def _read_drift(asked: Asked) -> Part:
     configs = asked.spark.table(BROKER_CONFIGS).where("state <> 'gone'")
     compared = configs.where(~F.col("config_name").isin(*NAMES_BROKER))
-    frames = [
-        select_drift(compared.where(F.col("cluster_id") == one)).withColumn(
-            "cluster_id", F.lit(one)
-        )
-        for one in clusters
-    ]
-    if not frames:
-        return Part()
     names = {
         "cluster_id": "cluster",
         "config_name": "config",
@@ -301,7 +284,7 @@ def _read_drift(asked: Asked, clusters: Sequence[str]) -> Part:
         "effective_value": "in force",
         "brokers": "brokers",
     }
-    rows = reduce(DataFrame.unionByName, frames)
+    rows = compared.transform(select_drift)
     return asked.ask_part(
         rows.orderBy("cluster_id", "config_name", "brokers"), names, 2 * _MOST
     )

@@ -10,6 +10,7 @@ from pipelines.commands import COMMANDS_BY_NAME, parse_words
 from pipelines.commands.brokers.answers import AmbiguousCluster, BrokerCommand
 from pipelines.commands.call import Call
 from pipelines.errors import MissingTable, NothingToDo
+from pipelines.reading import brokers
 from pipelines.settings import load_settings
 from tests.support.cluster_records import (
     BROKER,
@@ -270,3 +271,27 @@ def test_words_that_do_not_fit_are_a_misuse(line, capsys):
         run_words(line)
     assert ended.value.code == 2
     assert "usage" in capsys.readouterr().err
+
+
+def test_select_drift_compares_the_brokers_of_each_cluster_by_itself(spark):
+    schema = (
+        "cluster_id STRING, broker_id INT, config_name STRING, config_value STRING, "
+        "source STRING, effective_value STRING, effective_source STRING"
+    )
+    rows = [
+        (cluster, broker, name, value, "static", value, "static")
+        for cluster, broker, name, value in (
+            *(("k1", 1, "x", "8"), ("k1", 2, "x", "8")),
+            *(("k2", 1, "x", "16"), ("k2", 2, "x", "16")),
+            *(("k2", 1, "y", "1"), ("k2", 2, "y", "2")),
+            *(("k1", 1, "z", "1"), ("k1", 2, "z", "2")),
+        )
+    ]
+    drift = brokers.select_drift(spark.createDataFrame(rows, schema))
+    found = {(row["cluster_id"], row["config_name"]) for row in drift.collect()}
+    assert found == {("k1", "z"), ("k2", "y")}
+    cells = brokers.select_drift_cells(drift).collect()
+    assert [tuple(row) for row in cells] == [
+        *(("y", "1 @ k2", "1"), ("y", "2 @ k2", "2")),
+        *(("z", "1 @ k1", "1"), ("z", "2 @ k1", "2")),
+    ]

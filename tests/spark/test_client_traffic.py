@@ -225,8 +225,9 @@ def test_top_prints_who_is_nearest_to_a_limit(spark, tables, capsys):
     told = [[cell.strip() for cell in line if cell.strip()] for line in lines]
     assert told[1:3] == [
         ["125.0%", "User:bob", "reader", FETCH, "100.0", "125.0", "5000 ms",
-         "clients/reader"],
+         "clients/reader", "proxy"],
         ["100.0%", "User:alice", "c1 and 1 more", PRODUCE, "1000.0", "1000.0",
-         "900 ms", "users/alice"],
+         "900 ms", "users/alice", "proxy"],
     ]  # fmt: skip
-    assert len(told) == 5
+    assert len(told) == 6
+    assert told[-1][0].startswith("The proxy last counted until ")

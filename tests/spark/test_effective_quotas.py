@@ -55,7 +55,9 @@ def clients_of_all_kinds(tables, known):
     shared = known | {"client_source_address": "10.0.0.2"}
     tables.add(
         CLIENT_CONFIGS,
-        shared | {"principal": "User:b", "client_id": "c", "received_at": ago(days=1)},
+        shared
+        | {"principal": "User:b", "client_id": "c", "received_at": ago(hours=25)},
+        shared | {"principal": "User:new", "received_at": ago(hours=23)},
         shared | {"principal": "User:old", "received_at": ago(days=9)},
     )
     tables.add(
@@ -194,8 +196,11 @@ def test_a_row_says_what_applies_and_why(clusters):
 def test_clients_are_seen_by_telemetry_configurations_and_the_proxy(clusters):
     rows = rows_of(clusters, clients_of_all_kinds)
     seen = [(row["principal"], row["client_id"]) for row in rows]
-    assert seen == [("User:a", "pushed"), ("User:b", "c"), ("User:c", "")]
-    assert {row["shared_by"] for row in rows} == {0}
+    assert seen == [
+        *(("User:a", "pushed"), ("User:b", "c"), ("User:c", ""), ("User:new", "")),
+    ]
+    # A pushed configuration keeps a client without telemetry active for 24 hours.
+    assert [row["shared_by"] for row in rows] == [0, 0, 0, 1]
 
 
 def test_live_instances_share_a_limit_and_others_do_not(clusters):

@@ -4,59 +4,30 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipelines.reading import quota_overview
-from pipelines.reading.quota_overview import select_most_used, select_quota_changes
+from pipelines.reading.quota_overview import (
+    select_limits,
+    select_most_used,
+    select_quota_changes,
+    select_traffic_over_time,
+)
 from pipelines.reading.quota_use import CLIENT_QUOTA_USE_SQL, select_quota_use
 
 KEY = "producer_byte_rate"
-USE_SCHEMA = (
-    "cluster_id STRING, principal STRING, quota_key STRING, quota_id STRING, "
-    "`limit` DOUBLE, cluster_limit DOUBLE, entity_path STRING, reported_rate DOUBLE, "
-    "reported_throttle_ms_max DOUBLE"
-)
 QUOTA_SCHEMA = (
     "cluster_id STRING, entity_path STRING, quota_key STRING, quota_value DOUBLE, "
-    "valid_from TIMESTAMP, valid_to TIMESTAMP"
+    "valid_from TIMESTAMP, valid_to TIMESTAMP, not_before TIMESTAMP, source STRING"
 )
 START = datetime(2026, 3, 1, tzinfo=UTC)
-
-
-def use_row(principal, quota_id, limit, rate, *, throttled=None, key=KEY):
-    path = None if limit is None else f"users/{principal}"
-    whole = None if limit is None else 3.0 * limit
-    return ("k", principal, key, quota_id, limit, whole, path, rate, throttled)
-
-
-def test_clients_of_one_quota_id_share_its_limit(spark):
-    rows = [
-        use_row("a", "a:", 10.0, 6.0, throttled=3.0),
-        use_row("a", "a:", 10.0, 9.0, throttled=None),
-        use_row("b", "b:", 10.0, None),
-        use_row("c", ":x", None, 5.0),
-        use_row("a", None, 1.0, None, key="connection_creation_rate"),
-    ]
-    frame = spark.createDataFrame(rows, USE_SCHEMA)
-    found = {
-        row["principal"]: row
-        for row in quota_overview.select_quota_use(frame).collect()
-    }
-    assert list(found) == ["a", "b", "c"]
-    a, b, c = found.values()
-    assert (a["clients"], a["limit"], a["cluster_limit"]) == (2, 10.0, 30.0)
-    assert (a["use"], a["used_percent"], a["throttle_ms_max"]) == (15.0, 50.0, 3.0)
-    assert (b["use"], b["used_percent"], b["entity_paths"]) == (None, None, "users/b")
-    assert (c["limit"], c["use"], c["used_percent"]) == (None, 5.0, None)
-    assert select_most_used(frame).collect() == [(f"a {KEY}", 50.0)]
 
 
 def test_changes_are_what_was_set_changed_and_removed(spark):
     day = timedelta(days=1)
     first = ("k", "users/a", KEY)
     rows = [
-        (*first, 1.0, START, START + day),
-        (*first, 2.0, START + day, START + 2 * day),
-        (*first, 3.0, START + 4 * day, None),
-        ("k", "users/b", KEY, 9.0, START - 9 * day, None),
+        (*first, 1.0, START, START + day, None, "file"),
+        (*first, 2.0, START + day, START + 2 * day, START, "file"),
+        (*first, 3.0, START + 4 * day, None, None, "file"),
+        ("k", "users/b", KEY, 9.0, START - 9 * day, None, None, "file"),
     ]
     frame = spark.createDataFrame(rows, QUOTA_SCHEMA)
     found = select_quota_changes(frame, START + day / 2).collect()
@@ -65,7 +36,9 @@ def test_changes_are_what_was_set_changed_and_removed(spark):
         (2.0, None),
         (1.0, 2.0),
     ]
+    assert [row["not_before"] is None for row in found] == [True, True, False]
     assert {row["entity_path"] for row in found} == {"users/a"}
+    assert len(select_quota_changes(frame).collect()) == 5
 
 
 SHARE_SCHEMA = (
@@ -151,12 +124,45 @@ def test_select_quota_use_with_proxy_takes_the_busiest_broker(shares):
 
 
 def test_client_quota_use_gives_each_client_the_use_of_its_sharers(spark, shares):
-    shares.createOrReplaceTempView("effective_quotas")
-    select_quota_use(shares).createOrReplaceTempView("quota_use")
-    rows = spark.sql(CLIENT_QUOTA_USE_SQL).where("cluster_id = 'k1'").collect()
-    for name in ("effective_quotas", "quota_use"):
-        spark.catalog.dropTempView(name)
+    rows = read_client_use(spark, shares).where("cluster_id = 'k1'").collect()
     found = {row["client_id"]: row for row in rows}
     assert len(rows) == len(found) == 10
     assert (found["c2"]["use"], found["c2"]["reported_rate"]) == (1.2, 900.0)
     assert (found["free"]["use"], found["free"]["used_rate"]) == (None, 5.0)
+
+
+def test_select_limits_lists_each_limit_once_with_all_its_sharers(spark, shares):
+    client_use = read_client_use(spark, shares)
+    found = select_limits(client_use.where("client_id IN ('c1', 'c2')")).collect()
+    assert [(one["cluster_id"], one["used_percent"]) for one in found] == [
+        *(("k2", 300.0), ("k1", 120.0))
+    ]
+    most = select_most_used(select_limits(client_use)).collect()
+    assert [one["quota"] for one in most[:2]] == [f"a: {KEY} @ k2", f"a: {KEY} @ k1"]
+
+
+def read_client_use(spark, shares):
+    use = select_quota_use(shares)
+    query = CLIENT_QUOTA_USE_SQL.replace("FROM effective_quotas", "FROM {shares}")
+    query = query.replace("JOIN quota_use", "JOIN {use}")
+    return spark.sql(query, shares=shares, use=use)
+
+
+def test_select_traffic_over_time_keeps_clients_with_equal_ids_apart(spark):
+    schema = (
+        "cluster_id STRING, principal STRING, client_id STRING, window_start TIMESTAMP,"
+        "window_ms INT, produced_bytes BIGINT, fetched_bytes BIGINT, "
+        "throttle_ms_sum BIGINT, produce_throttle_ms_sum BIGINT"
+    )
+    rows = [
+        ("k", "User:a", "c", START, 10_000, 100, 0, 0, 0),
+        ("k", "User:a", "c", START, 10_000, 50, 0, 0, 0),
+        ("k", "User:b", "c", START, 5_000, 100, 0, 0, 0),
+        ("k", "User:b", "", START, 5_000, 0, 100, 7, 0),
+    ]
+    found = select_traffic_over_time(spark.createDataFrame(rows, schema)).collect()
+    assert [(row["client"], row["bytes_s"], row["throttled_ms"]) for row in found] == [
+        ("(no client id) fetched", 20.0, 7),
+        ("c, User:a produced", 15.0, 0),
+        ("c, User:b produced", 20.0, 0),
+    ]

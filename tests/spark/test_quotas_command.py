@@ -5,6 +5,7 @@ import shlex
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pyspark.errors import PythonException
 
 from pipelines.commands import COMMANDS_BY_NAME, parse_words
 from pipelines.commands.quotas.answers import UnclearCluster
@@ -86,7 +87,7 @@ def test_explain_shows_every_level_of_a_client(ask):
         "  6  users/<default>                     2097152.0\n"
         "  7  clients/c1                          not set\n"
         "  8  clients/<default>                   not set\n"
-        "  quota-id alice:, shared by 3 active clients; 3 brokers, so at most 3145728.0 "
+        "  quota-id alice:, shared by 3 active instances; 3 brokers, so at most 3145728.0 "
         "in the cluster\n"
         "  c1 reports: throttled 12.5 ms on average, 80.0 at most; 1031200.0 bytes/s\n"
     )
@@ -95,7 +96,7 @@ def test_explain_shows_every_level_of_a_client(ask):
         "connection_creation_rate is 7.0, by level 1: ips/10.0.0.1\n"
         "  1  ips/10.0.0.1    7.0  applies\n"
         "  2  ips/<default>   not set\n"
-        "  by address, shared by 4 active clients; 3 brokers, so at most 21.0 in the "
+        "  by address, shared by 4 active instances; 3 brokers, so at most 21.0 in the "
         "cluster\n"
     )
 
@@ -104,7 +105,7 @@ def test_explain_shows_every_level_of_a_client(ask):
 def test_explain_knows_clients_that_nobody_saw_and_moments(ask):
     printed = ask(f"explain --user carol --client-id x --key {PRODUCE}")
     assert printed.startswith("producer_byte_rate is 2097152.0, by level 6: users/<def")
-    assert "shared by 0 active clients" in printed
+    assert "shared by 0 active instances" in printed
     at = show(START - timedelta(days=2))
     printed = ask(f"explain --user alice --key {PRODUCE} --at {at}")
     assert printed.startswith("producer_byte_rate is 2097152.0, by level 3: users/al")
@@ -134,8 +135,14 @@ def test_what_if_names_exactly_who_changes(ask):
         "PRINCIPAL   CLIENT-ID  KEY                 NOW                      THEN",
         f"User:alice  c1         {key}  {now}  {then}",
         f"User:alice  c2         {key}  {now}  {then}",
-        "2 of 3 observed clients change; c1 reports 1031200.0 bytes/s and would be throttled",
+        "2 of 3 observed clients change",
     ]
+    # Three brokers allow three times the limit.
+    printed = ask(f"what-if --alter 'users/alice/clients/<default>:{PRODUCE}=343000'")
+    assert printed.splitlines()[-1] == (
+        "2 of 3 observed clients change; c1 reports 1031200.0 bytes/s and would be "
+        "throttled"
+    )
     printed = ask(f"what-if --remove 'users/<default>:{PRODUCE}'")
     assert printed.splitlines()[1:] == [
         f"User:bob   c1         {key}  2097152.0 (users/<default>)  unlimited",
@@ -218,6 +225,22 @@ def test_quota_of_is_a_function_of_sql(tables):
     assert [row["allowed"] for row in rows] == [
         *(1048576.0, 1048576.0, 2097152.0, None, None),
     ]
+
+
+def test_quota_of_with_several_clusters_requires_the_cluster(spark, tmp_path):
+    tables = QuotaTables(spark, tmp_path, [CLIENT_QUOTAS])
+    tables.set_quotas(("users/alice", 5), cluster_id="one")
+    tables.set_quotas(("users/alice", 1000), cluster_id="two")
+    views.register(spark, tables.settings, {"quota_of"})
+    rows = spark.sql(
+        """
+        SELECT quota_of('alice', '', 'producer_byte_rate', cluster_id)
+        FROM VALUES ('two'), ('one'), (null), ('x') AS asked(cluster_id)
+        """
+    ).collect()
+    assert [row[0] for row in rows] == [1000.0, 5.0, None, None]
+    with pytest.raises(PythonException, match="several clusters: one, two"):
+        spark.sql("SELECT quota_of('alice', '', 'producer_byte_rate')").collect()
 
 
 def test_a_query_that_names_quota_of_has_what_it_needs():

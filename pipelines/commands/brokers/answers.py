@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -24,8 +24,6 @@ from . import lines
 from .constraints import Constraint, judge
 
 Say = Callable[[str], None]
-_GRACE = timedelta(minutes=10)
-"""For a full snapshot to reach the tables."""
 _TABLES = (BROKER_REGISTRATIONS, BROKER_STATIC_CONFIGS, CLUSTER_CHANGES)
 
 
@@ -54,8 +52,7 @@ class BrokerCommand:
         """
         self._spark, self._arguments, self._say = spark, arguments, say
         self._now = now
-        # Each full snapshot observes the cluster again, even if nothing changed.
-        self._max_age = timedelta(milliseconds=settings.cluster.full_set_ms) + _GRACE
+        self._full_set = timedelta(milliseconds=settings.cluster.full_set_ms)
         names = {contract.name for contract in _TABLES}
         registered = views.register(spark, settings, {*names, BROKERS, BROKER_CONFIGS})
         for name in sorted(names - {*registered}):
@@ -105,26 +102,13 @@ class BrokerCommand:
                 self._say(line)
 
     def _list(self) -> int:
-        rows = self._read(BROKERS).orderBy("broker_id").collect()
-        observed = self._find_last_observation()
-        is_old = observed is not None and self._now - observed > self._max_age
-        self._print(rows, lines.list_brokers(rows, observed, is_old=is_old))
-        return 0
-
-    def _find_last_observation(self) -> datetime | None:
-        """Return when a bridge last observed the cluster; null: unknown.
-
-        An imported file is read only once, so it never becomes outdated.
-        """
         changes = self._spark.table(CLUSTER_CHANGES.name)
-        of_cluster = changes.where(F.col("cluster_id") == self._cluster_id)
-        # Rows from before contract version 2: only these times are those of a poll.
-        polled_at = F.when(F.col("source") == "admin_api", F.col("valid_from"))
-        ((newest, source),) = of_cluster.agg(
-            F.max(F.coalesce("observed_at", polled_at)), F.max_by("source", "offset")
-        ).collect()
-        is_observed = newest is not None and source != "file"
-        return newest.astimezone(UTC) if is_observed else None
+        brokers = questions.with_last_observation(
+            self._read(BROKERS), changes, self._now, self._full_set
+        )
+        rows = brokers.orderBy("broker_id").collect()
+        self._print(rows, lines.list_brokers(rows))
+        return 0
 
     def _find_live(self) -> list[Row]:
         live = self._read(BROKERS).where("state = 'live'").orderBy("broker_id")

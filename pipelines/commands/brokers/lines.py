@@ -1,7 +1,6 @@
 """Brokers as lines of text."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 
 from pyspark.sql import Row
 
@@ -11,20 +10,18 @@ from pipelines.reading.text_tables import make_printable
 
 _MAX_WIDTH = 60
 """Longest cell that others are aligned to, and that is shown in a list."""
-NULL = "null"
+NULL, UNKNOWN = "null", "unknown"
 
 
-def list_brokers(
-    brokers: Sequence[Row], observed: datetime | None, *, is_old: bool
-) -> Iterator[str]:
+def list_brokers(brokers: Sequence[Row]) -> Iterator[str]:
     """Return a line for each broker, and the time of the last observation.
 
     Args:
-        brokers: Rows of the view brokers.
-        observed: Time of the last observation of the cluster; null: unknown, or a file.
-        is_old: Whether that is too long ago to call a broker live.
+        brokers: Rows of the view brokers, with_last_observation.
     """
+    observed = brokers[0]["observed_at"] if brokers else None
     seen = "" if observed is None else show_time(observed.replace(microsecond=0))
+    is_old = any(one["state"] == UNKNOWN for one in brokers)
     names = ("BROKER", "STATE", "RACK", "ENDPOINTS", "REGISTERED", "STATIC-CONFIGS")
     yield from align(
         [
@@ -32,7 +29,7 @@ def list_brokers(
             *(
                 (
                     str(one["broker_id"]),
-                    "unknown" if is_old and one["state"] == "live" else one["state"],
+                    one["state"],
                     one["rack"] or "-",
                     ",".join(map(_show_endpoint, one["endpoints"] or ())) or "-",
                     show_time(one["registered_at"].replace(microsecond=0)),

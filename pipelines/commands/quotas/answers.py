@@ -10,9 +10,17 @@ from pipelines.commands.configs.as_json import format_json
 from pipelines.delta_tables.transactions import persisted
 from pipelines.errors import NothingToDo, PipelineError
 from pipelines.jobs.quotas import job
+from pipelines.reading.quota_brokers import count_live_brokers
 from pipelines.reading.quota_clients import CLIENT, REPORT_COLUMNS
+from pipelines.reading.quota_overview import (
+    select_last_counts,
+    select_quota_changes,
+    select_top,
+)
+from pipelines.reading.quota_use import select_quota_use
 from pipelines.settings.records import Settings
-from pipelines.tables.cluster import CLIENT_QUOTAS
+from pipelines.tables.cluster import BROKER_REGISTRATIONS, CLIENT_QUOTAS
+from pipelines.tables.traffic import CLIENT_TRAFFIC
 from udfs.quotas import CONNECTION_KEY, Alteration, list_levels
 
 from . import EXPLAIN, HISTORY, PLAN, TOP, WHAT_IF, lines
@@ -20,7 +28,7 @@ from .comparisons import Comparison, compare
 from .plan_files import read_plan
 from .plans import list_differences
 from .questions import QuotaQuestion
-from .tops import describe_top, select_top
+from .tops import describe_top
 
 Say = Callable[[str], None]
 _PRINCIPAL_TYPE = "User:"
@@ -111,7 +119,6 @@ class QuotaCommand:
         """Print which clients a change would concern, and how."""
         compared = self._compare(asked, asked.alterations)
         changed = list(compared.changes)
-        throttled = list(compared.throttled)
         if asked.is_json:
             self._print_json(changed)
             return 0
@@ -130,7 +137,9 @@ class QuotaCommand:
             for line in lines.format_columns(names, cells):
                 self._say(line)
         clients = {(row["principal"], row["client_id"]) for row in changed}
-        self._say(lines.sum_up_changes(len(clients), compared.observed, throttled))
+        self._say(
+            lines.sum_up_changes(len(clients), compared.observed, compared.throttled)
+        )
         return 0
 
     def history(self, asked: QuotaQuestion) -> int:
@@ -139,23 +148,22 @@ class QuotaCommand:
         rows = rows.where(F.col("quota_key").isin(*asked.keys))
         if asked.entity is not None:
             rows = rows.where(F.col("entity_path") == asked.entity)
-        found = rows.orderBy("entity_path", "quota_key", "valid_from").collect()
-        if not found:
+        changes = rows.transform(select_quota_changes).collect()
+        if not changes:
             raise NothingToDo(f"no quota of {asked.entity or 'anybody'} was ever seen")
-        events = [one for one in _list_events(found) if _is_within(one["at"], asked)]
+        events = sorted(
+            (one for one in changes if _is_within(one["at"], asked)),
+            key=lambda one: (one["at"], one["entity_path"], one["quota_key"]),
+        )
         if asked.is_json:
             self._print_json(events)
             return 0
         for one in events:
-            self._say(
-                lines.describe_event(
-                    one["at"], one.asDict(), one["before"], one["after"]
-                )
-            )
+            self._say(lines.describe_event(one.asDict()))
         return 0
 
     def top(self, asked: QuotaQuestion) -> int:
-        """Print who is nearest to a limit."""
+        """Print the limits that clients use most."""
         cluster_id = self._find_cluster(asked)
         seen = job.select_clients(self._tables, self._settings, self._now)
         own = seen.where(F.col("cluster_id") == cluster_id)
@@ -163,13 +171,25 @@ class QuotaCommand:
             persisted(own) as clients,
             job.computed(self._tables, clients, self._now) as effective,
         ):
-            rows = effective.transform(select_top, asked.keys).collect()
+            rows = (
+                effective.transform(select_quota_use)
+                .transform(select_top, asked.keys)
+                .collect()
+            )
         if asked.is_json:
             self._print_json(rows)
             return 0
-        for line in describe_top(rows):
+        for line in describe_top(rows, self._find_last_count(cluster_id)):
             self._say(line)
         return 0
+
+    def _find_last_count(self, cluster_id: str) -> datetime | None:
+        traffic = self._tables.get(CLIENT_TRAFFIC.name)
+        if traffic is None:
+            return None
+        of_cluster = traffic.where(F.col("cluster_id") == cluster_id)
+        found = of_cluster.transform(select_last_counts).collect()
+        return found[0]["counted_until"] if found else None
 
     def plan(self, asked: QuotaQuestion) -> int:
         """Print how a file and the cluster differ."""
@@ -224,7 +244,16 @@ class QuotaCommand:
         clients = job.select_clients(self._tables, self._settings, self._now)
         current = self._quotas_of(cluster_id).where("is_current")
         own = clients.where(F.col("cluster_id") == cluster_id)
-        return compare(own, current, alterations, asked.keys)
+        brokers = self._count_live_brokers(cluster_id)
+        return compare(own, current, alterations, asked.keys, brokers)
+
+    def _count_live_brokers(self, cluster_id: str) -> int | None:
+        registrations = self._tables.get(BROKER_REGISTRATIONS.name)
+        if registrations is None:
+            return None
+        of_cluster = registrations.where(F.col("cluster_id") == cluster_id)
+        found = of_cluster.transform(count_live_brokers).collect()
+        return found[0]["live_brokers"] if found else None
 
     def _find_cluster(self, asked: QuotaQuestion) -> str:
         known = self._clusters
@@ -293,47 +322,6 @@ def _sum_up(rows: Sequence[Row], asked: QuotaQuestion) -> list[Row]:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
-
-
-def _list_events(rows: Sequence[Row]) -> list[Row]:
-    """Return what changed, by time.
-
-    Args:
-        rows: Of client_quotas, by entity, key and time.
-    """
-    events: list[Row] = []
-    for place, row in enumerate(rows):
-        known = row.asDict()
-        names = ("entity_path", "quota_key")
-        former, later = (
-            rows[other] if 0 <= other < len(rows) else None
-            for other in (place - 1, place + 1)
-        )
-        follows, goes_on = (
-            other is not None and all(other[name] == row[name] for name in names)
-            for other in (former, later)
-        )
-        is_next = (
-            follows and former is not None and (former["valid_to"] == row["valid_from"])
-        )
-        before = former["quota_value"] if is_next and former is not None else None
-        events.append(_event(known, row["valid_from"], before, row["quota_value"]))
-        is_followed = (
-            goes_on and later is not None and (later["valid_from"] == row["valid_to"])
-        )
-        if row["valid_to"] is not None and not is_followed:
-            events.append(_event(known, row["valid_to"], row["quota_value"], None))
-    return sorted(events, key=lambda one: (one["at"], one["entity_path"]))
-
-
-def _event(
-    row: Mapping[str, object],
-    at: datetime,
-    before: float | None,
-    after: float | None,
-) -> Row:
-    kept = ("entity_path", "quota_key", "source", "valid_from", "not_before")
-    return Row(at=at, before=before, after=after, **{n: row[n] for n in kept})
 
 
 def _is_within(at: datetime, asked: QuotaQuestion) -> bool:

@@ -1,4 +1,4 @@
-"""Quotas as they are, beside what they would be: who would be limited otherwise."""
+"""Quotas now and after a change: which clients get another limit."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,8 @@ from udfs.quotas import (
     resolve_quotas,
 )
 
+_ORDER = ("principal", "client_id", "client_source_address")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -27,31 +29,14 @@ class Comparison:
     rows: Sequence[Row]
     """Of clients and keys whose limit, or its entity, differs; by principal, client id
     and key. Of a connection_creation_rate, one an address."""
+    throttled: Sequence[tuple[str, float]]
+    """Clients of quota-ids with a new limit whose reported rates together exceed that
+    limit on all live brokers, and the sum of these rates."""
 
     @property
     def changes(self) -> Iterator[Row]:
-        """The rows without addresses, each once."""
-        seen = set()
-        for row in self.rows:
-            known = row.asDict()
-            told = {name: known[name] for name in known if name != "reported_rate"}
-            name = tuple(told.values())
-            if name not in seen:
-                seen.add(name)
-                yield Row(**told)
-
-    @property
-    def throttled(self) -> Iterator[tuple[str, float]]:
-        """Clients that report a higher rate than the limit that they would have."""
-        rates: dict[tuple[str, str, str], list[Row]] = {}
-        for row in self.rows:
-            name = row["principal"], row["client_id"], row["quota_key"]
-            rates.setdefault(name, []).append(row)
-        for (principal, client_id, _), rows in rates.items():
-            rate = sum(row["reported_rate"] or 0.0 for row in rows)
-            limit = rows[0]["limit_then"]
-            if limit is not None and rate > limit:
-                yield client_id or principal, rate
+        """The rows, each once: the addresses of a client are left out."""
+        yield from dict.fromkeys(self.rows)
 
     def list_concerned(self, path: str, quota_key: str) -> list[str]:
         """Return the clients that an entity's quota limits, now or then."""
@@ -69,6 +54,7 @@ def compare(
     quotas: DataFrame,
     alterations: Sequence[Alteration],
     keys: Sequence[str],
+    live_brokers: int | None,
 ) -> Comparison:
     """Resolve the quotas of clients before and after changes.
 
@@ -76,12 +62,13 @@ def compare(
         clients: From select_quota_clients, of one cluster.
         quotas: Rows of client_quotas of it that are current.
         keys: Quota keys that are looked at.
+        live_brokers: Number of live brokers, each of which applies a limit; None:
+            unknown, so that throttled is empty.
     """
     rates = [
         F.col("reports")[key].getField("reported_rate").alias(key) for key in REPORTED
     ]
-    order = ("principal", "client_id", "client_source_address")
-    found = clients.select(*order, *rates).orderBy(*order).toArrow()
+    found = clients.select(*_ORDER, *rates).orderBy(*_ORDER).toArrow()
     batch = pa.RecordBatch.from_arrays(
         [_whole(found, name) for name in found.column_names], names=found.column_names
     )
@@ -90,16 +77,37 @@ def compare(
         [_whole(entities, name) for name in entities.column_names],
         schema=ENTITY_SCHEMA,
     )
+    return compare_clients(batch, whole, alterations, keys, live_brokers)
+
+
+def compare_clients(
+    clients: pa.RecordBatch,
+    quotas: pa.RecordBatch,
+    alterations: Sequence[Alteration],
+    keys: Sequence[str],
+    live_brokers: int | None,
+) -> Comparison:
+    """Do what compare does, for collected rows.
+
+    Args:
+        clients: principal, client_id, client_source_address, and the reported rate of
+            each key of REPORTED, in a column with its name.
+        quotas: ENTITY_SCHEMA.
+    """
     names = ["user_name", "client_id", "client_source_address"]
-    asked = batch.select([*order]).rename_columns(names)
+    asked = clients.select([*_ORDER]).rename_columns(names)
     # A key that nothing changes cannot make a difference.
     touched = [key for key in keys if key in {one.quota_key for one in alterations}]
     now, then = (
         resolve_quotas(asked, quota_snapshot(one), touched)
-        for one in (whole, alter_quotas(whole, alterations))
+        for one in (quotas, alter_quotas(quotas, alterations))
     )
-    pairs = zip(*(_columns(batch, name) for name in order[:2]), strict=True)
-    return Comparison(observed=len({*pairs}), rows=_list_changes(batch, now, then))
+    pairs = zip(*(_columns(clients, name) for name in _ORDER[:2]), strict=True)
+    return Comparison(
+        observed=len({*pairs}),
+        rows=_list_changes(clients, now, then),
+        throttled=_find_throttled(clients, now, then, live_brokers or 0),
+    )
 
 
 def _whole(table: pa.Table, name: str) -> pa.Array:
@@ -134,10 +142,48 @@ def _list_changes(
             entity_path_now=old["entity_path"],
             limit_then=new["limit"],
             entity_path_then=new["entity_path"],
-            reported_rate=client.get(old["quota_key"]),
         )
         for client, old, new in zip(of_client, before, after, strict=True)
     ]
+
+
+def _find_throttled(
+    clients: pa.RecordBatch, now: pa.RecordBatch, then: pa.RecordBatch, brokers: int
+) -> list[tuple[str, float]]:
+    changed = _differs(now.column("limit"), then.column("limit"))
+    places = then.column("client_index")
+    found = []
+    for key in REPORTED:
+        of_key = pc.equal(then.column("quota_key"), key)
+        named = pa.table(
+            {
+                "quota_id": then.column("quota_id"),
+                "name": _name_clients(clients).take(places),
+                "rate": clients.column(key).take(places),
+                "limit": then.column("limit"),
+                "changed": changed,
+            }
+        ).filter(of_key)
+        shared = named.group_by("quota_id", use_threads=False).aggregate(
+            [
+                *(("name", "min"), ("name", "count_distinct"), ("rate", "sum")),
+                *(("limit", "max"), ("changed", "any")),
+            ]
+        )
+        for row in shared.filter(pc.field("changed_any")).to_pylist():
+            rate, limit = row["rate_sum"], row["limit_max"]
+            if brokers and None not in (rate, limit) and rate > limit * brokers:
+                others = row["name_count_distinct"] - 1
+                name = row["name_min"] + (f" and {others} more" if others else "")
+                found.append((name, rate))
+    return sorted(found)
+
+
+def _name_clients(clients: pa.RecordBatch) -> pa.Array:
+    client_ids = clients.column("client_id")
+    is_named = pc.not_equal(client_ids, "")
+    names: pa.Array = pc.if_else(is_named, client_ids, clients.column("principal"))
+    return names
 
 
 def _differs(first: pa.Array, second: pa.Array) -> pa.BooleanArray:

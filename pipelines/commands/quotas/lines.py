@@ -1,7 +1,6 @@
 """Quotas as lines of text."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from pipelines.commands.configs.lines import show_time
@@ -60,7 +59,7 @@ def _explain_unlimited(levels: Sequence[tuple[str, float | None]]) -> str:
 
 def _explain_sharing(row: Values) -> str:
     who = f"quota-id {row['quota_id']}" if row["quota_id"] else "by address"
-    shared = count(row["shared_by"] or 0, "active client")
+    shared = count(row["shared_by"] or 0, "active instance")
     brokers, whole = row["live_brokers"], row["cluster_limit"]
     if brokers is None:
         return f"{who}, shared by {shared}; how many brokers there are is not known"
@@ -119,7 +118,7 @@ def sum_up_changes(
     """Return the last line of what-if.
 
     Args:
-        throttled: Clients that report a higher rate than they would have, and it.
+        throttled: From Comparison.
     """
     line = f"{changed} of {count(observed, 'observed client')} "
     line += "changes" if changed == 1 else "change"
@@ -133,16 +132,13 @@ def sum_up_changes(
     return make_printable("; ".join([line, *shown]))
 
 
-def describe_event(
-    at: datetime, row: Values, before: float | None, after: float | None
-) -> str:
-    """Return the line of one change of history."""
-    change = f"{show_value(before)} -> {show_value(after)}"
-    moment = show_time(at)
+def describe_event(row: Values) -> str:
+    """Return the line of one change, from quota_overview.select_quota_changes."""
+    change = f"{show_value(row['before'])} -> {show_value(row['after'])}"
+    moment = show_time(row["at"])
     line = f"{moment}  {row['entity_path']}  {row['quota_key']}  {change}"
-    since = row["not_before"]
-    if since is not None and at == row["valid_from"]:
-        line += f"  (after {show_time(since)})"
+    if row["not_before"] is not None:
+        line += f"  (after {show_time(row['not_before'])})"
     return make_printable(line)
 
 

@@ -47,7 +47,7 @@ from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES
 from pipelines.tables.traffic import CLIENT_TRAFFIC
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.quotas import QuotaSnapshot
-from udfs.spark_quotas import explode_quotas, snapshot_of
+from udfs.spark_quotas import explode_quotas, snapshots_of
 
 from . import steps
 
@@ -115,7 +115,9 @@ def select_clients(
 ) -> DataFrame:
     """Return the clients that were seen of late; see select_quota_clients."""
     since = now - timedelta(days=settings.effective_quotas.observed_days)
-    seen = select_quota_clients(tables, list_clusters(tables), since, now)
+    expire_after = timedelta(hours=settings.findings.observed_hours)
+    clusters = list_clusters(tables)
+    seen = select_quota_clients(tables, clusters, since, now, expire_after)
     if CLIENT_TRAFFIC.name not in tables:
         return seen
     recent = tables[CLIENT_TRAFFIC.name].transform(select_recent_traffic, now)
@@ -133,14 +135,7 @@ def computed(
         clients: From select_clients; persisted, for they are gone through twice.
         now: What as_of says.
     """
-    current = tables[CLIENT_QUOTAS.name].where("is_current")
-    clusters = [
-        row["cluster_id"] for row in current.select("cluster_id").distinct().collect()
-    ]
-    quotas = {
-        cluster_id: snapshot_of(current.where(current["cluster_id"] == cluster_id))
-        for cluster_id in clusters
-    }
+    quotas = snapshots_of(tables[CLIENT_QUOTAS.name].where("is_current"))
     nothing = clients.sparkSession.createDataFrame
     brokers, configs = (
         tables.get(contract.name)

@@ -1,7 +1,4 @@
-"""Quotas as a function of SQL, in a reader's session.
-
-`quota_of(user, client_id, quota_key)` is the limit that one broker has for a client.
-"""
+"""`quota_of`: the limit that one broker applies to a client, as a function of SQL."""
 
 from .view import Function, Sources
 
@@ -9,22 +6,20 @@ QUOTA_OF = "quota_of"
 
 
 def _register(sources: Sources) -> None:
-    """Register the function; it knows the quotas that are set at this moment.
-
-    Where client_quotas is about several clusters, the function is that of the quotas of
-    all: a reader names one by a view of that name.
-    """
-    from udfs.spark_quotas import make_quota_of, snapshot_of  # noqa: PLC0415 - pandas takes part of a second, and few ask for it
+    """Register the function with the quotas that are set now."""
+    from udfs.spark_quotas import make_quota_of, snapshots_of  # noqa: PLC0415 - pandas takes part of a second, and few ask for it
 
     current = sources.spark.table("client_quotas").where("is_current")
-    sources.spark.udf.register(QUOTA_OF, make_quota_of(snapshot_of(current)))
+    sources.spark.udf.register(QUOTA_OF, make_quota_of(snapshots_of(current)))
 
 
 FUNCTION = Function(
     name=QUOTA_OF,
-    arguments="user, client_id, quota_key",
-    result="What one broker allows a client by a quota key now; null: unlimited. A "
-    "user is a name or a principal, and a client a `client.id`.",
+    arguments="user, client_id, quota_key[, cluster_id]",
+    result="The limit that one broker applies to a client by a quota key now; null: "
+    "unlimited, or unknown cluster. A user is a name or a principal, and a client a "
+    "`client.id`. `cluster_id` is required if `client_quotas` contains several "
+    "clusters.",
     register=_register,
     example="select quota_of('User:alice', 'orders', 'producer_byte_rate')",
     needs=("client_quotas",),
