@@ -1,9 +1,9 @@
 # Databricks notebook source
 # MAGIC %md
-# MAGIC # How are the clients of this cluster configured, and what changed?
-# MAGIC Reads `client_configs`, `client_config_entries` and `client_config_timeline`,
-# MAGIC and `effective_client_configs` if it is there. Writes nothing. Logic lives in
-# MAGIC `pipelines/` and `udfs/`.
+# MAGIC # Which configuration do clients set, and what changed?
+# MAGIC Counts active instances only. Reads `known_instances`, `active_config_entries`,
+# MAGIC `client_config_timeline`, `client_config_disagreements`, and
+# MAGIC `effective_client_configs` if it exists. Writes nothing.
 
 # COMMAND ----------
 
@@ -33,8 +33,8 @@ registered = views.register(
     spark,
     settings,
     views.find_names_in(
-        "client_configs client_config_entries client_config_timeline "
-        "effective_client_configs client_config_disagreements"
+        "known_instances client_config_entries active_config_entries "
+        "client_config_timeline effective_client_configs client_config_disagreements"
     ),
 )
 picked = chosen.choose(
@@ -44,50 +44,18 @@ picked = chosen.choose(
     client=dbutils.widgets.get("client"),
     principal=dbutils.widgets.get("principal"),
 )
-# A client that only the proxy saw has entries and no pushed configuration.
-picked.check(spark.table("client_configs"), spark.table("client_config_entries"))
+picked.check(spark.table("known_instances"), spark.table("client_config_entries"))
 
 key = dbutils.widgets.get("key")
+instances = spark.table("known_instances").transform(picked.of_clients).cache()
 entries = spark.table("active_config_entries").transform(picked.of_clients).cache()
 timeline = spark.table("client_config_timeline").transform(picked.of_clients)
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## One key over all clients
-# MAGIC The key of the widget, with the defaults of clients that did not set it.
-
-# COMMAND ----------
-
-display(
-    charts.bar_chart(
-        config_overview.select_value_spread(entries, key).toPandas(),
-        x="value",
-        y="instances",
-        title=f"Clients by their {key}",
-        unit="clients, number of instances",
-        what=f"value of {key}",
-    )
-)
-
-# COMMAND ----------
-
-# MAGIC %md
-# MAGIC ## Who runs what
-# MAGIC A logical client is a principal, a client id and a client type; each process
-# MAGIC of it is an instance.
-
-# COMMAND ----------
-
-configured = spark.table("client_configs").transform(picked.of_clients)
-display(config_overview.select_who_runs_what(configured))
-
-# COMMAND ----------
-
-# MAGIC %md
-# MAGIC ## Which keys are set
-# MAGIC Whatever a client did not leave at its default; hidden values are counted
-# MAGIC only.
+# MAGIC ## Keys that clients set
+# MAGIC All values that are not defaults; hidden values are only counted.
 
 # COMMAND ----------
 
@@ -96,9 +64,9 @@ display(
     charts.bar_chart(
         overridden.toPandas(),
         x="config_key",
-        y="instances",
-        title="Keys that clients set themselves",
-        unit="clients, number of instances",
+        y="logical_clients",
+        title="Keys that clients set",
+        unit="clients, number",
         what="configuration key",
         adds_up=False,
     )
@@ -111,8 +79,38 @@ display(overridden)
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Where
-# MAGIC Each value that is not a default, and who has it.
+# MAGIC ## One key
+# MAGIC The key of the widget, with the defaults of clients that did not set it.
+
+# COMMAND ----------
+
+display(
+    charts.bar_chart(
+        config_overview.select_value_spread(entries, key).toPandas(),
+        x="value",
+        y="clients",
+        title=f"Clients by their {key}",
+        unit="clients, number",
+        what=f"value of {key}",
+    )
+)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Software
+# MAGIC A client is a cluster, principal, client ID and client type. Each of its
+# MAGIC processes is an instance.
+
+# COMMAND ----------
+
+display(config_overview.select_who_runs_what(instances))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Values
+# MAGIC Each value that is not a default, with its clients.
 
 # COMMAND ----------
 
@@ -122,18 +120,19 @@ display(config_overview.select_set_values(entries))
 
 # MAGIC %md
 # MAGIC ## Instances that disagree
-# MAGIC Active instances of one logical client with different values: a roll-out that is
-# MAGIC under way, or one that was forgotten.
+# MAGIC Active instances of one client with different values: a rolling update that is
+# MAGIC in progress, or that was not completed.
 
 # COMMAND ----------
 
-display(spark.table("client_config_disagreements").transform(picked.of_clients))
+disagreeing = spark.table("client_config_disagreements")
+display(disagreeing.transform(picked.of_clients).drop("logical_client"))
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What changed
-# MAGIC Values that logical clients took up in the time, and the ones before.
+# MAGIC ## Changes
+# MAGIC Values that changed in this time, and the values before.
 
 # COMMAND ----------
 
@@ -142,10 +141,10 @@ display(config_overview.select_changes(timeline, picked.since))
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What is set for clients, and what became of it
-# MAGIC Dynamic client configs (KIP-649): `applied`, `pending` until the client takes
-# MAGIC it, `ignored`, or `unsupported`; `is_obeyed` also of clients that obey by
-# MAGIC their own configuration.
+# MAGIC ## Dynamic client configs (KIP-649)
+# MAGIC `state`: `applied`, `pending` until the client applies it, `ignored`, or
+# MAGIC `unsupported`. `is_obeyed` is also true if the client's own configuration has
+# MAGIC the same value.
 
 # COMMAND ----------
 

@@ -1,10 +1,9 @@
 # Databricks notebook source
 # MAGIC %md
-# MAGIC # Whose configuration is another than that of their peers, and where?
-# MAGIC Peers are clients of one type and software. A value is unusual where at least
-# MAGIC 60 % of at least four peers have another one; what is hidden is passed over.
-# MAGIC The time is that of the push of a configuration, which a client may make at
-# MAGIC its start alone. Reads `client_config_entries` and, where it is there,
+# MAGIC # Which clients are configured differently from their peers?
+# MAGIC Peers are the clients of one cluster, type and software; only active instances
+# MAGIC count. A value is an outlier if at least 60 % of at least four peers have
+# MAGIC another one. Hidden values are skipped. Reads `active_config_entries` and
 # MAGIC `client_config_disagreements`. Writes nothing.
 
 # COMMAND ----------
@@ -22,7 +21,7 @@ dbutils.widgets.text("until", "")  # a moment; empty: now
 import shlex
 from datetime import UTC, datetime
 
-from pipelines.reading import charts, chosen, config_outliers, views
+from pipelines.reading import charts, chosen, config_outliers, naming, views
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -33,7 +32,9 @@ settings = load_settings(
 views.register(
     spark,
     settings,
-    views.find_names_in("client_config_entries client_config_disagreements"),
+    views.find_names_in(
+        "client_config_entries active_config_entries client_config_disagreements"
+    ),
 )
 picked = chosen.choose(
     now=datetime.now(tz=UTC),
@@ -52,8 +53,8 @@ outliers = (
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Who stands out
-# MAGIC Clients by the number of keys in which they are unlike most of their peers.
+# MAGIC ## Clients with outliers
+# MAGIC Clients by the number of keys in which they differ from most of their peers.
 
 # COMMAND ----------
 
@@ -63,7 +64,7 @@ display(
         x="client",
         y="keys",
         by="client_type",
-        title="Clients that are configured otherwise than their peers",
+        title="Clients that are configured differently from their peers",
         unit="configuration keys, number",
         what="client, principal",
         adds_up=False,
@@ -73,8 +74,8 @@ display(
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Where
-# MAGIC A line is a key, a column a client that stands out; light is what most have.
+# MAGIC ## Values
+# MAGIC One line for each key, one column for each client, next to the usual value.
 
 # COMMAND ----------
 
@@ -84,8 +85,8 @@ display(
         x="client",
         y="config_key",
         value="value",
-        title="Values of clients that stand out, beside what most have",
-        unit="client id",
+        title="Values of clients with outliers, next to the usual value",
+        unit="client, principal",
         what="configuration key",
         base=config_outliers.USUAL,
     )
@@ -93,14 +94,14 @@ display(
 
 # COMMAND ----------
 
-display(outliers)
+display(naming.tell_clusters_apart(outliers).drop(columns="logical_client"))
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Instances that disagree
-# MAGIC Active instances of one logical client with different values: a roll-out that is
-# MAGIC under way, or one that was forgotten.
+# MAGIC Active instances of one client with different values: a rolling update that is
+# MAGIC in progress, or that was not completed.
 
 # COMMAND ----------
 

@@ -176,7 +176,7 @@ class ExpectNewestRowToBeRecent(OurExpectation):
     """Expect a table that has rows to have been written to of late."""
 
     column: str
-    """Time of a row: the name of a column, or SQL."""
+    """Time of a row."""
     interval: str | Parameter
     """Milliseconds between two writes: SQL about a row, or a number."""
     intervals: int | Parameter

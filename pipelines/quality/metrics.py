@@ -174,7 +174,7 @@ class Newest(TableMetricProvider):
         **_others: object,
     ) -> tuple[Column, Kwargs, Kwargs]:
         is_asked = F.expr(metric_value_kwargs["only_where"] or "true")
-        time = F.unix_millis(F.expr(metric_value_kwargs["column"]))
+        time = F.unix_millis(metric_value_kwargs["column"])
         newest = F.max(F.when(is_asked, time))
         interval = F.max(F.expr(str(metric_value_kwargs["interval"])).cast("bigint"))
         return F.array(newest, interval), metric_domain_kwargs, {}

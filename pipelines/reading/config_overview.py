@@ -1,6 +1,6 @@
-"""What people ask first of configurations: who runs what, what is set, what changed.
+"""Answers about configurations: software, values that are set, and changes.
 
-Reads only.
+Reads only. Entries are rows of the view active_config_entries.
 """
 
 from datetime import datetime
@@ -15,20 +15,24 @@ MOST_VALUES = 20
 _EXAMPLES = 3
 
 
-def select_who_runs_what(client_configs: DataFrame) -> DataFrame:
-    """Return one row per software, version and client type that pushed.
+def select_who_runs_what(known_instances: DataFrame) -> DataFrame:
+    """Return one row for each software, version and client type that is active.
 
-    Returns: software, client_type, logical_clients, instances (counts), last_push.
+    Args:
+        known_instances: The view, or part of it.
+    Returns: software, client_type, clients, instances (counts), last_seen.
     """
     software = F.concat_ws(" ", "client_software_name", "client_software_version")
+    client = F.struct("cluster_id", "principal", "client_id", "client_type")
     return (
-        client_configs.groupBy(software.alias("software"), "client_type")
+        known_instances.where(F.col("state") == "active")
+        .groupBy(software.alias("software"), "client_type")
         .agg(
-            F.countDistinct("logical_client").alias("logical_clients"),
-            F.count("*").alias("instances"),
-            F.max("received_at").alias("last_push"),
+            F.count_distinct(client).alias("clients"),
+            F.count("client_instance_id").alias("instances"),
+            F.max("last_seen").alias("last_seen"),
         )
-        .orderBy(F.desc("instances"), "software", "client_type")
+        .orderBy(F.desc("clients"), F.desc("instances"), "software", "client_type")
     )
 
 
@@ -55,10 +59,10 @@ def select_dynamic_configs(effective_client_configs: DataFrame) -> DataFrame:
 
 
 def select_overridden_keys(client_config_entries: DataFrame) -> DataFrame:
-    """Return the keys that clients set themselves, the most usual first.
+    """Return the keys that clients set themselves, the most frequent first.
 
-    What a client calls a default it did not set, also where the value is hidden or
-    does not fit its type.
+    A value that a client reports as a default is not set, even if the value is hidden
+    or invalid.
 
     Returns: config_key, logical_clients, instances (counts), different_values, status
         (the different ones, sorted), examples (up to three values, the most usual
@@ -92,7 +96,7 @@ def select_overridden_keys(client_config_entries: DataFrame) -> DataFrame:
                 " | ", F.slice(examples, 1, _EXAMPLES).getField("config_value")
             ).alias("examples"),
         )
-        .orderBy(F.desc("instances"), "config_key")
+        .orderBy(F.desc("logical_clients"), F.desc("instances"), "config_key")
     )
 
 
@@ -113,19 +117,22 @@ def select_set_values(client_config_entries: DataFrame) -> DataFrame:
 
 
 def select_value_spread(client_config_entries: DataFrame, config_key: str) -> DataFrame:
-    """Return how many client instances have each value of one key.
+    """Return how many clients have each value of one key.
 
-    Returns: value, instances; the most usual first, at most MOST_VALUES.
-    Nulls: A hidden value is told as `(hidden)`; clients that did not push the key, and
-        of which no default is known, are not counted.
+    Returns: value, clients, instances; the most frequent first, at most MOST_VALUES.
+    Nulls: A hidden value is `(hidden)`. Clients that did not push the key, and whose
+        default is unknown, are not counted.
     """
     value = F.coalesce("config_value", F.lit("(hidden)"))
     label = F.when(F.col("is_default"), F.concat(value, F.lit(" (default)")))
     return (
         client_config_entries.where(F.col("config_key") == config_key)
         .groupBy(F.coalesce(label, value).alias("value"))
-        .agg(F.count("*").alias("instances"))
-        .orderBy(F.desc("instances"), "value")
+        .agg(
+            F.count_distinct(F.struct("cluster_id", "logical_client")).alias("clients"),
+            F.count("*").alias("instances"),
+        )
+        .orderBy(F.desc("clients"), F.desc("instances"), "value")
         .limit(MOST_VALUES)
     )
 

@@ -10,13 +10,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading.brokers import NAMES_BROKER, select_broker_history, select_drift
+from pipelines.reading.config_outliers import group_outliers, select_outliers
 from pipelines.reading.config_overview import select_changes
 from pipelines.reading.quota_overview import select_limits, select_quota_changes
 from pipelines.reading.views import COVERAGE
+from pipelines.reading.views.active_config_view import ACTIVE_ENTRIES
 from pipelines.reading.views.broker_views import BROKER_CONFIGS, BROKERS
 from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
-from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
-from pipelines.reading.views.config_catalog_view import ALWAYS_SET
+from pipelines.reading.views.client_config_views import TIMELINE
 from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
@@ -35,9 +36,7 @@ from .fleet import EXPIRED, NO_TELEMETRY, SILENT, TERMINATED, Change, Part
 from .texts import name_client_id
 
 _MOST = 50
-_FEW, _NEARLY_ALL, _LEAST_PEERS = 0.2, 0.75, 5
-"""Parts of the peers that an odd value, and the usual one, may have; fewer peers than
-that are no measure."""
+
 
 _WHO_SQL = "client_id, principal, client_type"
 _NEW_SQL = f"""
@@ -52,27 +51,6 @@ ORDER BY last_seen DESC, client_id
 _VERSIONS_SQL = f"""
 SELECT {_WHO_SQL}, software, former_version, version FROM {CLIENT_ROWS}
 WHERE former_version <> version ORDER BY client_id, principal
-"""  # noqa: S608 - the same
-_OUTLIERS_SQL = f"""
-WITH held AS (
-  SELECT principal, client_type, config_key, config_value,
-    count(DISTINCT logical_client) AS clients, min(client_id) AS client_id
-  FROM {ENTRIES}
-  WHERE is_pushed AND config_value IS NOT NULL AND {{principals}}
-    AND config_key NOT IN ({", ".join(f"'{one}'" for one in sorted(ALWAYS_SET))})
-  GROUP BY principal, client_type, config_key, config_value
-),
-counted AS (
-  SELECT *, sum(clients) OVER peers AS peers,
-    max(struct(clients, config_value)) OVER peers AS usual
-  FROM held WINDOW peers AS (PARTITION BY principal, client_type, config_key)
-)
-SELECT principal, client_type, config_key, usual.config_value AS usual_value,
-  usual.clients AS usual_clients, config_value, clients, client_id
-FROM counted
-WHERE peers >= {_LEAST_PEERS} AND clients <= {_FEW} * peers
-  AND usual.clients >= {_NEARLY_ALL} * peers
-ORDER BY clients / peers, peers DESC, principal, config_key, config_value
 """  # noqa: S608 - the same
 _COVERAGE_SQL = f"""
 SELECT metric, count_if(status = 'delivered') AS delivered,
@@ -224,7 +202,7 @@ def read_limits(asked: Asked) -> Part:
 
 def read_outliers(asked: Asked) -> Part:
     """Return values that few of the peers of a client have, and nearly all another."""
-    missing = asked.explain_missing(ENTRIES)
+    missing = asked.explain_missing(ACTIVE_ENTRIES)
     if missing:
         return Part(missing=missing)
     names = {
@@ -237,8 +215,9 @@ def read_outliers(asked: Asked) -> Part:
         "clients": "these are ",
         "client_id": "one of them",
     }
-    query = _OUTLIERS_SQL.format(principals=asked.of_principals())
-    return asked.ask_part(query, names, _MOST)
+    outliers = asked.spark.table(ACTIVE_ENTRIES).transform(select_outliers)
+    rows = outliers.where(asked.of_principals()).transform(group_outliers)
+    return asked.ask_part(rows, names, _MOST)
 
 
 def read_disagreements(asked: Asked) -> Part:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading import views
 from pipelines.reading.config_diffs import (
@@ -193,7 +194,8 @@ def entries(filled):
 
 
 def test_who_runs_what_and_which_keys_are_set(filled, entries):
-    rows = select_who_runs_what(filled.table("client_configs")).collect()
+    instances = filled.table("known_instances").withColumn("state", F.lit("active"))
+    rows = select_who_runs_what(instances).collect()
     assert [tuple(row)[:4] for row in rows] == [
         ("apache-kafka-java 4.3.1", "producer", 1, 3)
     ]
@@ -208,9 +210,9 @@ def test_who_runs_what_and_which_keys_are_set(filled, entries):
 
 def test_the_spread_of_a_key_tells_defaults_and_hidden_values(entries):
     spread = {key: select_value_spread(entries, key).collect() for key in ("acks",)}
-    assert spread["acks"] == [("all", 2), ("all (default)", 1)]
+    assert spread["acks"] == [("all", 1, 2), ("all (default)", 1, 1)]
     hidden = select_value_spread(entries.where("is_pushed"), "ssl.key.password")
-    assert hidden.collect() == [("(hidden)", 1)]
+    assert hidden.collect() == [("(hidden)", 1, 1)]
 
 
 def test_changes_are_values_that_had_another_one_before(filled):

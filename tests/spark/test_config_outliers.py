@@ -8,16 +8,18 @@ JAVA = ("apache-kafka-java", "producer")
 
 
 def entries(spark, *rows):
-    """Return entries of clients: name, key, value, whether it is a default."""
+    """Return entries of clients: name, key, value, whether it is a default, cluster."""
     schema = (
-        "logical_client STRING, principal STRING, client_id STRING, "
+        "cluster_id STRING, logical_client STRING, principal STRING, client_id STRING, "
         "client_software_name STRING, client_type STRING, client_instance_id STRING, "
-        "config_key STRING, config_value STRING, is_default BOOLEAN"
+        "client_source_address STRING, config_key STRING, config_value STRING, "
+        "is_default BOOLEAN"
     )
-    made = [
-        (name, "User:a", name, *JAVA, f"{name}-1", key, value, is_default)
-        for name, key, value, is_default in rows
-    ]
+    made = []
+    for name, key, value, is_default, *cluster in rows:
+        logical, _, instance = name.partition("/")
+        who = (*(cluster or ["k1"]), logical, "User:a", logical, *JAVA)
+        made.append((*who, f"{logical}-{instance or 1}", "a", key, value, is_default))
     return spark.createDataFrame(made, schema)
 
 
@@ -47,3 +49,16 @@ def test_an_outlier_is_unlike_most_peers_by_what_somebody_set(spark):
         (5, 0.8),
         (6, pytest.approx(4 / 6)),
     ]
+
+
+def test_select_outliers_compares_clients_of_one_cluster(spark):
+    peers = ("a", "b", "c", "d")
+    given = [(name, "acks", "all", False, "k1") for name in peers]
+    given += [(name, "acks", "1", False, "k2") for name in peers]
+    given += [(name, "client.id", name, False, "k2") for name in peers]
+    given += [("odd", "acks", "all", False, "k2"), ("odd2", "acks", "all", False, "k2")]
+    found = config_outliers.select_outliers(entries(spark, *given))
+    (row,) = config_outliers.group_outliers(found).collect()
+    assert (row["cluster_id"], row["config_value"], row["clients"]) == ("k2", "all", 2)
+    assert (row["usual_value"], row["usual_clients"]) == ("1", 4)
+    assert row["client_id"] == "odd"

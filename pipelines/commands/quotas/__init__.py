@@ -160,7 +160,7 @@ COMMAND = Command(
         ),
         Action(
             name=TOP,
-            help="Print the clients that are nearest to a limit, as the proxy counts",
+            help="Print the limits that clients use most",
             options=_COMMON,
         ),
     ),

@@ -52,11 +52,11 @@ GOOD = {
     "client_wire_configs": [{"wire_client": "w", "config_key": "acks"}],
     "client_traffic": [{"principal": "good"}],
     "cluster_changes": [
-        {"topic": "c", "offset": 0, "source": "metadata_log", "valid_from": hour(1)}
-        | {"observed_at": hour(1)},
-        # A file is read once, and an old bridge writes no observed_at.
-        {"topic": "c", "offset": 1, "source": "file", "observed_at": hour(12)},
-        {"topic": "c", "offset": 2, "source": "metadata_log", "observed_at": None},
+        {"topic": "c", "offset": 0, "source": "admin_api", "valid_from": hour(1)},
+        # A log has the time of a change, however long ago that was.
+        {"topic": "c", "offset": 1, "source": "file", "valid_from": hour(1)}
+        | {"observed_at": hour(12)},
+        {"topic": "c", "offset": 2, "source": "metadata_log", "observed_at": hour(1)},
     ],
     "broker_registrations": [
         STATIC | {"is_current": True, "registered_at": hour(1), "ended_at": hour(2)}
@@ -281,6 +281,7 @@ FRAME_KEYS = {
 WITHOUT_KEYS = {
     ("client_pushes", "written_to_of_late"),
     ("cluster_changes", "written_to_of_late"),
+    ("cluster_changes", "observed_of_late"),
 }
 
 

@@ -4,15 +4,18 @@ import pandas as pd
 
 from pipelines.reading.config_outliers import count_outliers
 
-COLUMNS = ["logical_client", "client_id", "principal", "client_type", "config_key"]
+COLUMNS = [
+    *("cluster_id", "logical_client", "client_id", "principal", "client_type"),
+    "config_key",
+]
 
 
 def test_clients_are_counted_by_their_keys_the_most_first():
     rows = [
-        ("l1", "one", "User:a", "producer", "acks"),
-        ("l2", None, "User:b", "consumer", "acks"),
-        ("l2", None, "User:b", "consumer", "linger.ms"),
-        ("l2", None, "User:b", "consumer", "linger.ms"),
+        ("k", "l1", "one", "User:a", "producer", "acks"),
+        ("k", "l2", None, "User:b", "consumer", "acks"),
+        ("k", "l2", None, "User:b", "consumer", "linger.ms"),
+        ("k", "l2", None, "User:b", "consumer", "linger.ms"),
     ]
     counted = count_outliers(pd.DataFrame(rows, columns=COLUMNS))
     assert counted.to_numpy().tolist() == [
