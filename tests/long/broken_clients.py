@@ -191,7 +191,9 @@ def work_well(scene):
 
 FAULTS = (
     Broken(
-        name="late-librdkafka", run=poll_late, rule="consumer-poll-interval-at-risk"
+        name="late-librdkafka",
+        run=poll_late,
+        rule="consumer-poll-interval-short|consumer-misses-poll-interval",
     ),
     Broken(name="late-java", run=poll_late_java, rule="consumer-poll-interval-at-risk"),
     Broken(name="expires", run=let_records_expire, rule="producer-gives-up-early"),
@@ -199,7 +201,7 @@ FAULTS = (
     Broken(
         name="fenced",
         run=fence_each_other,
-        rule="instances-share-an-identity",
+        rule="instances-share-an-identity|producers-fence-each-other",
         threads=2,
     ),
     Broken(
@@ -210,7 +212,7 @@ FAULTS = (
     Broken(
         name="uncompressed",
         run=send_uncompressed_java,
-        rule="producer-compression-mismatch",
+        rule="producer-compression-mismatch|producer-sends-uncompressed",
     ),
     Broken(
         name="assignor-1",

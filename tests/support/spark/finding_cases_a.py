@@ -17,7 +17,7 @@ COMMON, SHARED = "group-members-without-common-assignor", "instances-share-an-id
 DIFFERS, OLD = "config-differs-between-instances", "client-below-kafka-4-baseline"
 POLL_SHORT, TOO_SHORT = "consumer-poll-interval-short", "request-timeout-too-short"
 SUPPORT = "client-release-out-of-support"
-FENCE, EACH_USE = "producers-fence-each-other", "client-made-for-each-use"
+FENCE, EACH_USE = "producers-fence-each-other", "client-recreated-often"
 POLL_INTERVAL, REQUEST = "max.poll.interval.ms", "request.timeout.ms"
 
 
