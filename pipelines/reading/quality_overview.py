@@ -144,6 +144,23 @@ def count_coverage(coverage: DataFrame) -> DataFrame:
     )
 
 
+def count_uncovered(coverage: DataFrame) -> DataFrame:
+    """Return the metrics that some clients do not deliver, with clients by status.
+
+    Args:
+        coverage: client_metric_coverage, or part of it.
+    Returns: metric, delivered, not_asked, missing, wrong_kind (counts of clients);
+        the metric that most clients miss first.
+    """
+    statuses = ("delivered", "not_asked", "missing", "wrong_kind")
+    return (
+        coverage.groupBy("metric")
+        .agg(*(F.count_if(F.col("status") == one).alias(one) for one in statuses))
+        .where(F.col("not_asked") + F.col("missing") + F.col("wrong_kind") > 0)
+        .orderBy(F.desc("missing"), F.desc("not_asked"), "metric")
+    )
+
+
 def select_delays(points: DataFrame, *, window_s: int) -> DataFrame:
     """Return the time between the points of a push and its arrival.
 

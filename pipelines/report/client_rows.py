@@ -1,164 +1,85 @@
-"""Clients: instances from all that tells of them, and the logical clients they make up.
-
-A logical client is a principal, client id and client type, here in a cluster. Its type
-is what its configuration says, else its telemetry. One of which only the proxy knows
-has no instance.
-"""
+"""Rows of the table of clients, and what they are made of."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.errors import UnknownClient
+from pipelines.reading import client_details, client_list, finding_overview
 from pipelines.reading.chosen import explain_unknown
-from pipelines.reading.views import CLIENTS as CLIENTS_VIEW
+from pipelines.reading.client_states import CLIENT_KEY
+from pipelines.reading.views.client_config_views import ENTRIES
+from pipelines.reading.views.known_clients_view import KNOWN_CLIENTS, KNOWN_INSTANCES
 from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
-from pipelines.tables.configs import CLIENT_CONFIGS
-from pipelines.tables.telemetry import CLIENT_INSTANCES
-from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .asked import USER, Asked
-from .finding_rows import FINDINGS, OPEN_FINDINGS
-from .fleet import CLIENTS, EXPIRED, LIVE, NO_TELEMETRY, SILENT, TERMINATED
+from .finding_rows import select_open
+from .fleet import CLIENTS
 
-INSTANCES = "report_instances"
-"""A client instance; null client_instance_id: a client that only the proxy knows."""
-CLIENT_ROWS = "report_clients"
-WHO = ("cluster_id", "principal", "client_id", "client_type")
-_TELEMETRY = CLIENT_INSTANCES.name
-_CONFIGS = CLIENT_CONFIGS.name
-_WIRE = CLIENT_WIRE_CONFIGS.name
-_COLUMNS = (
-    *WHO,
-    "client_instance_id",
-    "client_software_name AS software",
-    "client_software_version AS version",
-    "client_source_address AS address",
-)
+_NAMES = {
+    "software": "client_software_name",
+    "version": "client_software_version",
+    "active": "active_instances",
+}
+"""Column of CLIENTS to that of known_clients, where they differ."""
+Client = tuple[str | None, ...]
+"""Key of a client: cluster, principal, client ID and type."""
+_ROWS = ", ".join([*(f"{name} STRING" for name in CLIENT_KEY), "row INT"])
 
-_NO_TEXT = "CAST(NULL AS STRING)"
 
-_OF_TELEMETRY_SQL = """
-SELECT c.cluster_id, c.principal, c.client_id, {client_type} AS client_type,
-  c.client_instance_id, c.client_software_name AS software,
-  c.client_software_version AS version, c.client_source_address AS address,
-  c.group_id, c.state, c.first_seen, coalesce(c.last_push, c.first_seen) AS last_seen,
-  c.terminated_at, c.push_interval_ms, {logical_client} AS logical_client
-FROM {clients} AS c {configs}
-"""
-_OF_CONFIGS_SQL = f"""
-SELECT {", ".join(f"p.{one}" for one in _COLUMNS)}, {_NO_TEXT} AS group_id,
-  '{NO_TELEMETRY}' AS state, p.received_at AS first_seen, p.received_at AS last_seen,
-  NULL AS terminated_at, NULL AS push_interval_ms, p.logical_client
-FROM {_CONFIGS} AS p {{other}}
-"""  # noqa: S608 - names of our own contracts
-_OF_WIRE_SQL = f"""
-SELECT {", ".join(WHO)}, {_NO_TEXT} AS client_instance_id,
-  max_by(client_software_name, received_at) AS software,
-  max_by(client_software_version, received_at) AS version,
-  max_by(client_source_address, received_at) AS address, {_NO_TEXT} AS group_id,
-  '{NO_TELEMETRY}' AS state, min(received_at) AS first_seen,
-  max(received_at) AS last_seen, NULL AS terminated_at, NULL AS push_interval_ms,
-  logical_client
-FROM {_WIRE} GROUP BY {", ".join(WHO)}, logical_client
-"""  # noqa: S608 - the same
-# What the proxy alone has seen of a client that tells of itself is the same client.
-_GROUPED_SQL = f"""
-SELECT {", ".join(WHO)},
-  max_by(software, first_seen) AS software, max_by(version, first_seen) AS version,
-  max_by(version, first_seen) FILTER (WHERE first_seen < {{since}}) AS former_version,
-  count(DISTINCT version) AS versions,
-  CASE WHEN count_if(state = '{LIVE}') > 0 THEN '{LIVE}'
-    WHEN count_if(state = '{SILENT}') > 0 THEN '{SILENT}'
-    WHEN count_if(state = '{TERMINATED}') > 0 THEN '{TERMINATED}'
-    WHEN count_if(state = '{EXPIRED}') > 0 THEN '{EXPIRED}'
-    ELSE '{NO_TELEMETRY}' END AS state,
-  count(client_instance_id) AS instances, count_if(state = '{LIVE}') AS live,
-  min(first_seen) AS first_seen, max(last_seen) AS last_seen,
-  max(group_id) AS group_id, max(logical_client) AS logical_client
-FROM {INSTANCES} GROUP BY {", ".join(WHO)}
-"""  # noqa: S608 - the same
-_NO_FINDINGS_SQL = """
-SELECT '' AS cluster_id, '' AS principal, '' AS client_id, '' AS client_type,
-  0 AS errors, 0 AS warnings, 0 AS advice WHERE false
-"""
-_FINDINGS_SQL = f"""
-SELECT {", ".join(WHO)}, count_if(severity = 'error') AS errors,
-  count_if(severity = 'warning') AS warnings, count_if(severity = 'advice') AS advice
-FROM {OPEN_FINDINGS} GROUP BY {", ".join(WHO)}
-"""  # noqa: S608 - the same
-_NO_QUOTAS_SQL = """
-SELECT '' AS cluster_id, '' AS principal, '' AS client_id, 0D AS producer_use,
-  0D AS consumer_use, 0D AS throttled_ms WHERE false
-"""
-_QUOTAS_SQL = """
-SELECT cluster_id, principal, client_id,
-  max(`use`) FILTER (WHERE quota_key = 'producer_byte_rate') AS producer_use,
-  max(`use`) FILTER (WHERE quota_key = 'consumer_byte_rate') AS consumer_use,
-  max(throttled_ms) AS throttled_ms
-FROM client_quota_use GROUP BY cluster_id, principal, client_id
-"""
-_CLIENTS_SQL = """
-SELECT c.*, coalesce(f.errors, 0) AS errors, coalesce(f.warnings, 0) AS warnings,
-  coalesce(f.advice, 0) AS advice, CASE c.client_type
-    WHEN 'producer' THEN q.producer_use
-    WHEN 'consumer' THEN q.consumer_use
-    WHEN 'share_consumer' THEN q.consumer_use
-    ELSE greatest(q.producer_use, q.consumer_use)
-  END AS `use`, q.throttled_ms
-FROM ({grouped}) AS c
-LEFT JOIN ({findings}) AS f ON c.principal <=> f.principal
-  AND c.client_id <=> f.client_id AND c.client_type <=> f.client_type
-  AND coalesce(c.cluster_id = f.cluster_id, true)
-LEFT JOIN ({quotas}) AS q ON c.principal = q.principal
-  AND coalesce(c.client_id, '') = q.client_id
-  AND coalesce(c.cluster_id = q.cluster_id, true)
-"""
-_ORDER = """errors DESC, warnings DESC, advice DESC,
-  coalesce(throttled_ms, 0) > 0 DESC, `use` DESC NULLS LAST, live DESC,
-  principal, client_id, client_type, cluster_id"""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """All clients that a report is about, worked out once."""
+
+    clients: pa.Table
+    """fleet.CLIENTS."""
+    rows: DataFrame
+    """Column row, and the key of the client of each."""
+    instances: DataFrame
+    """Rows of known_instances with the row of their client."""
+    findings: DataFrame | None
+    """From finding_rows.select_open."""
+
+    def list_keys(self) -> list[Client]:
+        """Return the keys of all clients, in the order of their rows."""
+        columns = (self.clients.column(name).to_pylist() for name in CLIENT_KEY)
+        return list(zip(*columns, strict=True))
 
 
 def has_clients(names: Collection[str]) -> bool:
-    """Whether any of the tables that tell of clients is there."""
-    return bool({CLIENTS_VIEW, _CONFIGS, _WIRE} & {*names})
+    """Whether any table that tells of clients is there."""
+    return KNOWN_CLIENTS in names
 
 
-def register_instances(asked: Asked) -> None:
-    """Register the view of instances, and keep its rows.
-
-    It is asked of many times, and a look at the pushes each time would be most of it.
+def find_clients(asked: Asked) -> Known:
+    """Find all clients, and work out their list.
 
     Raises: UnknownClient for a principal that no client has.
     """
-    parts = []
-    has_configs = _CONFIGS in asked.names
-    if CLIENTS_VIEW in asked.names:
-        join = (
-            f"LEFT JOIN {_CONFIGS} AS p ON c.client_instance_id = p.client_instance_id"
-        )
-        own = "coalesce(p.client_type, c.client_type)"
-        parts.append(
-            _OF_TELEMETRY_SQL.format(
-                clients=CLIENTS_VIEW,
-                configs=join if has_configs else "",
-                client_type=own if has_configs else "c.client_type",
-                logical_client="p.logical_client" if has_configs else _NO_TEXT,
-            )
-        )
-    if has_configs:
-        is_told = _TELEMETRY in asked.names
-        other = (
-            f"LEFT ANTI JOIN {_TELEMETRY} AS i "
-            "ON p.client_instance_id = i.client_instance_id"
-        )
-        parts.append(_OF_CONFIGS_SQL.format(other=other if is_told else ""))
-    if _WIRE in asked.names:
-        parts.append(_OF_WIRE_SQL)
-    every = asked.spark.sql(" UNION ALL ".join(parts)).localCheckpoint()
-    _check_principals(asked, every)
-    every.where(asked.of_principals()).createOrReplaceTempView(INSTANCES)
+    instances = asked.table(KNOWN_INSTANCES)
+    _check_principals(asked, instances)
+    known = asked.of_principals(asked.table(KNOWN_CLIENTS))
+    found = select_open(asked, known.select(*CLIENT_KEY))
+    if found is not None:
+        found = found.localCheckpoint()
+    is_limited = CLIENT_QUOTA_USE in asked.names
+    listed = client_list.list_clients(
+        known,
+        None if found is None else finding_overview.count_by_client(found),
+        asked.table(CLIENT_QUOTA_USE) if is_limited else None,
+    )
+    clients = _collect_clients(listed)
+    rows = _number_clients(asked, clients)
+    of_rows = client_details.select_instances(instances, rows)
+    return Known(
+        clients=clients,
+        rows=rows,
+        instances=of_rows.localCheckpoint(),
+        findings=found,
+    )
 
 
 def _check_principals(asked: Asked, instances: DataFrame) -> None:
@@ -172,29 +93,43 @@ def _check_principals(asked: Asked, instances: DataFrame) -> None:
             raise UnknownClient(explain_unknown("principal", one, known))
 
 
-def register_clients(asked: Asked) -> DataFrame:
-    """Register the view of logical clients; keep and return its rows, in order."""
-    has_findings = FINDINGS in asked.names
-    query = _CLIENTS_SQL.format(
-        grouped=_GROUPED_SQL.format(since=asked.since_sql),
-        findings=_FINDINGS_SQL if has_findings else _NO_FINDINGS_SQL,
-        quotas=_QUOTAS_SQL if CLIENT_QUOTA_USE in asked.names else _NO_QUOTAS_SQL,
-    )
-    rows = asked.spark.sql(
-        f"SELECT * FROM ({query}) ORDER BY {_ORDER}"  # noqa: S608 - the same
-    ).localCheckpoint()
-    rows.createOrReplaceTempView(CLIENT_ROWS)
-    return rows
-
-
-def read_clients(rows: DataFrame) -> tuple[pa.Table, list[str | None]]:
-    """Return fleet.CLIENTS, and the logical client of each row where it is known."""
+def _collect_clients(listed: DataFrame) -> pa.Table:
+    """Return fleet.CLIENTS, in the order of list_clients."""
     columns = [
-        f"unix_millis({one.name}) AS {one.name}"
+        F.unix_millis(one.name).alias(one.name)
         if one.name.endswith("_seen")
-        else one.name
+        else F.col(_NAMES.get(one.name, one.name)).alias(one.name)
         for one in CLIENTS
     ]
-    found = rows.selectExpr(*columns, "logical_client").toArrow()
-    logical = found.column("logical_client").to_pylist()
-    return found.select(CLIENTS.names).cast(CLIENTS), logical
+    return listed.select(*columns).toArrow().cast(CLIENTS)
+
+
+def _number_clients(asked: Asked, clients: pa.Table) -> DataFrame:
+    rows = pa.array(range(clients.num_rows), pa.int32())
+    keys = clients.select(CLIENT_KEY).append_column("row", rows)
+    return asked.spark.createDataFrame(keys, _ROWS)
+
+
+def read_holders(asked: Asked, known: Known) -> dict[str, list[int]]:
+    """Return each configured value, as `acks=1`, with the rows that have it now."""
+    if ENTRIES not in asked.names:
+        return {}
+    rows = client_details.select_holders(asked.table(ENTRIES), known.instances)
+    told = rows.toArrow()
+    names = zip(
+        told.column("config_key").to_pylist(),
+        told.column("config_value").to_pylist(),
+        strict=True,
+    )
+    values = told.column("rows").to_pylist()
+    return {
+        f"{key}={value}": of for (key, value), of in zip(names, values, strict=True)
+    }
+
+
+def read_found(known: Known) -> dict[str, list[int]]:
+    """Return each rule with the rows of the clients that it holds of."""
+    if known.findings is None:
+        return {}
+    rows = finding_overview.select_rows_by_rule(known.findings, known.rows)
+    return {one["rule"]: list(one["rows"]) for one in rows.collect()}

@@ -6,49 +6,38 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from pipelines.errors import MissingTable
 from pipelines.reading import views
 from pipelines.reading.push_times import PushTimes, read_push_times
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
+from pipelines.reading.views.known_clients_view import KNOWN_INSTANCES
 from pipelines.settings.records import Settings
-from pipelines.tables.cluster import (
-    BROKER_REGISTRATIONS,
-    BROKER_STATIC_CONFIGS,
-    CLIENT_METRICS_SUBSCRIPTIONS,
-    CLIENT_QUOTAS,
-    EFFECTIVE_QUOTAS,
-)
-from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
-from pipelines.tables.dynamic_configs import DYNAMIC_CONFIG_CONTRACTS
-from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
-from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
-from . import section_rows
+from . import change_rows, section_rows
 from .asked import Asked
 from .axes import fit_axis
 from .client_rows import (
-    WHO,
+    Known,
+    find_clients,
     has_clients,
-    read_clients,
-    register_clients,
-    register_instances,
+    read_found,
+    read_holders,
 )
 from .detail_rows import read_details
-from .finding_rows import FINDINGS, read_evaluation, read_rules, register_open
+from .finding_rows import FINDINGS, read_coverage, read_evaluation, read_rules
 from .fleet import Fleet
-from .picture_rows import read_live, read_performance
+from .picture_rows import read_live, read_performance, read_totals
 
 _KEPT = (
     (
-        *(CLIENT_INSTANCES.name, CLIENT_CONFIGS.name, CONFIG_DEFAULTS.name),
-        *(CLIENT_WIRE_CONFIGS.name, BROKER_REGISTRATIONS.name),
-        *(BROKER_STATIC_CONFIGS.name, CLIENT_METRICS_SUBSCRIPTIONS.name),
-        *(CLIENT_QUOTAS.name, EFFECTIVE_QUOTAS.name),
-        *(one.name for one in DYNAMIC_CONFIG_CONTRACTS),
+        *("client_instances", "client_configs", "config_defaults"),
+        *("client_wire_configs", "broker_registrations", "broker_static_configs"),
+        *("client_metrics_subscriptions", "client_quotas", "effective_quotas"),
+        *("dynamic_client_configs", "client_supported_configs"),
     ),
-    (views.CLIENTS,),
+    (views.CLIENTS, KNOWN_INSTANCES),
     (TIMELINE,),
 )
 """What several questions are made of, in the order in which one is made of others. With
@@ -79,7 +68,7 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
     """
     names = {*views.register(spark, settings, views.TABLES_AND_VIEWS)}
     if not has_clients(names):
-        raise MissingTable(views.explain_missing(CLIENT_INSTANCES.name, settings))
+        raise MissingTable(views.explain_missing("client_instances", settings))
     request.report_part("Reading tables of clients")
     for some in _KEPT:
         _keep(spark, names.intersection(some))
@@ -91,16 +80,16 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
         made_at=request.made_at,
         since=request.since,
         axis=fit_axis(request.since, request.made_at, pushes),
+        newest_push=pushes.newest,
+        push_interval_ms=pushes.interval_ms or 0,
         principals=request.principals,
     )
-    register_open(asked)
     # Of the most rows, and each question reads a few columns of them.
     entries = spark.table(ENTRIES).persist() if ENTRIES in names else None
     try:
         if entries is not None:
             entries.createOrReplaceTempView(ENTRIES)
-        register_instances(asked)
-        return _ask_all(asked, request, pushes, register_clients(asked))
+        return _ask_all(asked, request, pushes, find_clients(asked))
     finally:
         if entries is not None:
             entries.unpersist()
@@ -119,18 +108,17 @@ def _keep(spark: SparkSession, names: Collection[str]) -> None:
 def _read_push_times(
     spark: SparkSession, names: Collection[str], since: datetime
 ) -> PushTimes:
-    if not {CLIENT_PUSHES.name, views.CLIENTS} <= {*names}:
+    if views.CLIENTS not in names:
         return PushTimes()
-    tables = spark.table(CLIENT_PUSHES.name), spark.table(views.CLIENTS)
-    return read_push_times(*tables, since)
+    return read_push_times(
+        spark.table("client_pushes"), spark.table(views.CLIENTS), since
+    )
 
 
-def _ask_all(
-    asked: Asked, request: Request, pushes: PushTimes, rows: DataFrame
-) -> Fleet:
-    clients, logical = read_clients(rows)
-    who = zip(*(clients.column(name).to_pylist() for name in WHO), strict=True)
-    places = {one: row for row, one in enumerate(who)}
+def _ask_all(asked: Asked, request: Request, pushes: PushTimes, known: Known) -> Fleet:
+    clients = known.clients
+    places = {who: row for row, who in enumerate(known.list_keys())}
+    coverage = read_coverage(asked)
     findings_missing = asked.explain_missing(FINDINGS)
     done: list[str] = []
 
@@ -145,18 +133,27 @@ def _ask_all(
 
     # Planning a query keeps one core busy, and there are about thirty queries.
     with ThreadPoolExecutor(_AT_ONCE, "report") as pool:
-        details = pool.submit(read_details, asked, clients, logical, MOST_DETAILS)
+        # First, for others wait for it.
+        changed = pool.submit(change_rows.find_changes, asked)
+        details = pool.submit(
+            read_details, asked, known, changed.result, coverage, MOST_DETAILS
+        )
         not_told = pool.submit(section_rows.read_not_told, asked, clients)
         brokers = pool.submit(section_rows.read_brokers, asked)
-        changes = pool.submit(section_rows.read_changes, asked)
+        changes = pool.submit(change_rows.read_changes, asked, changed.result)
         disagreements = pool.submit(section_rows.read_disagreements, asked)
-        performance = pool.submit(read_performance, asked)
+        performance = pool.submit(read_performance, asked, known)
         outliers = pool.submit(section_rows.read_outliers, asked)
-        live = pool.submit(read_live, asked, clients.num_rows)
+        live = pool.submit(read_live, asked, known.instances, clients.num_rows)
         limits = pool.submit(section_rows.read_limits, asked)
         health = pool.submit(section_rows.read_health, asked)
-        rules = None if findings_missing else pool.submit(read_rules, asked, places)
+        rules = None
+        if known.findings is not None:
+            rules = pool.submit(read_rules, asked, known.findings, places)
         evaluated = pool.submit(read_evaluation, asked)
+        totals = pool.submit(read_totals, asked, known)
+        values = pool.submit(read_holders, asked, known)
+        found = pool.submit(read_found, known)
         parts: dict[str, Future[Any]] = {
             "details": details,
             "coverage": not_told,
@@ -164,6 +161,7 @@ def _ask_all(
             "changes": changes,
             "disagreements": disagreements,
             "performance": performance,
+            "totals": totals,
             "outliers": outliers,
             "active clients": live,
             "quotas": limits,
@@ -182,6 +180,10 @@ def _ask_all(
         newest_push=pushes.newest,
         push_interval_ms=pushes.interval_ms,
         evaluated_at=evaluated.result(),
+        totals=totals.result(),
+        rule_coverage=coverage,
+        values=values.result(),
+        found=found.result(),
         principals=request.principals,
         clients=clients,
         details=details.result(),

@@ -5,185 +5,84 @@ Rows come by the client's row on the page; what is over a bound is counted.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 
-import pyarrow as pa
-from pyspark.sql import Row
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
+from pipelines.reading import client_details
+from pipelines.reading.changes import CONFIG
+from pipelines.reading.chosen import Chosen
+from pipelines.reading.points import read_points
+from pipelines.reading.views.client_config_views import ENTRIES
+from pipelines.reading.views.client_software_views import FAMILY_SQL
 from pipelines.reading.views.effective_configs_view import EFFECTIVE
 from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
-from pipelines.tables.telemetry import CLIENT_METRICS
-from pipelines.tables.traffic import CLIENT_TRAFFIC
+from pipelines.settings.metric_semantics import semantics_of, short_name
 
 from . import finding_rows
-from .asked import Asked, write_moment
-from .client_rows import INSTANCES, WHO
-from .fleet import Detail, Line, Part
+from .asked import Asked
+from .client_rows import Known
+from .fleet import Detail, Line, Part, RuleCoverage
 
-CHOSEN, CHOSEN_INSTANCES = "report_chosen", "report_chosen_instances"
-_CHOSEN_SCHEMA = (
-    "row INT, cluster_id STRING, principal STRING, client_id STRING, "
-    "client_type STRING, logical_client STRING"
-)
 _MOST_INSTANCES, _MOST_CONFIGS, _MOST_CHANGES = 20, 200, 40
-_PREFIX = "org.apache.kafka."
-_MEANS = {
-    "producer.request.latency.avg": "ms",
-    "producer.record.queue.time.avg": "ms",
-    "producer.batch.size.avg": "bytes",
-    "producer.records.per.request.avg": "records",
-    "producer.outgoing.byte.rate": "bytes/s",
-    "producer.node.request.latency.avg": "ms",
-    "producer.produce.throttle.time.avg": "ms",
-    "consumer.fetch.manager.records.consumed.rate": "records/s",
-    "consumer.fetch.manager.fetch.latency.avg": "ms",
-    "consumer.fetch.manager.fetch.throttle.time.avg": "ms",
-    "consumer.node.request.latency.avg": "ms",
-    "consumer.coordinator.commit.latency.avg": "ms",
-    "consumer.poll.idle.ratio.avg": "part of its time",
-}
-"""Metrics of which a step has the mean, to their units."""
-_GREATEST = {
-    "producer.produce.throttle.time.max": "ms",
-    "consumer.fetch.manager.fetch.throttle.time.max": "ms",
-    "consumer.fetch.manager.records.lag.max": "records",
-    "consumer.time.between.poll.max": "ms",
-    "consumer.coordinator.assigned.partitions": "partitions",
-}
-"""Those of which it has the greatest value."""
-_COUNTS = {
-    "producer.record.error.total": "records a step",
-    "producer.record.retry.total": "records a step",
-    "consumer.coordinator.rebalance.total": "rebalances a step",
-    "consumer.coordinator.rebalance.latency.total": "ms a step",
-}
-"""Counters, of which it has the increase."""
-_UNITS = _MEANS | _GREATEST | _COUNTS
-_THROTTLES = {one for one in _UNITS if ".throttle.time." in one}
-_REBALANCES = {one for one in _COUNTS if ".rebalance." in one}
-
-_INSTANCES_SQL = f"""
-SELECT row, client_instance_id, state, software, version, address, first_seen,
-  last_seen, terminated_at, push_interval_ms
-FROM {CHOSEN_INSTANCES} WHERE client_instance_id IS NOT NULL
-ORDER BY row, state = 'active' DESC, last_seen DESC
-"""  # noqa: S608 - names of our own
-# Those that somebody set come first, then what the proxy has seen, then defaults.
-_CONFIGS_SQL = """
-SELECT c.row, e.config_key, e.config_value, e.source, e.status, e.is_default,
-  {dynamic}, count(*) AS instances
-FROM {entries} AS e JOIN {chosen} AS c ON e.logical_client = c.logical_client
-GROUP BY ALL
-ORDER BY c.row, e.is_default IS NOT FALSE, e.source = 'pushed' DESC, e.source DESC,
-  e.config_key, e.config_value
-"""
-_HISTORY_SQL = f"""
-SELECT row, config_key, config_value, valid_from, valid_to FROM (
-  SELECT c.row, t.*, count(*) OVER (
-    PARTITION BY c.row, t.config_key
-  ) AS values
-  FROM {TIMELINE} AS t JOIN {CHOSEN} AS c ON t.logical_client = c.logical_client
-) WHERE values > 1 ORDER BY row, valid_from DESC, config_key
-"""  # noqa: S608 - the same
-_QUOTAS_SQL = """
-SELECT c.row, q.quota_key, q.`limit`, q.shared_by, q.quota_id, q.basis, q.used_rate,
-  100 * q.`use` AS `use`, q.reported_rate, q.throttled_ms, q.reason
-FROM client_quota_use AS q JOIN report_chosen AS c ON c.principal = q.principal
-  AND coalesce(c.client_id, '') = q.client_id
-  AND coalesce(c.cluster_id = q.cluster_id, true)
-WHERE q.`limit` IS NOT NULL ORDER BY row, quota_key
-"""
-_POINTS_SQL = """
-points AS (
-  SELECT c.row, m.client_instance_id, m.metric, m.temporality, m.attributes,
-    m.received_at, {step} AS step,
-    coalesce(m.value_double, double(m.value_long)) AS value
-  FROM {metrics} AS m JOIN {chosen} AS c ON m.client_instance_id = c.client_instance_id
-  WHERE m.event_date >= date({since}) AND m.received_at >= {since}
-    AND m.received_at < {until} AND m.metric IN ({names})
-)
-"""
-_LINES_SQL = """
-WITH {points},
-increases AS (
-  SELECT row, metric, step, CASE
-      WHEN temporality = 'delta' THEN value
-      WHEN value >= before THEN value - before
-      WHEN before IS NULL THEN 0 ELSE value END AS value
-  FROM (
-    SELECT *, lag(value) OVER (
-      PARTITION BY client_instance_id, metric, attributes_text ORDER BY received_at
-    ) AS before
-    FROM (SELECT *, CAST(attributes AS STRING) AS attributes_text FROM points)
-    WHERE metric IN ({counts}) AND NOT isnan(value)
-  )
-)
-SELECT row, metric, collect_list(struct(step, value)) AS points FROM (
-  SELECT row, metric, step, IF(metric IN ({greatest}), max(value), avg(value)) AS value
-  FROM points WHERE metric NOT IN ({counts}) AND NOT isnan(value)
-  GROUP BY row, metric, step
-  UNION ALL
-  SELECT row, metric, step, sum(value) FROM increases GROUP BY row, metric, step
-) WHERE step >= 0 AND step < {steps} AND value IS NOT NULL GROUP BY row, metric
-"""
-_THROTTLED_SQL = f"""
-SELECT c.row, collect_set({{step}}) AS steps
-FROM {CLIENT_TRAFFIC.name} AS t JOIN {CHOSEN} AS c ON c.principal = t.principal
-  AND coalesce(c.client_id, '') = t.client_id
-  AND coalesce(c.cluster_id = t.cluster_id, true)
-WHERE t.window_start >= {{since}} AND t.window_start < {{until}}
-  AND t.throttle_ms_max > 0 GROUP BY c.row
-"""  # noqa: S608 - the same
+_METRICS, _TRAFFIC = "client_metrics", "client_traffic"
+_SUM = "sum"
 
 Parts = Mapping[int, Part]
 
 
 def read_details(
-    asked: Asked, clients: pa.Table, logical: Sequence[str | None], most: int
+    asked: Asked,
+    known: Known,
+    find_changes: Callable[[], DataFrame],
+    coverage: Sequence[RuleCoverage],
+    most: int,
 ) -> list[Detail]:
     """Return details of the first clients, in order.
 
     Args:
-        clients: fleet.CLIENTS.
-        logical: Their logical clients, where they are known.
+        find_changes: Returns the rows of change_rows.find_changes.
+        coverage: From finding_rows.read_coverage.
         most: How many.
     """
-    some = min(most, clients.num_rows)
-    if not some:
+    chosen = known.rows.where(F.col("row") < most)
+    instances = known.instances.where(F.col("row") < most)
+    number = min(most, known.clients.num_rows)
+    if not number:
         return []
-    _register_chosen(asked, clients.slice(0, some), logical[:some])
-    instances = _read_instances(asked)
-    configs, history = _read_configs(asked), _read_history(asked)
-    quotas = _read_quotas(asked)
-    lines, marks = _read_lines(asked), _read_throttled(asked)
+    of_instances = instances.collect()
+    told = _read_instances(of_instances)
+    configs = _read_configs(asked, instances)
+    axis = asked.axis
+    of_chosen = client_details.select_changes(
+        find_changes(), chosen, start=axis.start, step_ms=axis.step_ms
+    ).collect()
+    history = _read_history(of_chosen)
+    quotas = _read_quotas(asked, chosen)
+    lines = _read_lines(asked, instances)
+    marks = _read_marks(asked, chosen, lines, of_chosen)
     findings: Parts = {}
-    if finding_rows.FINDINGS in asked.names:
-        findings = finding_rows.read_of_clients(asked, CHOSEN)
+    if known.findings is not None:
+        findings = finding_rows.read_of_clients(known.findings, chosen)
     no_findings = Part(missing=asked.explain_missing(finding_rows.FINDINGS))
+    intervals = _find_intervals(of_instances)
+    kinds = _read_kinds(instances, coverage)
     return [
         Detail(
-            instances=instances.get(row, Part()),
+            instances=told.get(row, Part()),
             configs=configs(row),
-            history=history(row),
+            history=history.get(row, Part()),
             lines=lines.get(row, []),
-            marks=_find_marks(lines.get(row, []), marks.get(row, [])),
+            marks=marks(row),
             quotas=quotas(row),
             findings=findings.get(row, no_findings),
+            push_interval_ms=intervals.get(row),
+            rules_evaluated=kinds[row].evaluated if row in kinds else None,
+            rules_not_evaluated=_tell_missing_rules(kinds.get(row)),
         )
-        for row in range(some)
+        for row in range(number)
     ]
-
-
-def _register_chosen(
-    asked: Asked, clients: pa.Table, logical: Sequence[str | None]
-) -> None:
-    who = zip(*(clients.column(name).to_pylist() for name in WHO), logical, strict=True)
-    rows = [(row, *one) for row, one in enumerate(who)]
-    asked.spark.createDataFrame(rows, _CHOSEN_SCHEMA).createOrReplaceTempView(CHOSEN)
-    same = " AND ".join(f"i.{name} <=> c.{name}" for name in WHO)
-    asked.spark.sql(
-        f"SELECT c.row, i.* FROM {INSTANCES} AS i JOIN {CHOSEN} AS c ON {same}"  # noqa: S608 - the same
-    ).createOrReplaceTempView(CHOSEN_INSTANCES)
 
 
 def _part_rows(rows: Sequence[Row], names: Mapping[str, str], most: int) -> Parts:
@@ -201,18 +100,46 @@ def _part_rows(rows: Sequence[Row], names: Mapping[str, str], most: int) -> Part
     }
 
 
-def _read_instances(asked: Asked) -> Parts:
+def _read_instances(rows: Sequence[Row]) -> Parts:
     names = {
         "client_instance_id": "client instance id",
         "state": "state",
-        "software": "software",
-        "version": "version",
-        "address": "address",
+        "client_software_name": "software",
+        "client_software_version": "version",
+        "client_source_address": "address",
         "first_seen": "first seen",
-        "last_seen": "last push",
+        "last_seen": "last seen",
         "push_interval_ms": "push interval (ms)",
     }
-    return _part_rows(asked.ask(_INSTANCES_SQL), names, _MOST_INSTANCES)
+    told = [one for one in rows if one["client_instance_id"] is not None]
+    return _part_rows(told, names, _MOST_INSTANCES)
+
+
+def _find_intervals(rows: Sequence[Row]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for one in rows:
+        if one["push_interval_ms"] is not None:
+            longest = found.get(one["row"], 0)
+            found[one["row"]] = max(longest, one["push_interval_ms"])
+    return found
+
+
+def _read_kinds(
+    instances: DataFrame, coverage: Sequence[RuleCoverage]
+) -> dict[int, RuleCoverage]:
+    """Return the coverage of each client's kind, by the client's row."""
+    if not coverage:
+        return {}
+    of_kind = {(one.family, one.client_type): one for one in coverage}
+    rows = client_details.select_kinds(instances, F.expr(FAMILY_SQL)).collect()
+    kinds = {one["row"]: (one["family"], one["client_type"]) for one in rows}
+    return {row: of_kind[kind] for row, kind in kinds.items() if kind in of_kind}
+
+
+def _tell_missing_rules(kind: RuleCoverage | None) -> Part:
+    if kind is None:
+        return Part()
+    return Part(names=("rule", "why not"), rows=kind.not_evaluated)
 
 
 def _or_missing(
@@ -224,15 +151,8 @@ def _or_missing(
     return lambda row: found.get(row, Part(missing=missing))
 
 
-def _read_configs(asked: Asked) -> Callable[[int], Part]:
+def _read_configs(asked: Asked, instances: DataFrame) -> Callable[[int], Part]:
     is_dynamic = EFFECTIVE in asked.names
-    query = _CONFIGS_SQL.format(
-        entries=EFFECTIVE if is_dynamic else ENTRIES,
-        dynamic="e.dynamic_value, e.state"
-        if is_dynamic
-        else "NULL AS dynamic_value, NULL AS state",
-        chosen=CHOSEN,
-    )
     names = {
         "config_key": "key",
         "config_value": "value",
@@ -244,30 +164,29 @@ def _read_configs(asked: Asked) -> Callable[[int], Part]:
         names |= {"dynamic_value": "set dynamically", "state": "what became of it"}
 
     def read() -> Parts:
-        return _part_rows(asked.ask(query), names, _MOST_CONFIGS)
+        entries = asked.table(EFFECTIVE if is_dynamic else ENTRIES)
+        rows = client_details.select_current_configs(entries, instances)
+        return _part_rows(rows.collect(), names, _MOST_CONFIGS)
 
     return _or_missing(asked, ENTRIES, read)
 
 
-def _read_history(asked: Asked) -> Callable[[int], Part]:
+def _read_history(changed: Sequence[Row]) -> Parts:
     names = {
-        "config_key": "key",
-        "config_value": "value",
-        "valid_from": "from",
-        "valid_to": "until",
+        "at": "when (UTC)",
+        "what": "what",
+        "name": "name",
+        "before": "before",
+        "after": "now",
     }
-
-    def read() -> Parts:
-        return _part_rows(asked.ask(_HISTORY_SQL), names, _MOST_CHANGES)
-
-    return _or_missing(asked, TIMELINE, read)
+    return _part_rows(changed, names, _MOST_CHANGES)
 
 
-def _read_quotas(asked: Asked) -> Callable[[int], Part]:
+def _read_quotas(asked: Asked, chosen: DataFrame) -> Callable[[int], Part]:
     names = {
         "quota_key": "quota key",
         "limit": "limit of a broker",
-        "use": "used (%)",
+        "used_percent": "used (%)",
         "basis": "measured by",
         "used_rate": "used (bytes/s)",
         "reported_rate": "its own report (bytes/s)",
@@ -278,73 +197,100 @@ def _read_quotas(asked: Asked) -> Callable[[int], Part]:
     }
 
     def read() -> Parts:
-        return _part_rows(asked.ask(_QUOTAS_SQL), names, _MOST_CONFIGS)
+        rows = client_details.select_quotas(asked.table(CLIENT_QUOTA_USE), chosen)
+        return _part_rows(rows.collect(), names, _MOST_CONFIGS)
 
     return _or_missing(asked, CLIENT_QUOTA_USE, read)
 
 
-def _read_lines(asked: Asked) -> dict[int, list[Line]]:
-    if CLIENT_METRICS.name not in asked.names:
+def _read_lines(asked: Asked, instances: DataFrame) -> dict[int, list[Line]]:
+    if _METRICS not in asked.names:
         return {}
-    found: dict[int, list[Line]] = defaultdict(list)
-    for one in asked.ask(_write_lines_query(asked)):
-        name = one["metric"].removeprefix(_PREFIX)
-        points = sorted((point["step"], point["value"]) for point in one["points"])
-        found[one["row"]].append(Line(name=name, unit=_UNITS[name], points=points))
-    order = {name: place for place, name in enumerate(_UNITS)}
+    axis = asked.axis
+    # A counter needs its value before the time to tell what it grew by.
+    earlier = timedelta(milliseconds=max(asked.push_interval_ms, axis.step_ms))
+    picked = Chosen(since=axis.start - earlier, until=axis.end)
+    rows = client_details.select_lines(
+        read_points(asked.spark, picked, client_details.LINES),
+        instances,
+        start=axis.start,
+        step_ms=axis.step_ms,
+    )
+    found: dict[tuple[int, str], list[Row]] = defaultdict(list)
+    for one in rows.where(F.col("step").between(0, axis.steps - 1)).collect():
+        found[one["row"], one["metric"]].append(one)
+    order = {name: place for place, name in enumerate(client_details.LINES)}
+    made: dict[int, list[Line]] = defaultdict(list)
+    for row, metric in sorted(found, key=lambda one: (one[0], order[one[1]])):
+        made[row].append(_make_line(metric, found[row, metric]))
+    return made
+
+
+def _make_line(metric: str, rows: Sequence[Row]) -> Line:
+    kind = rows[0]["kind"]
+    is_sum = kind == _SUM
+    value = "amount" if is_sum else "value"
+    return Line(
+        name=short_name(metric),
+        unit=semantics_of(metric, kind).unit if is_sum else rows[0]["unit"],
+        points=sorted(
+            (one["step"], one[value]) for one in rows if one[value] is not None
+        ),
+        is_per_step=is_sum,
+    )
+
+
+def _read_marks(
+    asked: Asked,
+    chosen: DataFrame,
+    lines: Mapping[int, Sequence[Line]],
+    changed: Sequence[Row],
+) -> Callable[[int], Mapping[str, Sequence[int]]]:
+    """Return what tells the steps in which something happened to a client."""
+    throttled = _read_throttled(asked, chosen)
+    configured: dict[int, set[int]] = defaultdict(set)
+    for one in changed:
+        if one["what"] == CONFIG and 0 <= one["step"] < asked.axis.steps:
+            configured[one["row"]].add(one["step"])
+
+    def tell(row: int) -> Mapping[str, Sequence[int]]:
+        of_client = lines.get(row, ())
+        waited = _steps_above_zero(of_client, client_details.THROTTLE_TIMES)
+        return {
+            "throttled": sorted(waited | throttled.get(row, set())),
+            "rebalance": sorted(
+                _steps_above_zero(of_client, [client_details.REBALANCES])
+            ),
+            "configuration": sorted(configured.get(row, ())),
+        }
+
+    return tell
+
+
+def _read_throttled(asked: Asked, chosen: DataFrame) -> dict[int, set[int]]:
+    """Return steps in which the proxy has seen brokers throttle clients."""
+    if _TRAFFIC not in asked.names:
+        return {}
+    axis = asked.axis
+    in_time = F.col("window_start").between(F.lit(axis.start), F.lit(axis.end))
+    rows = client_details.select_throttled_steps(
+        asked.table(_TRAFFIC).where(in_time),
+        chosen,
+        start=axis.start,
+        step_ms=axis.step_ms,
+    )
     return {
-        row: sorted(lines, key=lambda one: order[one.name])
-        for row, lines in found.items()
+        one["row"]: {step for step in one["steps"] if step < axis.steps}
+        for one in rows.collect()
     }
 
 
-def _write_lines_query(asked: Asked) -> str:
-    def names(units: Mapping[str, str]) -> str:
-        return ", ".join(f"'{_PREFIX}{name}'" for name in units)
-
-    points = _POINTS_SQL.format(
-        step=asked.step_sql("m.received_at"),
-        metrics=CLIENT_METRICS.name,
-        chosen=CHOSEN_INSTANCES,
-        since=write_moment(asked.axis.start),
-        until=write_moment(asked.axis.end),
-        names=names(_UNITS),
-    )
-    return _LINES_SQL.format(
-        points=points,
-        counts=names(_COUNTS),
-        greatest=names(_GREATEST),
-        steps=asked.axis.steps,
-    )
-
-
-def _read_throttled(asked: Asked) -> dict[int, list[int]]:
-    """Return steps in which the proxy has seen brokers throttle clients."""
-    if CLIENT_TRAFFIC.name not in asked.names:
-        return {}
-    query = _THROTTLED_SQL.format(
-        step=asked.step_sql("t.window_start"),
-        since=write_moment(asked.axis.start),
-        until=write_moment(asked.axis.end),
-    )
-    return {one["row"]: one["steps"] for one in asked.ask(query)}
-
-
-def _find_marks(
-    lines: Sequence[Line], throttled: Sequence[int]
-) -> dict[str, Sequence[int]]:
-    """Return the steps in which a client was throttled, and those with a rebalance."""
-
-    def steps_of(names: set[str]) -> set[int]:
-        return {
-            step
-            for line in lines
-            if line.name in names
-            for step, value in line.points
-            if value > 0
-        }
-
+def _steps_above_zero(lines: Sequence[Line], metrics: Sequence[str]) -> set[int]:
+    names = {short_name(one) for one in metrics}
     return {
-        "throttled": sorted(steps_of(_THROTTLES) | {*throttled}),
-        "rebalance": sorted(steps_of(_REBALANCES)),
+        step
+        for line in lines
+        if line.name in names
+        for step, value in line.points
+        if value > 0
     }

@@ -1,86 +1,65 @@
 """Findings that are open: by rule with a few clients of each, and client by client."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 
-from pyspark.sql import Row
+from pyspark.sql import DataFrame, Row
 
-from pipelines.reading.finding_overview import read_evaluated_at
-from pipelines.reading.views.finding_views import OPEN_FINDINGS as OPEN_VIEW
-from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_RUNS
+from pipelines.reading import finding_overview
+from pipelines.reading.client_states import CLIENT_KEY
+from pipelines.reading.rule_coverage import select_rule_coverage, sum_up_coverage
+from pipelines.reading.views.finding_views import OPEN_FINDINGS
 
 from .asked import Asked
-from .fleet import SEVERITIES, Example, Part, RuleFindings
+from .fleet import Example, Part, RuleCoverage, RuleFindings
 from .texts import name_client_id
 
-FINDINGS = CLIENT_FINDINGS.name
-OPEN_FINDINGS = "report_open_findings"
+FINDINGS, _RUNS = "client_findings", "finding_runs"
 EXAMPLES = 10
 """Clients that the page names of a rule."""
-_WHO = ("cluster_id", "principal", "client_id", "client_type")
-_COLUMNS = (
-    *_WHO,
-    *("rule", "severity", "instances", "sentence", "setting", "current_value"),
-    *("suggested_value", "why", "source", "since"),
-)
 Key = tuple[str | None, ...]
-"""Of a client: its _WHO."""
-
-# A rule is one step less severe where what decides it is a default.
-_PLACE_SQL = "array_position(array('error', 'warning', 'advice'), severity)"
-_RULES_SQL = f"""
-SELECT rule, min_by(severity, {_PLACE_SQL}) AS severity, count(*) AS clients,
-  sum(instances) AS instances, count_if(since >= {{since}}) AS opened,
-  min(since) AS since, max_by(struct(setting, suggested_value, why, source), since)
-    AS newest
-FROM {OPEN_FINDINGS} GROUP BY rule
-"""  # noqa: S608 - the same
-_EXAMPLES_SQL = f"""
-SELECT {", ".join(_COLUMNS)} FROM (
-  SELECT *, row_number() OVER (
-    PARTITION BY rule ORDER BY instances DESC, since, principal, client_id
-  ) AS place FROM {OPEN_FINDINGS}
-) WHERE place <= {EXAMPLES} ORDER BY rule, place
-"""  # noqa: S608 - the same
-_OF_CLIENTS_SQL = f"""
-SELECT c.row, f.severity, f.rule, f.sentence, f.setting, f.current_value,
-  f.suggested_value, f.why, f.since
-FROM {OPEN_FINDINGS} AS f JOIN {{chosen}} AS c ON c.principal <=> f.principal
-  AND c.client_id <=> f.client_id AND c.client_type <=> f.client_type
-  AND coalesce(c.cluster_id = f.cluster_id, true)
-"""  # noqa: S608 - the same
-# What held once, and ends where it was seen, was never open.
-_CHANGES_SQL = f"""
-SELECT count_if(since >= {{since}}) AS opened, count_if(until >= {{since}}) AS closed
-FROM {FINDINGS} WHERE coalesce(since < until, true) AND {{principals}}
-"""  # noqa: S608 - the same
+"""Of a client: cluster, principal, client ID and type."""
 
 
-def register_open(asked: Asked) -> None:
-    """Register the view of findings that are open and not silenced, where they are."""
-    if OPEN_VIEW in asked.names:
-        found = asked.spark.table(OPEN_VIEW).where(asked.of_principals())
-        found.createOrReplaceTempView(OPEN_FINDINGS)
+def select_open(asked: Asked, known_clients: DataFrame) -> DataFrame | None:
+    """Return the open findings with the keys of their clients; None: no table."""
+    if OPEN_FINDINGS not in asked.names:
+        return None
+    found = asked.of_principals(asked.table(OPEN_FINDINGS))
+    return finding_overview.with_known_client(found, known_clients)
 
 
 def read_evaluation(asked: Asked) -> datetime | None:
     """Return when the rules were evaluated last; null: not known."""
-    if FINDING_RUNS.name not in asked.names:
+    if _RUNS not in asked.names:
         return None
-    return read_evaluated_at(asked.spark.table(FINDING_RUNS.name))
+    return finding_overview.read_evaluated_at(asked.table(_RUNS))
 
 
-def read_rules(asked: Asked, rows: Mapping[Key, int]) -> list[RuleFindings]:
+def read_coverage(asked: Asked) -> list[RuleCoverage]:
+    """Return how many rules were evaluated for each kind of client; empty: unknown."""
+    if _RUNS not in asked.names:
+        return []
+    rows = select_rule_coverage(asked.table(_RUNS)).collect()
+    kinds = sum_up_coverage(row.asDict() for row in rows)
+    return [RuleCoverage(**asdict(one)) for one in kinds]
+
+
+def read_rules(
+    asked: Asked, found: DataFrame, rows: Mapping[Key, int]
+) -> list[RuleFindings]:
     """Return what rules have found, the most severe first, then by clients.
 
     Args:
+        found: From select_open.
         rows: A client to its row on the page.
     """
     examples = defaultdict(list)
-    for one in asked.ask(_EXAMPLES_SQL):
+    for one in finding_overview.select_examples(found, EXAMPLES).collect():
         examples[one["rule"]].append(_make_example(one, rows))
-    found = [
+    return [
         RuleFindings(
             rule=one["rule"],
             severity=one["severity"],
@@ -88,36 +67,28 @@ def read_rules(asked: Asked, rows: Mapping[Key, int]) -> list[RuleFindings]:
             instances=one["instances"] or 0,
             opened=one["opened"],
             since=one["since"],
+            setting=one["setting"],
+            suggested_value=one["suggested_value"],
+            why=one["why"],
+            source=one["source"],
             examples=examples[one["rule"]],
-            **one["newest"].asDict(),
         )
-        for one in asked.ask(_RULES_SQL.format(since=asked.since_sql))
+        for one in finding_overview.select_by_rule(found, asked.since).collect()
     ]
-    return sorted(found, key=_by_need)
-
-
-def _by_need(one: RuleFindings) -> tuple[int, int, str]:
-    return SEVERITIES.index(one.severity), -one.clients, one.rule
 
 
 def _make_example(one: Row, rows: Mapping[Key, int]) -> Example:
+    who = tuple(one[name] for name in CLIENT_KEY)
     return Example(
-        row=rows.get(tuple(one[name] for name in _WHO)),
+        row=rows.get(who),
         name=name_client_id(one["client_id"]),
         sentence=one["sentence"],
         since=one["since"],
     )
 
 
-def read_of_clients(asked: Asked, chosen: str) -> dict[int, Part]:
-    """Return the open findings of the clients of a view, by their row."""
-    found: dict[int, list[Row]] = defaultdict(list)
-    for one in asked.ask(_OF_CLIENTS_SQL.format(chosen=chosen)):
-        found[one["row"]].append(one)
-    return {row: _make_part(of_client) for row, of_client in found.items()}
-
-
-def _make_part(found: Iterable[Row]) -> Part:
+def read_of_clients(found: DataFrame, chosen: DataFrame) -> dict[int, Part]:
+    """Return the open findings of chosen clients, by their row."""
     names = {
         "severity": "severity",
         "rule": "rule",
@@ -126,17 +97,13 @@ def _make_part(found: Iterable[Row]) -> Part:
         "current_value": "is",
         "suggested_value": "to",
         "why": "why",
+        "source": "source",
         "since": "since",
     }
-    rows: Sequence[Row] = sorted(
-        found, key=lambda one: (SEVERITIES.index(one["severity"]), one["rule"])
-    )
-    told = [tuple(one[name] for name in names) for one in rows]
-    return Part(names=tuple(names.values()), rows=told)
-
-
-def count_changes(asked: Asked) -> tuple[int, int]:
-    """Return how many findings have opened, and how many closed, since then."""
-    query = _CHANGES_SQL.format(since=asked.since_sql, principals=asked.of_principals())
-    (one,) = asked.ask(query)
-    return one["opened"], one["closed"]
+    of_row: dict[int, list[tuple[object, ...]]] = defaultdict(list)
+    for one in finding_overview.select_of_clients(found, chosen).collect():
+        of_row[one["row"]].append(tuple(one[name] for name in names))
+    return {
+        row: Part(names=tuple(names.values()), rows=told)
+        for row, told in of_row.items()
+    }

@@ -13,10 +13,11 @@ import pyarrow as pa
 ERROR, WARNING, ADVICE = "error", "warning", "advice"
 SEVERITIES = (ERROR, WARNING, ADVICE)
 """The most severe first."""
-LIVE, SILENT, TERMINATED, EXPIRED = "active", "idle", "terminated", "expired"
-NO_TELEMETRY = "no telemetry"
-"""State of a client of which a configuration, or the proxy, alone has told."""
-STATES = (LIVE, SILENT, TERMINATED, EXPIRED, NO_TELEMETRY)
+ACTIVE, IDLE, TERMINATED, EXPIRED = "active", "idle", "terminated", "expired"
+STATES = (ACTIVE, IDLE, TERMINATED, EXPIRED)
+"""Of a client, as known_clients has them."""
+TELEMETRY = "telemetry"
+"""What tells of a client that pushes telemetry."""
 UNKNOWN = "unknown"
 """Software or version that a client has not told."""
 SPENT_PARTS = ("waits in the client", "request", "throttled")
@@ -32,8 +33,9 @@ CLIENTS = pa.schema(
         ("version", pa.string()),
         ("versions", pa.int32()),
         ("state", pa.string()),
+        ("known_by", pa.string()),
         ("instances", pa.int32()),
-        ("live", pa.int32()),
+        ("active", pa.int32()),
         ("first_seen", pa.int64()),
         ("last_seen", pa.int64()),
         ("group_id", pa.string()),
@@ -44,11 +46,12 @@ CLIENTS = pa.schema(
         ("throttled_ms", pa.float64()),
     ]
 )
-"""A row a logical client (principal, client id and type, in a cluster), those first
-that need somebody. software and version are those of its newest instance, versions how
-many different ones it has; times are milliseconds since 1970; use is the part of its
-tightest limit that is used, throttled_ms the longest that it was told to wait. Nulls:
-what is not known."""
+"""A row per client (principal, client ID and type, in a cluster), those first that need
+somebody. software and version are those of its newest instance, versions how many
+different ones it has; active counts its active instances; times are milliseconds since
+1970; use is the part of its tightest limit that is used, throttled_ms the longest time
+that it was told to wait. known_by is `telemetry`, `configs` or `wire`. Nulls: what is
+not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +66,8 @@ class TimeAxis:
     @property
     def step_ms(self) -> int:
         """Return the length of a step in milliseconds."""
-        return max(
-            1, (self.end - self.start) // timedelta(milliseconds=1) // self.steps
-        )
+        span_ms = (self.end - self.start) // timedelta(milliseconds=1)
+        return max(1, span_ms // self.steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +92,11 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleCoverage:
-    """How many rules the newest evaluation could ask of the clients of one family."""
+    """How many rules the newest evaluation could ask of the clients of one kind."""
 
     family: str
     """`java`, `librdkafka`, `franz-go`, `sarama` or `other`."""
+    client_type: str | None
     clients: int
     rules: int
     """Rules that exist for such clients."""
@@ -174,7 +177,7 @@ class Detail:
     push_interval_ms: int | None = None
     """Longest push interval of its instances; a longer silence breaks a line."""
     rules_evaluated: int | None = None
-    """Rules that could be asked of it; null: not known."""
+    """Rules that were evaluated for clients of its kind; null: not known."""
     rules_not_evaluated: Part = Part()
     """Each other rule, and why."""
 
@@ -221,6 +224,8 @@ class Fleet:
     """When the rules were evaluated last; null: not known."""
     totals: Totals = Totals()
     rule_coverage: Sequence[RuleCoverage] = ()
+    """How many rules were evaluated for each family and type of clients; empty: it is
+    not known."""
     principals: tuple[str, ...] = ()
     """The only ones that the page is about; empty: all."""
     clients: pa.Table

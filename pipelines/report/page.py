@@ -21,7 +21,7 @@ from markupsafe import Markup
 from pipelines import __version__
 
 from .distinct import find_shared, leave_out_shared
-from .fleet import LIVE, NO_TELEMETRY, SEVERITIES, STATES, UNKNOWN, Fleet
+from .fleet import ACTIVE, IDLE, SEVERITIES, STATES, TELEMETRY, UNKNOWN, Fleet
 from .looks import millis
 from .numbers import list_numbers
 from .packing import (
@@ -189,10 +189,10 @@ def make_page(
             is_stale=is_stale(fleet),
             numbers=list_numbers(fleet),
             states=STATES,
-            live_state=LIVE,
+            live_state=ACTIVE,
             counts=count_clients(fleet),
             severities=count_severities(fleet),
-            active=count_severities(fleet, LIVE),
+            active=count_severities(fleet, ACTIVE),
             software=software,
             oldest=_find_oldest(software),
             told=told,
@@ -302,11 +302,13 @@ def _fit_details(fleet: Fleet, room: int) -> tuple[list[str], int]:
 def count_clients(fleet: Fleet) -> dict[str, int]:
     """Return how many clients are in each state, `all` included, and live instances."""
     counts = Counter(fleet.clients.column("state").to_pylist())
-    live = sum(one or 0 for one in fleet.clients.column("live").to_pylist())
+    active = sum(one or 0 for one in fleet.clients.column("active").to_pylist())
+    known_by = Counter(fleet.clients.column("known_by").to_pylist())
     return {state: counts[state] for state in STATES} | {
         "all": fleet.clients.num_rows,
-        "with_telemetry": fleet.clients.num_rows - counts[NO_TELEMETRY],
-        "instances": live,
+        "with_telemetry": known_by[TELEMETRY],
+        "without_telemetry": fleet.clients.num_rows - known_by[TELEMETRY],
+        "instances": active,
     }
 
 
@@ -348,11 +350,16 @@ def name_rules(fleet: Fleet) -> dict[str, str]:
 
 
 def list_software(fleet: Fleet, releases: Releases) -> list[SoftwareRow]:
-    """Return who runs what, the most usual first, against what is known of releases."""
+    """Return who runs what, the most usual first, against what is known of releases.
+
+    Clients that have ended run nothing.
+    """
     names = ("software", "version", "state")
     columns = [fleet.clients.column(one).to_pylist() for one in names]
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for software, version, state in zip(*columns, strict=True):
+        if state not in {ACTIVE, IDLE}:
+            continue
         counts[software or UNKNOWN, version or UNKNOWN].update(["all", state])
     rows = [
         _describe_software(*who, found, releases, fleet.made_at.date())
@@ -374,7 +381,7 @@ def _describe_software(
         software=software,
         version=version,
         clients=counts["all"],
-        live=counts.get(LIVE, 0),
+        live=counts.get(ACTIVE, 0),
         age_days=(today - released).days if released else None,
         support=known.support if known else "",
         faults=known.faults if known else "",

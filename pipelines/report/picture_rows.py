@@ -1,14 +1,31 @@
 """Rows of the pictures of the whole fleet."""
 
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 
-from pipelines.tables.telemetry import CLIENT_METRICS
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from .asked import Asked, write_moment
-from .client_rows import INSTANCES, WHO
-from .fleet import NO_TELEMETRY, SPENT_PARTS, Picture
+from pipelines.reading import fleet_performance
+from pipelines.reading.chosen import Chosen
+from pipelines.reading.fleet_performance import (
+    CONSUMED_RECORDS,
+    IDLE_RATIO,
+    QUEUE_TIME,
+    REQUEST_LATENCY,
+    THROTTLE_TIME,
+)
+from pipelines.reading.lag import LAG_MAX
+from pipelines.reading.latency import NODE_LATENCY_METRICS
+from pipelines.reading.points import read_points
+from pipelines.reading.presence import BEFORE, count_arrivals
+from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
+
+from .asked import Asked
+from .client_rows import Client, Known
+from .fleet import SPENT_PARTS, Picture, Totals
 from .texts import name_client_id
 
 _MOST_CLIENTS = 12
@@ -16,99 +33,119 @@ _MOST_CLIENTS = 12
 _MOST_DOTS = 250
 _MINUTES = 60
 """How much of the newest past performance is of."""
-_PREFIX = "org.apache.kafka."
-_QUEUE, _REQUEST, _THROTTLE = (
-    "producer.record.queue.time.avg",
-    "producer.request.latency.avg",
-    "producer.produce.throttle.time.avg",
-)
-_NODES = ("producer.node.request.latency.avg", "consumer.node.request.latency.avg")
-_IDLE, _LAG, _RATE = (
-    "consumer.poll.idle.ratio.avg",
-    "consumer.fetch.manager.records.lag.max",
-    "consumer.fetch.manager.records.consumed.rate",
-)
-_METRICS = (_QUEUE, _REQUEST, _THROTTLE, *_NODES, _IDLE, _LAG, _RATE)
+_METRICS = "client_metrics"
 
-# How many came and went in each step; who came before has come in the step -1.
-_LIVE_SQL = f"""
-SELECT who, step, sum(number) AS number FROM (
-  SELECT {{who}} AS who, greatest(-1, {{began}}) AS step, 1 AS number
-  FROM {INSTANCES} WHERE state <> '{NO_TELEMETRY}'
-UNION ALL
-  SELECT {{who}}, greatest(-1, {{ended}}) + 1, -1
-  FROM {INSTANCES} WHERE state NOT IN ('{NO_TELEMETRY}', 'active')
-) GROUP BY who, step
-"""  # noqa: S608 - names of our own
-_PERFORMANCE_SQL = f"""
-SELECT {", ".join(f"i.{name}" for name in WHO)}, m.metric, m.node_id,
-  avg(coalesce(m.value_double, double(m.value_long))) AS value
-FROM {CLIENT_METRICS.name} AS m JOIN {INSTANCES} AS i
-  ON m.client_instance_id = i.client_instance_id
-WHERE m.event_date >= date({{start}}) AND m.received_at >= {{start}}
-  AND m.metric IN ({", ".join(f"'{_PREFIX}{one}'" for one in _METRICS)})
-  AND NOT isnan(coalesce(m.value_double, double(m.value_long)))
-  AND (m.node_id IS NULL OR m.node_role = 'broker')
-GROUP BY ALL
-"""  # noqa: S608 - the same
-
-Client = tuple[str | None, ...]
 Values = Mapping[Client, Mapping[str, float]]
 
 
-def read_live(asked: Asked, clients: int) -> Picture:
-    """Return how many client instances of each principal were live in each step.
+def read_live(asked: Asked, instances: DataFrame, clients: int) -> Picture:
+    """Return how many client instances of each principal were active in each step.
 
     Args:
+        instances: known_instances of the clients.
         clients: How many clients there are.
     """
-    who = "coalesce(client_id, '(no client id)')" if asked.principals else "principal"
-    query = _LIVE_SQL.format(
-        who=who,
-        began=asked.step_sql("first_seen"),
-        ended=asked.step_sql("coalesce(terminated_at, last_seen)"),
-    )
+    named = F.coalesce("client_id", F.lit("(no client id)"))
+    who = named if asked.principals else F.col("principal")
+    axis = asked.axis
+    arrivals = count_arrivals(instances, who, start=axis.start, step_ms=axis.step_ms)
     changes: dict[str, dict[int, int]] = defaultdict(dict)
-    for one in asked.ask(query):
+    for one in arrivals.collect():
         changes[one["who"]][one["step"]] = one["number"]
     rows: list[tuple[int, str, int]] = []
     for name, of_name in changes.items():
-        live = of_name.get(-1, 0)
-        for step in range(asked.axis.steps):
-            live += of_name.get(step, 0)
-            if live:
-                rows.append((step, name, live))
+        active = of_name.get(BEFORE, 0)
+        for step in range(axis.steps):
+            active += of_name.get(step, 0)
+            if active:
+                rows.append((step, name, active))
     return Picture(rows=rows, covered=clients)
 
 
-def read_performance(asked: Asked) -> tuple[Picture, Picture, Picture]:
+def read_performance(asked: Asked, known: Known) -> tuple[Picture, Picture, Picture]:
     """Return latency by broker, where a record's time goes, and how consumers are."""
-    missing = asked.explain_missing(CLIENT_METRICS.name)
+    missing = asked.explain_missing(_METRICS)
     if missing:
         nothing = Picture(missing=missing)
         return nothing, nothing, nothing
-    start = write_moment(asked.made_at) + f" - INTERVAL {_MINUTES} MINUTES"
-    found = asked.spark.sql(_PERFORMANCE_SQL.format(start=start)).toArrow()
-    nodes: dict[Client, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    sums: dict[Client, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    columns = [found.column(name).to_pylist() for name in found.column_names]
-    for *who, metric, node, value in zip(*columns, strict=True):
-        name = metric.removeprefix(_PREFIX)
-        if name not in _NODES:
-            sums[tuple(who)][name].append(value)
-        elif node is not None and value > 0:
-            nodes[tuple(who)][node].append(value)
-    means = {who: _mean_values(values) for who, values in sums.items()}
-    by_node = {who: _mean_values(values) for who, values in nodes.items()}
-    return _pick_latency(by_node), _pick_time_spent(means), _pick_consumers(means)
+    time = timedelta(minutes=_MINUTES)
+    values = fleet_performance.select_client_values(
+        _read_newest(asked, time, fleet_performance.OF_CLIENTS), known.instances
+    )
+    by_broker = fleet_performance.select_broker_latency(
+        _read_newest(asked, time, NODE_LATENCY_METRICS), known.instances
+    )
+    who = known.list_keys()
+    told = _collect(values, who)
+    return (
+        _pick_latency(_collect(by_broker, who)),
+        _pick_time_spent(told),
+        _pick_consumers(told),
+    )
 
 
-def _mean_values(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    return {name: statistics.fmean(some) for name, some in values.items()}
+def read_totals(asked: Asked, known: Known) -> Totals:
+    """Return what all clients did in the newest push intervals."""
+    if asked.explain_missing(_METRICS) or not asked.push_interval_ms:
+        return Totals()
+    time = timedelta(milliseconds=IDLE_AFTER_INTERVALS * asked.push_interval_ms)
+    points = _read_newest(asked, time, fleet_performance.OF_TOTALS)
+    values = fleet_performance.select_client_values(points, known.instances)
+    (one,) = fleet_performance.sum_up(values).collect()
+    row = one["lag_row"]
+    worst = None if row is None else known.clients.column("client_id")[row].as_py()
+    return Totals(
+        sent_bytes=one["sent_bytes"],
+        consumed_bytes=one["consumed_bytes"],
+        largest_lag=one["lag"],
+        lag_client=None if row is None else name_client_id(worst),
+        lag_row=row,
+        errors=one["errors"],
+        throttled_clients=one["throttled"] if one["throttling"] else None,
+    )
 
 
-def _name(who: Client) -> str:
-    return name_client_id(who[2])
+def _read_newest(asked: Asked, time: timedelta, metrics: tuple[str, ...]) -> DataFrame:
+    """Return the points of the time before the newest push."""
+    end = asked.newest_push or asked.made_at
+    picked = Chosen(since=end - time, until=end + timedelta(seconds=1))
+    return read_points(asked.spark, picked, metrics)
+
+
+def _collect(rows: DataFrame, who: Sequence[Client]) -> Values:
+    """Return values of clients by name.
+
+    Args:
+        rows: row of a client, name and value.
+        who: The clients in the order of their rows.
+    """
+    found: dict[Client, dict[str, float]] = defaultdict(dict)
+    columns = [column.to_pylist() for column in rows.toArrow().columns]
+    for row, name, value in zip(*columns, strict=True):
+        found[who[row]][name] = value
+    return found
+
+
+def name_apart(clients: Iterable[Client]) -> dict[Client, str]:
+    """Return a name of each client, longer only where two would have the same.
+
+    Args:
+        clients: Their keys: cluster, principal, client ID and type.
+    """
+    named = {who: name_client_id(who[2]) for who in clients}
+    for place in (1, 3, 0):
+        counts = Counter(named.values())
+        parts = {who: who[place] or "unknown" for who in named}
+        kinds: dict[str, set[str]] = defaultdict(set)
+        for who, name in named.items():
+            kinds[name].add(parts[who])
+        named = {
+            who: f"{name}, {parts[who]}"
+            if counts[name] > 1 and len(kinds[name]) > 1
+            else name
+            for who, name in named.items()
+        }
+    return named
 
 
 def _pick_latency(by_node: Values) -> Picture:
@@ -116,45 +153,54 @@ def _pick_latency(by_node: Values) -> Picture:
     middle = {who: statistics.median(nodes.values()) for who, nodes in compared.items()}
     worst = sorted(
         compared,
-        key=lambda who: (-max(compared[who].values()) / middle[who], _name(who)),
+        key=lambda who: (-max(compared[who].values()) / middle[who], _order(who)),
     )
+    names = name_apart(worst[:_MOST_CLIENTS])
     rows = [
-        (_name(who), node, latency, latency / middle[who])
-        for who in worst[:_MOST_CLIENTS]
+        (name, node, latency, latency / middle[who])
+        for who, name in names.items()
         for node, latency in sorted(compared[who].items(), key=lambda one: int(one[0]))
     ]
-    missing = "" if rows else "No client has told its latency to more than one broker."
+    missing = "" if rows else "No client reports its latency to more than one broker."
     return Picture(rows=rows, covered=len(compared), missing=missing)
 
 
 def _pick_time_spent(means: Values) -> Picture:
-    parts = dict(zip((_QUEUE, _REQUEST, _THROTTLE), SPENT_PARTS, strict=True))
+    parts = dict(
+        zip((QUEUE_TIME, REQUEST_LATENCY, THROTTLE_TIME), SPENT_PARTS, strict=True)
+    )
     spent = {
         who: {part: values.get(name, 0.0) for name, part in parts.items()}
         for who, values in means.items()
-        if _REQUEST in values or _QUEUE in values
+        if REQUEST_LATENCY in values or QUEUE_TIME in values
     }
-    slowest = sorted(spent, key=lambda who: (-sum(spent[who].values()), _name(who)))
+    slowest = sorted(spent, key=lambda who: (-sum(spent[who].values()), _order(who)))
     rows = [
-        (_name(who), part, ms)
-        for who in slowest[:_MOST_CLIENTS]
+        (name, part, ms)
+        for who, name in name_apart(slowest[:_MOST_CLIENTS]).items()
         for part, ms in spent[who].items()
     ]
-    missing = "" if rows else "No producer has told of its requests in that time."
+    missing = "" if rows else "No producer reports its requests in that time."
     return Picture(rows=rows, covered=len(spent), missing=missing)
 
 
 def _pick_consumers(means: Values) -> Picture:
-    told = [
-        (_name(who), values[_IDLE], values.get(_LAG), values.get(_RATE))
-        for who, values in means.items()
-        if _IDLE in values
+    told = [who for who, values in means.items() if IDLE_RATIO in values]
+    most_lag = sorted(
+        told, key=lambda who: (-means[who].get(LAG_MAX, 0.0), _order(who))
+    )[:_MOST_DOTS]
+    rows = [
+        (
+            name,
+            means[who][IDLE_RATIO],
+            means[who].get(LAG_MAX),
+            means[who].get(CONSUMED_RECORDS),
+        )
+        for who, name in name_apart(most_lag).items()
     ]
-    missing = "" if told else "No consumer has told how long it waits in that time."
-    return Picture(rows=_most_lag(told), covered=len(told), missing=missing)
+    missing = "" if rows else "No consumer reports how long it waits in that time."
+    return Picture(rows=rows, covered=len(told), missing=missing)
 
 
-def _most_lag(
-    told: Iterable[tuple[str, float, float | None, float | None]],
-) -> list[tuple[str, float, float | None, float | None]]:
-    return sorted(told, key=lambda one: (-(one[2] or 0.0), one[0]))[:_MOST_DOTS]
+def _order(who: Client) -> tuple[str, ...]:
+    return tuple(one or "" for one in (who[2], who[1], who[3], who[0]))

@@ -4,11 +4,12 @@
 many clients from plain rows, its bytes, the seconds to make it and, in headless
 Chromium with a new profile each round, those until its words are painted and until its
 table can be used. With `--tables` also tables of so many clients, one instance and two
-pushes each, a configuration and eight points of metrics, and the seconds until the rows
-of a page are collected. It never fails.
+pushes each, a configuration and eight points of metrics, and the seconds, CPU seconds
+and memory until the rows of a page are collected. It never fails.
 """
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -20,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from pipelines.report.page import bundle_vega, make_page  # noqa: E402 - path
+from tests.bench.process_memory import MemoryWatch  # noqa: E402 - path
+from tests.bench.process_tree import cpu_seconds  # noqa: E402 - path
 from tests.support.report.browser import CHROMIUM, DRIVER, open_browser  # noqa: E402 - path
 from tests.support.report.fleets import make_fleet  # noqa: E402 - path
 
@@ -84,11 +87,14 @@ def bench_tables(clients, folder):
     fill_tables(spark, settings, clients)
     now = datetime.now(tz=UTC)
     since = now - timedelta(hours=24)
-    began = time.monotonic()
-    fleet = collect(
-        spark, settings, Request(environment="bench", made_at=now, since=since)
-    )
+    cpu, began = cpu_seconds(os.getpid()), time.monotonic()
+    request = Request(environment="bench", made_at=now, since=since)
+    with MemoryWatch(os.getpid()) as memory:
+        fleet = collect(spark, settings, request)
     collected = time.monotonic() - began
+    cpu = cpu_seconds(os.getpid()) - cpu
+    peaks = ", ".join(f"{kind} {mib:,} MiB" for kind, mib in memory.peaks_mib.items())
+    print(f"collected with {cpu:,.1f} CPU-s; peak memory: {peaks}")
     began = time.monotonic()
     page = make_page(fleet, bundle_vega(), {})
     made = time.monotonic() - began
@@ -132,7 +138,9 @@ def fill_tables(spark, settings, clients):
     write(spark, settings, CLIENT_PUSHES, twice, known)
     metrics = ", ".join(f"'org.apache.kafka.{one}'" for one in _METRICS)
     points = f"SELECT *, explode(array({metrics})) AS name FROM ({twice})"  # noqa: S608 - the same
-    told = {"metric": "name", "value_double": "10D + id % 90", "node_id": "id % 3"}
+    told = {"metric": "name", "kind": "'gauge'", "value_double": "10D + id % 90"}
+    told |= {"node_id": "IF(name LIKE '%.node.%', string(id % 3), NULL)"}
+    told |= {"node_role": "IF(name LIKE '%.node.%', 'broker', NULL)"}
     write(spark, settings, CLIENT_METRICS, points, known | told)
     entry = (
         "named_struct('config_value', string(id % 40 = 0), 'config_type', 'BOOLEAN', "

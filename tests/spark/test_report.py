@@ -25,6 +25,7 @@ from tests.support.report.report_tables import (
     INTERVAL_MS,
     NOW,
     SINCE,
+    ago,
     fill_findings,
     fill_tables,
 )
@@ -53,6 +54,12 @@ def read(table, *names):
     return list(zip(*columns, strict=True))
 
 
+def step_of(fleet, minutes):
+    return (ago(minutes) - fleet.axis.start) // timedelta(
+        milliseconds=fleet.axis.step_ms
+    )
+
+
 def rows_of(part, *names):
     places = [part.names.index(name) for name in names]
     return [tuple(row[place] for place in places) for row in part.rows]
@@ -63,7 +70,7 @@ def test_a_report_says_what_the_tables_say(session, settings):
     fill_tables(session, settings)
     fill_findings(session, settings)
     fleet = collect(session, settings, REQUEST)
-    who = ("client_id", "state", "instances", "live", "errors", "warnings")
+    who = ("client_id", "state", "instances", "active", "errors", "warnings")
     clients = read(fleet.clients, *who)
     # Those with errors come first, then those with warnings, then by use.
     assert clients[:2] == [
@@ -72,8 +79,8 @@ def test_a_report_says_what_the_tables_say(session, settings):
     ]
     assert {*clients[2:]} == {
         ("billing-1", "idle", 1, 0, 0, 0),
-        (None, "no telemetry", 0, 0, 0, 0),
-        *((f"peer-{one}", "no telemetry", 1, 0, 0, 0) for one in range(6)),
+        (None, "active", 0, 0, 0, 0),
+        *((f"peer-{one}", "active", 1, 1, 0, 0) for one in range(6)),
     }
     assert read(fleet.clients, "version", "versions", "use")[1] == ("3.9.2", 2, 0.95)
     assert fleet.newest_push == NOW - timedelta(minutes=1)
@@ -92,6 +99,11 @@ def check_findings(fleet):
     assert [one.row for one in fleet.rules[0].examples] == [0]
     assert fleet.rules[1].suggested_value == "20"
     assert rows_of(fleet.details[1].findings, "rule") == [("linger-zero",), ("old",)]
+    told = (fleet.details[1].rules_evaluated, fleet.details[1].rules_not_evaluated.rows)
+    assert told == (1, [("of-java", "not for this software")])
+    assert [(one.client_type, one.evaluated) for one in fleet.rule_coverage] == [
+        *(("consumer", 1), ("producer", 1))
+    ]
     told = [one.what for one in fleet.changes]
     assert "5 findings opened, 1 closed" in told
 
@@ -106,25 +118,34 @@ def check_details(fleet):
         ("linger.ms", "5", "pushed", "overridden"),
         ("sasl.jaas.config", None, "pushed", "redacted"),
     ]
-    assert rows_of(orders.history, "key", "value") == [
-        *(("linger.ms", "5"), ("linger.ms", "0"))
-    ]
+    # A change, not each value that the client ever had.
+    assert ("config", "linger.ms", "0", "5") in rows_of(
+        orders.history, "what", "name", "before", "now"
+    )
     assert rows_of(orders.quotas, "quota key", "used (%)") == [
         ("producer_byte_rate", 95.0)
     ]
     lines = {line.name: line for line in orders.lines}
     # The first push came 200 minutes ago, and the interval is ten minutes.
-    assert (fleet.axis.steps, fleet.axis.step_ms) == (21, 600_000)
-    assert lines["producer.request.latency.avg"].points == [(16, 12.5), (20, 40.0)]
+    assert fleet.axis.step_ms == INTERVAL_MS
+    assert fleet.axis.steps in {21, 22}
+    before, last = step_of(fleet, 45), step_of(fleet, 1)
+    assert lines["producer.request.latency.avg"].points == [
+        *((before, 12.5), (last, 40.0))
+    ]
     # A counter's increase; what it had before is of no step.
-    assert lines["producer.record.retry.total"].points == [(16, 0.0), (20, 4.0)]
-    assert orders.marks == {"throttled": [20], "rebalance": []}
+    assert lines["producer.record.retry.total"].points == [(last, 4.0)]
+    assert orders.marks == {
+        "throttled": [last],
+        "rebalance": [],
+        "configuration": [step_of(fleet, 60)],
+    }
     (billing,) = (
         fleet.details[row]
         for row, (name,) in enumerate(read(fleet.clients, "client_id"))
         if name == "billing-1"
     )
-    assert billing.marks == {"throttled": [], "rebalance": [20]}
+    assert (billing.marks["throttled"], billing.marks["rebalance"]) == ([], [last])
     (by_proxy,) = (
         fleet.details[row]
         for row, (name,) in enumerate(read(fleet.clients, "principal"))
@@ -138,14 +159,15 @@ def check_details(fleet):
 def check_sections(fleet):
     changes = {one.what: one.detail for one in fleet.changes}
     assert rows_of(changes["1 configured value changed"], "before", "now") == [
-        (["0"], "5")
+        ("0", "5")
     ]
     assert "no clients changed the version" in changes
     assert rows_of(fleet.limits, "quota-id", "used (%)", "measured by") == [
         *(("shared:", 120.0, "reported"), ("orders:", 95.0, "proxy"))
     ]
-    odd = rows_of(fleet.outliers, "key", "nearly all have", "a few have", "one of them")
-    assert odd == [("linger.ms", "5", HOSTILE, HOSTILE)]
+    # orders-1 was mended, and its ended instance counts no more.
+    odd = rows_of(fleet.outliers, "one of them", "key", "most have", "a few have")
+    assert odd == [("peer-5", "linger.ms", "5", "0")]
     assert rows_of(fleet.brokers, "broker", "state") == [(1, "live"), (2, "live")]
     assert rows_of(fleet.drift, "config", "static value") == [
         *(("num.io.threads", "8"), ("num.io.threads", "16"))
@@ -159,13 +181,14 @@ def check_sections(fleet):
 
 def check_pictures(fleet):
     live = {(step, who): number for step, who, number in fleet.live.rows}
+    last = step_of(fleet, 0.1)
     assert live[0, "User:orders"] == 1
-    assert live[20, "User:orders"] == 2
-    assert (20, "User:billing") not in live
+    assert live[last, "User:orders"] == 2
+    assert (last, "User:billing") not in live
     assert [row[:2] for row in fleet.time_spent.rows][:2] == [
         *(("orders-1", "waits in the client"), ("orders-1", "request"))
     ]
-    assert fleet.consumers.rows == [("billing-1", 0.55, 2505.0, None)]
+    assert fleet.consumers.rows == [("billing-1", 0.55, 5000.0, None)]
     assert [row[:3] for row in fleet.latency.rows] == [
         *((HOSTILE, "1", 5.0), (HOSTILE, "2", 5.0))
     ]
@@ -181,7 +204,7 @@ def test_a_report_says_what_is_not_there(session, settings):
     )
     fleet = collect(session, settings, later)
     assert said[0] == "Reading tables of clients"
-    assert said[-1].endswith(" (10 of 10 parts)")
+    assert said[-1].endswith(" (11 of 11 parts)")
     assert fleet.clients.num_rows == 0
     assert "client_findings" in fleet.findings_missing
     assert "refresh_quotas" in fleet.limits.missing

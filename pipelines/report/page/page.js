@@ -138,7 +138,7 @@
     {name: "client_type", title: "type"},
     {name: "software", title: "software", then: "version"},
     {name: "state", title: "state"},
-    {name: "live", title: "active", isNumber: true, isDown: true},
+    {name: "active", title: "active", isNumber: true, isDown: true},
     {name: "errors", title: "findings", then: "warnings", last: "advice", isDown: true},
     {name: "use", title: "limit (%)", isNumber: true, isDown: true},
     {name: "last_seen", title: "last seen (UTC)", isDown: true},
@@ -260,7 +260,7 @@
     } else if (column.name.endsWith("_seen")) {
       cell.textContent = showTime(data.madeAt - value * MINUTE_MS);
       cell.className = "whole";
-    } else if (column.name === "live") {
+    } else if (column.name === "active") {
       cell.textContent = `${showNumber(value)} of ${showNumber(columns.instances[row])}`;
       cell.className = "number";
     } else if (column.name === "use") {
@@ -464,7 +464,7 @@
     if (data.cluster === null) add("cluster", columns.cluster_id[row]);
     add("software", [columns.software[row], columns.version[row]].filter((one) => one !== null).join(" "));
     add("state", columns.state[row]);
-    add("instances", `${columns.live[row] ?? 0} active of ${columns.instances[row] ?? 0}`);
+    add("instances", `${columns.active[row] ?? 0} active of ${columns.instances[row] ?? 0}`);
     for (const name of ["first_seen", "last_seen"]) {
       const ago = columns[name][row];
       if (ago !== null) add(`${name.replace("_", " ")} (UTC)`, showTime(data.madeAt - ago * MINUTE_MS));

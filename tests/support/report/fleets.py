@@ -86,6 +86,7 @@ def make_fleet(clients=40, details=20, hostile=(), seed=7):
         rule_coverage=[
             RuleCoverage(
                 family="librdkafka",
+                client_type="producer",
                 clients=12,
                 rules=31,
                 evaluated=24,
@@ -266,14 +267,15 @@ def _make_client(chance, place, hostile):
     )
     kind = chance.choice(("producer", "consumer"))
     seen = int(MADE_AT.timestamp() * 1000) - chance.randrange(1, 9_000_000)
-    state = chance.choices(
-        ("active", "idle", "terminated", "no telemetry"), (80, 8, 8, 4)
-    )[0]
+    state = chance.choices(("active", "idle", "terminated", "expired"), (80, 8, 8, 4))[
+        0
+    ]
     return (
         *("4L6g3nShT-eMCtK--X86sw", f"User:{client_id if is_hostile else service}"),
         *(client_id, kind),
         *(hostile[place] if is_hostile else software, version, 1 + (place % 50 == 0)),
-        *(state, 3, 2 if state == "active" else 0),
+        *(state, "wire" if place % 25 == 9 else "telemetry"),
+        *(3, 2 if state == "active" else 0),
         *(seen - chance.randrange(10**10), seen),
         f"{service}-group" if kind == "consumer" else None,
         *(int(place < 5), int(place < 9) * 2, int(chance.random() < 0.1)),
@@ -287,7 +289,7 @@ def _make_detail(chance, place, hostile):
         instances=Part(
             names=("client instance id", "state", "address", "last push"),
             rows=[
-                (f"{chance.getrandbits(128):032x}"[:22], "active", "10.0.0.7", MADE_AT)
+                (f"{chance.getrandbits(128):032x}"[:22], "live", "10.0.0.7", MADE_AT)
                 for _ in range(3)
             ],
         ),

@@ -115,7 +115,9 @@ def _fill_telemetry(settings):
             {name: told for name, told in _who(one).items() if name in of_points}
             | {"received_at": ago(minutes), "event_date": ago(minutes).date()}
             | {"metric": f"org.apache.kafka.{metric}", "value_double": value}
-            | {"temporality": "cumulative", "node_id": node, "attributes": {}}
+            | {"kind": "sum" if metric.endswith("total") else "gauge"}
+            | {"temporality": "cumulative", "is_monotonic": True}
+            | {"node_id": node, "attributes": {}, "push_id": f"{one}{minutes}"}
             for one, metrics in points.items()
             for metric, values in metrics.items()
             for minutes, value in zip(times, values, strict=True)
@@ -144,6 +146,11 @@ def _fill_configs(settings):
                 "sasl.jaas.config": entry(None, "redacted"),
             }
         },
+        # What it ran with before counts no more.
+        _who("a")
+        | {"client_instance_id": "a0", "client_software_version": "3.7.1"}
+        | {"logical_client": "la", "received_at": ago(3002)}
+        | {"configs": {"linger.ms": entry("0")}},
         _who("b")
         | {"logical_client": "lb", "received_at": ago(1)}
         | {"configs": {"linger.ms": entry(HOSTILE)}},
@@ -151,7 +158,7 @@ def _fill_configs(settings):
             _who("a")
             | {"logical_client": f"p{one}", "received_at": ago(1)}
             | {"client_instance_id": f"p{one}", "client_id": f"peer-{one}"}
-            | {"configs": {"linger.ms": entry("5")}}
+            | {"configs": {"linger.ms": entry("0" if one == 5 else "5")}}
             for one in range(6)
         ),
     )  # fmt: skip
@@ -208,6 +215,9 @@ def _fill_cluster(settings):
     )  # fmt: skip
 
 
+_COVERED = {"family": "java", "client_type": "producer", "lacks": "", "clients": 2}
+
+
 def fill_findings(spark, settings):
     """Make client_findings, with a finding of each state."""
     shared = {"cluster_id": _CLUSTER, "logical_client": "la", "rule": "linger-zero"}
@@ -232,6 +242,10 @@ def fill_findings(spark, settings):
         *(
             {"run_id": str(minutes), "evaluated_at": ago(minutes), "rule": "linger-zero"}
             | {"event_date": ago(minutes).date(), "missing": {}}
+            | {"coverage": [_COVERED, _COVERED | {"client_type": "consumer"}]}
             for minutes in (2, 12)
         ),
+        {"run_id": "2", "evaluated_at": ago(2), "rule": "of-java"}
+        | {"event_date": ago(2).date(), "missing": {}}
+        | {"coverage": [_COVERED | {"lacks": "software"}]},
     )  # fmt: skip

@@ -50,3 +50,10 @@ def test_fit_axis_single_push_has_a_step():
     axis = fit_axis(SINCE, MADE_AT, make_times(0, 0))
     assert axis.start < MADE_AT < axis.end
     assert axis.steps >= 1
+
+
+def test_fit_axis_steps_are_whole_as_windows_are():
+    off = timedelta(seconds=13)
+    axis = fit_axis(SINCE + off, MADE_AT + off, make_times(24 * 60, 0))
+    assert (axis.start, axis.step_ms) == (SINCE, 1_800_000)
+    assert (axis.end, axis.steps) == (MADE_AT + minutes(30), 49)
