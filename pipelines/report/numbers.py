@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pipelines.counted import counted
 
-from .fleet import Fleet
+from .fleet import Fleet, Totals
 
 _SCALES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _WHOLE_FROM = 1_000
@@ -26,8 +26,13 @@ class Number:
 
 
 def list_numbers(fleet: Fleet) -> list[Number]:
-    """Return throughput, lag, errors and throttling of all active clients."""
+    """Return throughput, lag, errors and throttling of all active clients.
+
+    Without a client that reports any of them, there is no number.
+    """
     totals = fleet.totals
+    if totals == Totals():
+        return []
     lag, errors, throttled = (
         totals.largest_lag,
         totals.errors,

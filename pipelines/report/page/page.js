@@ -196,7 +196,7 @@
   }
 
   function explainWord(word) {
-    if (!word.includes("=")) return "";
+    if (!word.includes("=") || !Object.keys(search.values).length) return "";
     const [key] = word.split("=", 1);
     const known = Object.keys(search.values).filter((text) => text.toLowerCase().startsWith(`${key}=`));
     if (known.some((text) => text.toLowerCase() === word)) return "";
