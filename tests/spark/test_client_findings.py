@@ -296,7 +296,7 @@ def add_captured(fleet, client_id, software, version, folder):
         (minutes(5 * place - 65), f"{folder}/held_producer_{number}")
         for place, number in enumerate(numbers)
     ]
-    for contract, rows in captured_rows(known, pushes).items():
+    for contract, rows in captured_rows(known, pushes):
         for one in rows:
             fleet.put(contract, one)
 

@@ -14,13 +14,13 @@ _MAX_BYTES = 1 << 20
 
 
 def captured_rows(client, pushes, *, subscription_id=7):
-    """Return rows of a client by table contract, to be appended.
+    """Return pairs of a table contract and its rows of a client, to be appended.
 
     Args:
         client: Columns of client_instances.
         pushes: Pairs of received_at and the name of a capture, without its ending.
     """
-    rows = {CLIENT_INSTANCES: [client], CLIENT_PUSHES: [], CLIENT_METRICS: []}
+    rows_of_pushes, points = [], []
     for number, (at, name) in enumerate(pushes):
         push = {
             "client_instance_id": client["client_instance_id"],
@@ -34,9 +34,13 @@ def captured_rows(client, pushes, *, subscription_id=7):
         owner = {one: client[one] for one in ("client_id", "principal")}
         told = {"push_interval_ms": client["push_interval_ms"]}
         told["subscription_id"] = subscription_id
-        rows[CLIENT_PUSHES].append(push | owner | told)
-        rows[CLIENT_METRICS] += [push | owner | one for one in _points(name)]
-    return rows
+        rows_of_pushes.append(push | owner | told)
+        points += [push | owner | one for one in _points(name)]
+    return (
+        (CLIENT_INSTANCES, [client]),
+        (CLIENT_PUSHES, rows_of_pushes),
+        (CLIENT_METRICS, points),
+    )
 
 
 def _points(name):
