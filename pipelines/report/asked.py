@@ -10,9 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.reading.views.view_names import find_maker
 from pipelines.settings.records import Settings
 
+from .distinct import USER
 from .fleet import Part, TimeAxis
-
-USER = "User:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,8 @@ from pipelines.reading.views.client_config_views import ENTRIES
 from pipelines.reading.views.known_clients_view import KNOWN_CLIENTS, KNOWN_INSTANCES
 from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
 
-from .asked import USER, Asked
+from .asked import Asked
+from .distinct import USER
 from .finding_rows import select_open
 from .fleet import CLIENTS
 
