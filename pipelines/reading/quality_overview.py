@@ -17,6 +17,8 @@ LEDGERS = {
 _OF_CLUSTER = "cluster_changes"
 _HUNDRED = 100.0
 _SECOND_MS = 1000.0
+_RIGHT = ("delivered", "nothing_happened", "not_supported")
+"""Statuses of client_metric_coverage that are no problem."""
 
 
 def select_records(
@@ -134,7 +136,7 @@ def count_coverage(coverage: DataFrame) -> DataFrame:
     Args:
         coverage: client_metric_coverage, or part of it.
     """
-    owed = F.sum(F.when(F.col("status") != "delivered", F.col("clients")))
+    owed = F.sum(F.when(~F.col("status").isin(*_RIGHT), F.col("clients")))
     return (
         coverage.groupBy("metric", "status")
         .agg(F.count("*").alias("clients"))

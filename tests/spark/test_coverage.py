@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from pipelines.commands.clients.coverage import describe_fleet, summarize
 from pipelines.reading import views
 from pipelines.settings import load_settings
 from pipelines.tables.cluster import CLIENT_METRICS_SUBSCRIPTIONS
@@ -113,6 +114,65 @@ EVERYTHING = subscriptions(("all", "*"))
 @pytest.fixture
 def site(spark, tmp_path):
     return Site(spark, tmp_path)
+
+
+NODE = f"{PREFIX}producer.node.request.latency.avg"
+THROTTLE = f"{PREFIX}producer.produce.throttle.time.max"
+FRANZ_GO = {"client_software_name": "kgo", "client_software_version": "1.21.4"}
+
+
+def test_absence_is_judged_by_the_software_of_a_client(site):
+    # franz-go pushes what happened; it leaves out zeros and totals that did not grow.
+    busy = {NODE: "gauge"}
+    connected = busy | {TOTAL: "sum", RATE: "gauge"}
+    days = 24 * 60
+    site.add_client(
+        "franz", (50, connected), *((age, busy) for age in (40, 30, 20, 10)), **FRANZ_GO
+    )
+    site.add_client(
+        "quiet", (2 * days, connected), *((age, {}) for age in (30, 20, 10)), **FRANZ_GO
+    )
+    site.add_client("few", (10, busy), **FRANZ_GO)
+    site.add_client("java", (50, connected), *((age, busy) for age in (30, 20, 10)))
+    site.add_client("pushes nothing", first_seen=ago(5), **FRANZ_GO)
+    site.write()
+    everyone = subscriptions(
+        ("all", "*", "client_id=[^f].*|franz"), ("few", NODE, "client_id=few")
+    )
+    asked = (TOTAL, RATE, NODE, THROTTLE, QUEUE)
+    told = site.statuses(everyone, metrics=asked)
+    yes, quiet, never = "delivered", "nothing_happened", "not_supported"
+    assert told == {
+        # Five pushes after its last connection, on the same day.
+        "franz": [yes, yes, yes, quiet, never],
+        "quiet": [quiet] * 4 + [never],
+        "few": ["not_asked", "not_asked", yes, "not_asked", never],
+        # Java pushes all that it has in each push.
+        "java": ["missing", "missing", yes, "missing", "missing"],
+        "pushes nothing": ["missing"] * 4 + [never],
+    }
+    prefixes = site.spark.table("client_subscriptions").collect()
+    assert {row[0]: tuple(row[1]) for row in prefixes} == {
+        "few": (NODE,),
+        **dict.fromkeys(("franz", "quiet", "java", "pushes nothing"), ("*",)),
+    }
+    coverage = site.spark.table(views.COVERAGE)
+    answer, counts, table = describe_fleet(summarize(coverage).collect())
+    assert answer == (
+        "2 of 5 clients lack a KIP-714 metric that a subscription asks for"
+    )
+    assert counts.endswith("of 40 metrics")
+    head, _, *lines = table.splitlines()
+    assert head.split() == [
+        *("CLIENT-ID", "CLIENT-INSTANCE-ID", "TYPE", "STATE"),
+        *("METRIC", "STATUS", "LAST-DELIVERED", "NOTE"),
+    ]
+    assert {line.split()[0] for line in lines} == {"java", "pushes"}
+    right = coverage.where("client_id IN ('franz', 'quiet', 'few')")
+    assert [*describe_fleet(summarize(right).collect())] == [
+        "0 of 3 clients lack a KIP-714 metric that a subscription asks for",
+        "4 delivered, 9 nothing_happened, 5 not_asked, 6 not_supported of 24 metrics",
+    ]
 
 
 @pytest.mark.long

@@ -106,7 +106,7 @@ COMMAND = Command(
     actions=(
         Action(
             name=COVERAGE,
-            help="Print each KIP-714 metric that a client delivers or lacks",
+            help="Print the KIP-714 metrics that clients lack",
             options=(
                 _CLIENT_ID,
                 option(
@@ -116,7 +116,7 @@ COMMAND = Command(
                     action="append",
                     metavar="ID",
                 ),
-                flag("--all", "Include terminated clients"),
+                flag("--all", "Include clients without a problem and ended clients"),
                 *_COMMON,
             ),
         ),

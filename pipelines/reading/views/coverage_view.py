@@ -1,76 +1,47 @@
 """`client_metric_coverage`: whether clients deliver what KIP-714 asks of them.
 
-Who is asked for what is worked out when somebody asks, by the subscriptions in force:
-those of conf/, and those of the clients' cluster where client_metrics_subscriptions has
-them, by the rules of the bridge. A client id that is hidden, or cut off, is compared as
-it is stored.
+What the absence of a metric means depends on the client's software, as
+conf/metric_semantics.csv has it. A client that leaves out metrics whenever nothing
+happens is judged by the pushes of a day, any other client by its newest pushes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-
 from pipelines.reading.client_states import ACTIVE
-from pipelines.settings.metric_semantics import REQUIRED, load_metric_semantics
-from pipelines.settings.records import SubscriptionSettings
+from pipelines.settings.metric_semantics import NEVER, ZERO, load_metric_semantics
 from pipelines.tables.contract import quote_text
-from udfs.spark_subscriptions import make_matching_function
-from udfs.subscriptions.properties import SELECTORS, split_selector, trim
 
+from .client_software_views import FAMILY_SQL
+from .client_subscriptions_view import is_subscribed_sql
 from .view import Sources, View
 
 COVERAGE = "client_metric_coverage"
-_MATCHES = "subscription_matches"
 NEWEST_PUSHES = 3
-"""Pushes in one of which a metric must have been."""
-DELIVERED, NOT_ASKED, MISSING, WRONG_KIND = (
-    *("delivered", "not_asked", "missing", "wrong_kind"),
+"""Pushes in one of which a metric must be, if its absence is no good news."""
+DELIVERED, NOTHING_HAPPENED, NOT_ASKED, NOT_SUPPORTED, MISSING, WRONG_KIND = (
+    *("delivered", "nothing_happened", "not_asked", "not_supported"),
+    *("missing", "wrong_kind"),
 )
 """Values of status."""
 EMPTY, NEVER_PUSHED = "empty", "never_pushed"
 """Values of client_state besides the states of clients."""
-_CONF_ONLY, _CLUSTER_ONLY = "conf", "cluster"
 
 _WHO = (
     "client_instance_id, client_id, principal, client_software_name, "
-    "client_software_version, client_source_address, client_type, cluster_id"
+    "client_software_version, client_type, cluster_id"
 )
-_KNOWN_SQL = f"""
-  SELECT {_WHO}, client_source_port, state, last_push FROM clients
-UNION ALL
-  SELECT {_WHO}, NULL, '{NEVER_PUSHED}', NULL FROM known_instances
-  WHERE known_by = 'configs'
-"""
-_OWN_SQL = """
-  SELECT CAST(NULL AS STRING) AS cluster_id, *, CAST(NULL AS ARRAY<STRING>) AS held_by
-  FROM own
-"""
-# A resource of the cluster stands before one of conf/ of its name, used or not.
-_BOTH_SQL = """
-  SELECT cluster_id, name, metrics, match, CAST(NULL AS ARRAY<STRING>) AS held_by
-  FROM client_metrics_subscriptions WHERE is_current AND problem IS NULL
-UNION ALL
-  SELECT CAST(NULL AS STRING), own.*, held.held_by FROM own LEFT JOIN (
-    SELECT name, collect_set(cluster_id) AS held_by
-    FROM client_metrics_subscriptions WHERE is_current GROUP BY name
-  ) AS held ON own.name = held.name
-"""
-_ATTRIBUTES = ", ".join(f"CAST({name} AS STRING)" for name in SELECTORS)
 _COVERAGE_SQL = f"""
 WITH standard AS (
-  SELECT * FROM VALUES {{standard}}
-  AS (standard_type, metric, kind, label, is_required)
+  SELECT metric, client_type AS standard_type, kind, java, librdkafka, franz_go,
+    IF(array_contains(levels, 'node'), 'node_id', NULL) AS label,
+    requirement = 'required' AS is_required
+  FROM metric_semantics WHERE requirement IS NOT NULL
 ),
-known AS ({{known}}),
-own AS ({{own}}),
-subscriptions AS ({{subscriptions}}),
-asked AS (
-  SELECT client_instance_id, flatten(collect_set(metrics)) AS prefixes
-  FROM (
-    SELECT known.*, s.metrics, s.match FROM known CROSS JOIN subscriptions AS s
-    WHERE (s.cluster_id IS NULL OR coalesce(s.cluster_id = known.cluster_id, true))
-      AND NOT coalesce(array_contains(s.held_by, known.cluster_id),
-        s.held_by IS NOT NULL)
+known AS (
+  SELECT *, {FAMILY_SQL} AS family FROM (
+    SELECT {_WHO}, state, last_push FROM clients
+    UNION ALL
+    SELECT {_WHO}, '{NEVER_PUSHED}', NULL FROM known_instances
+    WHERE known_by = 'configs'
   )
-  WHERE {_MATCHES}(match, {_ATTRIBUTES}) GROUP BY client_instance_id
 ),
 recent AS (
   SELECT client_instance_id, sum(point_count) AS points,
@@ -92,96 +63,61 @@ delivered AS (
 covered AS (
   SELECT known.*, standard.*, newest.kind AS delivered_kind,
     newest.at AS last_delivered, points,
+    CASE family WHEN 'java' THEN java WHEN 'librdkafka' THEN librdkafka
+      WHEN 'franz-go' THEN franz_go END AS absence,
     coalesce(named_struct('at', newest.at, 'push_id', newest.push_id) >= oldest, false)
-      AS is_recent,
-    coalesce(exists(prefixes, one -> one = '*' OR startswith(standard.metric, one)),
-      false) AS is_asked
+      AS is_newest,
+    coalesce(newest.at >= last_push - INTERVAL 1 DAY, false) AS is_of_day,
+    {is_subscribed_sql("standard.metric", "asked.prefixes")} AS is_asked
   FROM known
   JOIN standard ON coalesce(known.client_type, standard_type) = standard_type
-  LEFT JOIN asked ON known.client_instance_id = asked.client_instance_id
+  LEFT JOIN client_subscriptions AS asked
+    ON known.client_instance_id = asked.client_instance_id
   LEFT JOIN recent ON known.client_instance_id = recent.client_instance_id
   LEFT JOIN delivered ON known.client_instance_id = delivered.client_instance_id
     AND standard.metric = delivered.metric
+),
+judged AS (
+  SELECT *, is_newest OR (is_of_day AND absence <=> '{ZERO}') AS is_delivered
+  FROM covered
 )
 SELECT cluster_id, client_instance_id, client_id, principal, client_type, metric, kind,
   label, is_required,
   CASE
-    WHEN is_recent AND delivered_kind = kind THEN '{DELIVERED}'
-    WHEN is_recent THEN '{WRONG_KIND}'
-    WHEN is_asked THEN '{MISSING}'
-    ELSE '{NOT_ASKED}'
+    WHEN is_delivered AND delivered_kind = kind THEN '{DELIVERED}'
+    WHEN is_delivered THEN '{WRONG_KIND}'
+    WHEN absence = '{NEVER}' THEN '{NOT_SUPPORTED}'
+    WHEN NOT is_asked THEN '{NOT_ASKED}'
+    WHEN absence = '{ZERO}' AND last_push IS NOT NULL THEN '{NOTHING_HAPPENED}'
+    ELSE '{MISSING}'
   END AS status,
   delivered_kind, last_delivered, last_push,
   IF(state = '{ACTIVE}' AND points = 0, '{EMPTY}', state) AS client_state
-FROM covered
+FROM judged
 """
 
 
-def _query(sources: Sources) -> str:
-    """Return the SQL of the view."""
-    sources.spark.udf.register(_MATCHES, make_matching_function())
-    source = sources.settings.bridge.subscriptions_source
-    own = () if source == _CLUSTER_ONLY else sources.settings.subscriptions
-    is_followed = source != _CONF_ONLY
-    has_table = "client_metrics_subscriptions" in sources.registered
-    standard = [one for one in load_metric_semantics() if one.requirement]
-    return _COVERAGE_SQL.format(
-        standard=", ".join(
-            f"({quote_text(str(one.client_type))}, {quote_text(one.metric)}, "
-            f"{quote_text(one.kind)}, "
-            f"{'NULL' if one.label is None else quote_text(one.label)}, "
-            f"{str(one.requirement == REQUIRED).lower()})"
-            for one in standard
-        ),
-        metrics=", ".join(quote_text(one.metric) for one in standard),
-        known=_KNOWN_SQL,
-        own=_select_own(own),
-        subscriptions=_BOTH_SQL if is_followed and has_table else _OWN_SQL,
-    )
-
-
-def _select_own(subscriptions: Sequence[SubscriptionSettings]) -> str:
-    """Return the SQL of the subscriptions of conf/: name, metrics and match."""
-    nobody = "SELECT '' AS name, {}, {} WHERE false".format(
-        "CAST(NULL AS ARRAY<STRING>) AS metrics",
-        "CAST(NULL AS MAP<STRING, STRING>) AS match",
-    )
-    return " UNION ALL ".join([nobody, *_select_usable(subscriptions)])
-
-
-def _select_usable(subscriptions: Sequence[SubscriptionSettings]) -> Iterator[str]:
-    for one in subscriptions:
-        try:
-            match = dict(split_selector(item) for item in one.match)
-        except ValueError:
-            # No bridge starts with it.
-            continue
-        metrics = [trim(item) for item in one.metrics]
-        yield (
-            f"SELECT {quote_text(one.name)}, {_array_sql(metrics)}, {_map_sql(match)}"
-        )
-
-
-def _array_sql(texts: Sequence[str]) -> str:
-    return f"CAST(array({', '.join(map(quote_text, texts))}) AS ARRAY<STRING>)"
-
-
-def _map_sql(texts: Mapping[str, str]) -> str:
-    pairs = (quote_text(text) for pair in texts.items() for text in pair)
-    return f"CAST(map({', '.join(pairs)}) AS MAP<STRING, STRING>)"
+def _query(_: Sources) -> str:
+    """Return the SQL of the view; the names of metrics reach the files of points."""
+    metrics = (one.metric for one in load_metric_semantics() if one.requirement)
+    return _COVERAGE_SQL.format(metrics=", ".join(map(quote_text, metrics)))
 
 
 VIEW = View(
     name=COVERAGE,
-    row="A client instance and a metric that KIP-714 has its type of client "
-    "deliver (`conf/metric_semantics.csv`): `status` is `delivered` (in one of the "
-    "last three pushes), `wrong_kind` (the same, but a sum where it should be a gauge, "
-    "or the other way), `not_asked` (no subscription in force for the client asks for "
-    "it) or `missing`; "
+    row="A client instance and a metric that KIP-714 has its type of client deliver "
+    "(`requirement` in `metric_semantics`). `status`: `delivered` (in one of the last "
+    "three pushes, or within a day if the client leaves it out when nothing happens), "
+    "`wrong_kind` (the same, but a sum instead of a gauge, or a gauge instead of a "
+    "sum), `nothing_happened` (the client leaves it out, and did so for a day), "
+    "`not_supported` (the software does not have it), `not_asked` (no subscription in "
+    "force for the client asks for it) or `missing`. "
     "`client_state` tells clients whose last three pushes were `empty` from those that "
     "are `idle`. A client whose type is not known has a row for each metric.",
     sql=_query,
-    needs=("clients", "known_instances", "client_metrics", "client_pushes"),
-    uses=("client_metrics_subscriptions",),
+    needs=(
+        *("clients", "known_instances", "client_metrics", "client_pushes"),
+        *("client_subscriptions", "metric_semantics"),
+    ),
     made_by="client_telemetry_to_delta",
 )
