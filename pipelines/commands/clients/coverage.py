@@ -155,12 +155,13 @@ def describe_fleet(groups: Sequence[Row]) -> Iterator[str]:
     if faults:
         cells = [
             (
-                *(row["client_id"], row["client_instance_id"], row["client_type"]),
-                *(row["client_state"], *_show_metric(row)),
+                make_printable(row["client_id"] or "-"),
+                make_printable(row["client_instance_id"]),
+                *(row["client_type"], row["client_state"], *_show_metric(row)),
             )
             for row in faults
         ]
-        yield make_printable(format_table((*_CLIENT_NAMES, *_NAMES), cells))
+        yield format_table((*_CLIENT_NAMES, *_NAMES), cells)
     for one in others:
         yield f"ended clients are left out: {one['clients']}; --all includes them"
 
