@@ -58,12 +58,8 @@ def test_only_tables_that_exist_are_registered(spark, settings):
     assert views.register(spark, settings) == ["client_pushes", *of_conf]
     make_tables(spark, settings.tables, TELEMETRY_CONTRACTS)
     names = ["client_instances", "client_metric_coverage", "client_metrics"]
-    names += [
-        "client_metrics_labelled",
-        "client_subscriptions",
-        "known_clients",
-        "known_instances",
-    ]
+    names += ["client_metrics_labelled", "client_points", "client_rollups"]
+    names += ["client_subscriptions", "known_clients", "known_instances"]
     names += ["client_pushes", "clients", "newest_values", "quarantine"]
     names += [*of_conf, "client_software"]
     assert views.register(spark, settings) == sorted(names)
