@@ -47,7 +47,16 @@ _EITHER = ", ".join(
 # than its own row: a client could not know it before.
 _SET_VALUES_SQL = f"""
 WITH clients_known AS (
-  SELECT {INSTANCE_KEY} AS client, {_WHO}, logical_client FROM known_instances
+  -- Keys are registered for the software that pushes configurations.
+  SELECT {INSTANCE_KEY} AS client, {_WHO}, logical_client FROM (
+    SELECT k.* EXCEPT (client_software_name, client_software_version),
+      coalesce(c.client_software_name, k.client_software_name)
+        AS client_software_name,
+      coalesce(c.client_software_version, k.client_software_version)
+        AS client_software_version
+    FROM known_instances AS k LEFT JOIN client_configs AS c
+      ON k.client_instance_id = c.client_instance_id
+  )
 ),
 key_types AS (
   SELECT config_key, collect_set(client_type) AS types FROM config_catalog
