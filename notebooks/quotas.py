@@ -19,7 +19,14 @@ dbutils.widgets.text("until", "")  # a moment; empty: now
 import shlex
 from datetime import UTC, datetime
 
-from pipelines.reading import charts, chosen, naming, quota_overview, views
+from pipelines.reading import (
+    charts,
+    chosen,
+    client_software,
+    naming,
+    quota_overview,
+    views,
+)
 from pipelines.settings import load_settings
 
 settings = load_settings(
@@ -80,8 +87,8 @@ display(naming.tell_clusters_apart(limits.toPandas()))
 
 # COMMAND ----------
 
-effective_quotas = spark.table("effective_quotas").transform(picked.of_clients)
-levels = quota_overview.select_levels(effective_quotas)
+quotas_of_all = quota_overview.read_quotas(spark).transform(picked.of_clients)
+levels = quota_overview.select_levels(quotas_of_all)
 display(naming.tell_clusters_apart(levels.toPandas()))
 
 # COMMAND ----------
@@ -93,7 +100,7 @@ display(naming.tell_clusters_apart(levels.toPandas()))
 # COMMAND ----------
 
 if "client_traffic" in registered:
-    traffic = spark.table("client_traffic").transform(picked.of_clients)
+    traffic = client_software.read_traffic(spark).transform(picked.of_clients)
     rates = quota_overview.select_traffic_over_time(
         picked.in_time(traffic, "window_start")
     )

@@ -38,9 +38,6 @@ from pipelines.settings.finding_rules import EITHER, FindingRule
 from pipelines.settings.finding_settings import FindingSettings
 from pipelines.settings.metric_semantics import FAMILIES
 from pipelines.settings.records import Settings
-from pipelines.tables.configs import CLIENT_CONFIGS, CONFIG_DEFAULTS
-from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
-from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.configs.known_values import list_names
 from udfs.spark_configs import ValueWords, with_known_values, with_text_hash
 
@@ -49,8 +46,8 @@ from .absences import is_left_out, is_zero_if_left_out
 CLIENTS = "finding_clients"
 POINTS = "points"
 _SOURCES = (
-    *(CLIENT_INSTANCES, CLIENT_PUSHES, CLIENT_METRICS),
-    *(CLIENT_CONFIGS, CONFIG_DEFAULTS, CLIENT_WIRE_CONFIGS),
+    *("client_instances", "client_pushes", "client_metrics"),
+    *("client_configs", "config_defaults", "client_wire_configs"),
 )
 LIVE, CONFIGS, GAUGES, SUMS = "live", "cfg", "g", "w"
 MEMBERSHIP = {
@@ -116,12 +113,12 @@ def open_clients(
     clients = keep_rows(made)
     clients.createOrReplaceTempView(CLIENTS)
     for name, columns in (
-        (LIVE, ", ".join(IDENTITY)),
-        (CONFIGS, "client_instance_id, k"),
-        (GAUGES, "client_instance_id, m"),
-        (SUMS, "client_instance_id, w"),
+        (LIVE, IDENTITY),
+        (CONFIGS, ("client_instance_id", "k")),
+        (GAUGES, ("client_instance_id", "m")),
+        (SUMS, ("client_instance_id", "w")),
     ):
-        _make_view(spark, name, f"SELECT {columns} FROM {CLIENTS}")  # noqa: S608 - ours
+        clients.select(*columns).createOrReplaceTempView(name)
     return clients
 
 
@@ -144,7 +141,7 @@ def register_sources(
     named = views.find_names_in(" ".join(_list_sql_of(rules)))
     names = None
     if named is not None:
-        names = {*named, *(one.name for one in _SOURCES), CONFIG_CATALOG}
+        names = {*named, *_SOURCES, CONFIG_CATALOG}
     views.register(spark, settings, names, is_complete=True)
     register_version_number(spark)
 
@@ -159,10 +156,6 @@ def _union(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _make_view(spark: SparkSession, name: str, query: str) -> None:
-    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {query}")
-
-
 def _select_pool(
     spark: SparkSession, keys: Sequence[str], window: ReportWindow, pushed_by: str
 ) -> DataFrame:
@@ -172,7 +165,7 @@ def _select_pool(
     window_from = f"timestampadd(MICROSECOND, bigint(-1e6 * {seconds}), {now})"
     active = select_active_clients(
         spark,
-        [one.name for one in _SOURCES],
+        _SOURCES,
         now=now,
         expire_after_hours=round(window.observed / timedelta(hours=1)),
         since=time_sql(window.earliest),

@@ -22,6 +22,7 @@ from pyspark.sql.types import (
 from pipelines.errors import InvalidSetting
 from pipelines.reading.reported_metrics import MIN_PUSHES
 from pipelines.reading.rule_coverage import PUSHES, SOFTWARE
+from pipelines.reading.subqueries import only_query
 from pipelines.reading.views.client_config_views import CATALOG, DEFAULTS
 from pipelines.reading.views.config_catalog_view import number_version
 from pipelines.settings.finding_rules import (
@@ -180,7 +181,7 @@ def make_rule_sql(
         times: What `$name` stands for beside the rule's limits.
     Raises: InvalidSetting, naming file and rule.
     """
-    query = f"SELECT * FROM ({rule.fill(rule.query, times)})" if rule.query else ""  # noqa: S608 - the site's own
+    query = only_query(rule.fill(rule.query, times)) if rule.query else ""
     # A client's row says its own window.
     times = times if query else {**times, **_OWN_TIMES}
     frame = blank

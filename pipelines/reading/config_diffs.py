@@ -8,7 +8,7 @@ the same, for nobody can tell.
 from collections.abc import Sequence
 from datetime import datetime
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 LOGICAL_CLIENT = ("logical_client", "principal", "client_id", "client_type")
@@ -50,6 +50,14 @@ def select_configs_at(timeline: DataFrame, at: datetime) -> DataFrame:
     return timeline.where((F.col("valid_from") <= moment) & ~is_over).select(
         *LOGICAL_CLIENT, *VALUE, "config_type", "client_instance_ids"
     )
+
+
+def read_instance_configs_at(
+    spark: SparkSession, client_configs: DataFrame, at: datetime
+) -> DataFrame:
+    """Return the same as select_instance_configs_at, from client_config_pushes."""
+    pushes = spark.table("client_config_pushes")
+    return select_instance_configs_at(pushes, client_configs, at)
 
 
 def select_instance_configs_at(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pyspark.sql import DataFrame
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 
@@ -19,16 +19,14 @@ class PushTimes:
     """Usual push interval: half of the clients have a shorter one."""
 
 
-def read_push_times(
-    client_pushes: DataFrame, clients: DataFrame, since: datetime
-) -> PushTimes:
+def read_push_times(spark: SparkSession, since: datetime) -> PushTimes:
     """Return the times of the pushes of all clients.
 
     Args:
-        client_pushes: The table.
-        clients: The view: a client instance with its last push.
+        spark: Has client_pushes and the view clients.
         since: Start of the time for the first push; it knows its zone.
     """
+    client_pushes, clients = spark.table("client_pushes"), spark.table("clients")
     start = since.astimezone(UTC)
     recent = client_pushes.where(F.col("event_date") >= F.lit(start.date())).where(
         F.col("received_at") >= F.lit(since)

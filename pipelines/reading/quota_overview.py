@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from .naming import name_clients, name_cluster
@@ -77,6 +77,11 @@ def select_last_counts(client_traffic: DataFrame) -> DataFrame:
     """Return cluster_id, counted_until: the end of the proxy's newest window."""
     end = F.expr("timestampadd(MILLISECOND, window_ms, window_start)")
     return client_traffic.groupBy("cluster_id").agg(F.max(end).alias("counted_until"))
+
+
+def read_quotas(spark: SparkSession) -> DataFrame:
+    """Return effective_quotas: a row for each observed client and quota key."""
+    return spark.table("effective_quotas")
 
 
 def select_levels(effective_quotas: DataFrame) -> DataFrame:

@@ -110,9 +110,7 @@ def _read_push_times(
 ) -> PushTimes:
     if views.CLIENTS not in names:
         return PushTimes()
-    return read_push_times(
-        spark.table("client_pushes"), spark.table(views.CLIENTS), since
-    )
+    return read_push_times(spark, since)
 
 
 def _ask_all(asked: Asked, request: Request, pushes: PushTimes, known: Known) -> Fleet:

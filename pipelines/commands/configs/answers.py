@@ -17,8 +17,8 @@ from pipelines.reading.config_diffs import (
     LOGICAL_CLIENT,
     client_config_diff,
     collect_instances,
+    read_instance_configs_at,
     select_configs_at,
-    select_instance_configs_at,
 )
 from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
 from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
@@ -260,9 +260,8 @@ class ConfigCommand:
 
     def _select_instances(self, asked: ConfigQuestion, at: datetime) -> DataFrame:
         """Return the values that client instances themselves had at a moment."""
-        pushes = self._spark.table("client_config_pushes")
         clients = self._find("client_configs", asked)
-        return select_instance_configs_at(pushes, clients, at)
+        return read_instance_configs_at(self._spark, clients, at)
 
     def _find(self, view: str, asked: ConfigQuestion) -> DataFrame:
         """Return the rows of a view about the clients that were named.
@@ -278,7 +277,7 @@ class ConfigCommand:
         return filter_asked(self._spark.table(view), asked)
 
     def _refuse(self, asked: ConfigQuestion) -> None:
-        known = self._spark.table("client_configs").select("client_id").distinct()
+        known = self._spark.table(KNOWN_INSTANCES).select("client_id").distinct()
         near = lines.find_near(
             [one.text for one in asked.clients],
             [row[0] for row in known.limit(10_000).collect() if row[0] is not None],

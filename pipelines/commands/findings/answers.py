@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pipelines.commands.call import Call
 from pipelines.errors import MissingTable, PipelineError
+from pipelines.reading.subqueries import newest_run
 from pipelines.settings.finding_rules import ERROR, SEVERITIES
 from pipelines.settings.records import Settings
 from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_RUNS
@@ -97,16 +98,10 @@ def _read_tables(call: Call, settings: Settings) -> dict[str, pa.Table]:
         raise UnreadableFindings(str(error)) from None
 
 
-_NEWEST = (
-    "SELECT * FROM {0} WHERE run_id = "
-    "(SELECT run_id FROM {0} ORDER BY evaluated_at DESC LIMIT 1)"
-)
-
-
 def _read_local(root: Path) -> dict[str, pa.Table]:
     return {
         CLIENT_FINDINGS.name: read_rows(root, CLIENT_FINDINGS.name),
-        FINDING_RUNS.name: read_rows(root, FINDING_RUNS.name, _NEWEST.format("asked")),
+        FINDING_RUNS.name: read_rows(root, FINDING_RUNS.name, newest_run("asked")),
     }
 
 
@@ -121,7 +116,7 @@ def _read_by_spark(call: Call, settings: Settings) -> dict[str, pa.Table]:
                 _refuse(
                     name, settings.tables.catalog_schema or settings.tables.root_path
                 )
-        newest = spark.sql(_NEWEST.format(FINDING_RUNS.name))
+        newest = spark.sql(newest_run(FINDING_RUNS.name))
         frames = (spark.table(CLIENT_FINDINGS.name), newest)
         return {
             name: frame.toArrow() for name, frame in zip(names, frames, strict=True)

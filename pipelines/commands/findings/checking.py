@@ -162,18 +162,13 @@ def ask(
     from pipelines.delta_tables.session_settings import session_settings
     from pipelines.findings import client_rows
     from pipelines.findings.evaluating import FORGIVING, ask_rules
-    from pipelines.tables.configs import CLIENT_CONFIGS
+    from pipelines.reading import views
 
     now = datetime.now(tz=UTC)
     window = client_rows.window_of(settings.findings, now)
     with session_settings(spark, FORGIVING):
         client_rows.register_sources(spark, settings, rules)
-        empty = spark.table(CLIENT_CONFIGS.name)
-        row = {**client, "received_at": now}
-        made = [tuple(row.get(name) for name in empty.columns)]
-        spark.createDataFrame(made, empty.schema).createOrReplaceTempView(
-            CLIENT_CONFIGS.name
-        )
+        views.register_row(spark, "client_configs", {**client, "received_at": now})
         clients = client_rows.open_clients(spark, rules, window, pushed_by=PROPERTIES)
         evaluation = ask_rules(spark, clients, rules, client_rows.times_of(window))
         found = [one.asDict(recursive=True) for one in evaluation.findings.collect()]

@@ -20,7 +20,6 @@ from pipelines.reading.quota_overview import (
 from pipelines.reading.quota_use import select_quota_use
 from pipelines.settings.records import Settings
 from pipelines.tables.cluster import BROKER_REGISTRATIONS, CLIENT_QUOTAS
-from pipelines.tables.traffic import CLIENT_TRAFFIC
 from udfs.quotas import CONNECTION_KEY, Alteration, list_levels
 
 from . import EXPLAIN, HISTORY, PLAN, TOP, WHAT_IF, lines
@@ -184,7 +183,7 @@ class QuotaCommand:
         return 0
 
     def _find_last_count(self, cluster_id: str) -> datetime | None:
-        traffic = self._tables.get(CLIENT_TRAFFIC.name)
+        traffic = self._tables.get("client_traffic")
         if traffic is None:
             return None
         of_cluster = traffic.where(F.col("cluster_id") == cluster_id)

@@ -6,7 +6,7 @@ from .coverage_view import COVERAGE
 from .labelled_view import LABELLED
 from .metric_faults import METRICS_FAULT, select_wrong_metrics
 from .newest_values_view import NEWEST_VALUES, select_newest_values
-from .session_views import register
+from .session_views import register, register_row
 from .view_names import (
     TABLES_AND_VIEWS,
     explain_missing,
@@ -28,6 +28,7 @@ __all__ = [
     "find_names",
     "find_names_in",
     "register",
+    "register_row",
     "select_newest_values",
     "select_wrong_metrics",
 ]

@@ -4,7 +4,8 @@ The names are temporary views of one session: reading takes no lock that a job o
 another reader could wait for.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -52,6 +53,17 @@ def register(
             registered.add(one.name)
     shown = {one.name for one in VIEWS if one.row} | {c.name for c in ALL_CONTRACTS}
     return sorted(registered & shown)
+
+
+def register_row(spark: SparkSession, name: str, row: Mapping[str, Any]) -> None:
+    """Let the name of a table be one row, instead of the rows of the table.
+
+    Args:
+        row: Values of columns; null for the others.
+    """
+    table = spark.table(name)
+    values = [tuple(row.get(column) for column in table.columns)]
+    spark.createDataFrame(values, table.schema).createOrReplaceTempView(name)
 
 
 def _create(view: View, sources: Sources) -> bool:
