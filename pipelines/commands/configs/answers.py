@@ -32,6 +32,8 @@ from .filters import INSTANCE, filter_asked
 from .questions import DESCRIBE, DIFF, HISTORY, ClientName, ConfigQuestion
 
 Say = Callable[[str], None]
+_VIEWS = (EFFECTIVE, ENTRIES, TIMELINE, DISAGREEMENTS, KNOWN_INSTANCES)
+"""What the answers read, and what that is made of."""
 _NEAR = 5
 _NAME_KEY = "client.id"
 # A default that is hidden, or does not fit its type, is no less a default.
@@ -64,9 +66,7 @@ class ConfigCommand:
         Raises: MissingTable where no configuration was ever stored.
         """
         self._spark, self._now, self._say = spark, now, say
-        self._registered = set(
-            views.register(spark, settings, views.find_names_in(EFFECTIVE))
-        )
+        self._registered = set(views.register(spark, settings, _VIEWS))
         if not {ENTRIES, TIMELINE} <= self._registered:
             raise MissingTable(
                 "there are no tables of client configurations; "
