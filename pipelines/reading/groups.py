@@ -21,6 +21,8 @@ ASSIGNED = f"{_COORDINATOR}assigned.partitions"
 POLL_IDLE = "org.apache.kafka.consumer.poll.idle.ratio.avg"
 POLL_GAP_MAX = "org.apache.kafka.consumer.time.between.poll.max"
 _GROUP = ("cluster_id", "group_id")
+_MEMBER = ("group_id", "client_instance_id")
+"""An instance belongs to one cluster."""
 _SUMS = (REBALANCES, FAILED_REBALANCES, REBALANCE_LATENCY)
 _GAUGES = (REBALANCE_LATENCY_MAX, ASSIGNED, LAG_MAX, POLL_IDLE, POLL_GAP_MAX)
 
@@ -61,9 +63,11 @@ def select_groups(points: DataFrame) -> DataFrame:
         poll), poll_gap_ms_max; the group that rebalances most is first. Null: no member
         reports the value.
     """
-    of_member = (
+    # franz-go reports none of these metrics, but its members form groups as well.
+    members = points.where(F.col("group_id").isNotNull()).select(*_GROUP, *_MEMBER[1:])
+    reported = (
         _of_members(points, *_SUMS, *_GAUGES)
-        .groupBy(*_GROUP, "client_instance_id")
+        .groupBy(*_MEMBER)
         .agg(
             _count_rebalances().alias("rebalances"),
             F.sum(_amount_of(FAILED_REBALANCES)).alias("failed_rebalances"),
@@ -77,7 +81,9 @@ def select_groups(points: DataFrame) -> DataFrame:
     )
     counts = ("lag_max", "rebalances", "failed_rebalances")
     return (
-        of_member.groupBy(*_GROUP)
+        members.distinct()
+        .join(reported, [*_MEMBER], "left")
+        .groupBy(*_GROUP)
         .agg(
             F.count("*").alias("members"),
             F.sum("partitions").cast("bigint").alias("partitions"),

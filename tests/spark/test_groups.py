@@ -27,12 +27,16 @@ def test_groups_of_two_clusters_with_one_name_are_two_groups(spark):
             member(point, 0, partitions, client, LAG),
         )
     ]
-    clusters = {"a": "A", "b": "A", "c": "B"}
+    # A franz-go member reports no metric of groups.
+    other = "org.apache.kafka.consumer.connection.creation.rate"
+    rows.append(point(0, 0.1, "d", metric=other, group_id="go"))
+    clusters = {"a": "A", "b": "A", "c": "B", "d": "B"}
     points = make_points(spark, rows, clusters=clusters)
     names = ("cluster_id", "group_id", "members", "partitions", "lag_max")
     found = groups.select_groups(points).select(*names).collect()
     assert sorted(map(tuple, found)) == [
         ("A", "orders", 2, 20, 10),
+        ("B", "go", 1, None, None),
         ("B", "orders", 1, 7, 7),
     ]
 
