@@ -111,7 +111,7 @@ COMMAND = Command(
         ),
         flag(
             "--sample",
-            "Write the tables of a made-up fleet, without Kafka, in about a minute",
+            "Write the tables of a sample fleet, without Kafka",
         ),
         option(
             "--hours",

@@ -276,5 +276,6 @@ def _list_gone(fleet: SampleFleet, writes: Make, reads: Make) -> Iterator[Instan
         version="3.6.2",
         group_id="only-configs",
         has_telemetry=False,
+        started=fleet.at(0.75),
         pushed={"auto.offset.reset": "earliest", "session.timeout.ms": "6000"},
     )

@@ -81,7 +81,9 @@ def make_wire_rows(instances: Sequence[Instance]) -> list[Row]:
     for one in instances:
         for key, value in _seen_on_wire(one).items():
             who = (one.principal, one.client_id, one.client_type)
-            received_at = one.ended - timedelta(minutes=1)
+            # Before its last push: the proxy sees nothing of it afterwards.
+            last = max(one.list_pushes(), default=one.ended)
+            received_at = last - timedelta(minutes=1)
             rows.append(
                 describe(one)
                 | {
@@ -215,7 +217,8 @@ def _make_history(pushes: Sequence[_Push], rows: Sequence[Row]) -> list[Row]:
         one = push.instance
         end = following.get(one.client_instance_id)
         if end is None and one.ended < newest[row["logical_client"]]:
-            end = one.list_pushes()[-1]
+            # A very short time range has no push in some lifetimes.
+            end = max(one.list_pushes(), default=one.ended)
         ends.append(end)
         following[one.client_instance_id] = push.received_at
     holdings = [

@@ -12,19 +12,35 @@ import pytest
 
 from pipelines.demo import sample
 from pipelines.reading import views
+from pipelines.reading.comparisons import select_samples, split_at
+from pipelines.reading.config_outliers import select_outliers
 from pipelines.reading.groups import select_groups
 from pipelines.reading.latency import select_latency_by_broker
 from pipelines.reading.points import read_points
 from pipelines.reading.rollups import roll_up
+from pipelines.reading.throttling import select_throttling
 from pipelines.settings import load_settings
 from tests.support.documents import find_block
-from tests.support.fleet_model import PREFIX, FleetModel
+from tests.support.fleet_answers import FleetAnswers
+from tests.support.fleet_model import PREFIX
 from tests.support.jobs.given_calls import run_line
+from tests.support.spark.empty_tables import make_tables
 
 AHEAD = timedelta(minutes=8)
 """Of the end of the data, so that clients are still active when tests run."""
-LINE = "./spark-submit.sh demo --sample --clients 60 --hours 3 --until "
+LINE = "./spark-submit.sh demo --sample --clients 50 --hours 3 --until "
 CLIENT = ("cluster_id", "principal", "client_id", "client_type")
+_OPEN = "SELECT * FROM client_findings WHERE until IS NULL"
+GAUGES = (
+    "producer.request.latency.avg",
+    "producer.request.latency.max",
+    "producer.node.request.latency.avg",
+    "producer.outgoing.byte.rate",
+    "producer.produce.throttle.time.max",
+    "consumer.fetch.manager.records.lag.max",
+    "consumer.fetch.manager.records.consumed.rate",
+    "consumer.fetch.manager.bytes.consumed.rate",
+)
 SUMS = (
     "producer.record.send.total",
     "producer.record.error.total",
@@ -41,7 +57,7 @@ class Fleet:
         self.settings = load_settings("base", own_file=str(folder / "settings.toml"))
         views.register(spark, self.settings, views.TABLES_AND_VIEWS)
         root = Path(self.settings.tables.root_path)
-        self.model = FleetModel(root, datetime.now(tz=UTC))
+        self.model = FleetAnswers(root, datetime.now(tz=UTC))
         self.points = read_points(spark).localCheckpoint()
 
     def rows(self, query):
@@ -70,6 +86,8 @@ def fleet(spark, tmp_path_factory):
     until = datetime.now(tz=UTC).replace(microsecond=0) + AHEAD
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample, "ROOT", folder)
+        # Copies of empty tables, which other tests share.
+        patch.setattr(sample, "ensure_tables", make_tables)
         run_line(spark, LINE + until.isoformat())
     (made,) = (folder / "data").iterdir()
     return Fleet(spark, made)
@@ -97,6 +115,20 @@ def test_quota_use_equals_model(fleet):
         assert row["basis"] == basis, key
         assert (row["used_rate"], row["use"]) == pytest.approx((rate, use)), key
     assert not found
+
+
+def test_client_rollups_equal_model(fleet):
+    query = "SELECT * FROM client_rollups"
+    found = {
+        (*(row[name] for name in CLIENT), row["metric"].removeprefix(PREFIX)): row
+        for row in fleet.at_rest(lambda: fleet.rows(query))
+    }
+    for client in fleet.model.list_clients(fleet.model.list_active()):
+        for metric in (*GAUGES, *SUMS):
+            expected = fleet.model.roll_up(client, metric)
+            row = found.get((*client, metric))
+            value = None if row is None else row["value"]
+            assert value == pytest.approx(expected), (client, metric)
 
 
 def test_roll_up_rate_of_whole_range_equals_model(fleet):
@@ -140,6 +172,23 @@ def test_select_latency_by_broker_equals_model(fleet):
     assert found == pytest.approx(fleet.model.longest_by_broker())
 
 
+def test_select_samples_shorter_push_interval_changes_no_rate(fleet):
+    """A client that always sends 10 records per second has the same rate before and
+    after its push interval changes."""
+    changed_at = fleet.model.change_of_interval("steady")
+    metric = f"{PREFIX}producer.record.send.total"
+    points = fleet.points.where(f"client_id = 'steady' AND metric = '{metric}'")
+    rows = select_samples(points, split_at(changed_at)).collect()
+    assert {row["side"] for row in rows} == {"before", "after"}
+    assert [row["value"] for row in rows] == pytest.approx([10.0] * len(rows))
+
+
+def test_read_points_wrong_clock_uses_time_of_receipt(fleet):
+    rows = fleet.points.where("client_id = 'clock-ahead'").select("at", "received_at")
+    for at, received_at in rows.distinct().collect():
+        assert at == received_at
+
+
 def test_readme_reconnecting_equals_model(fleet):
     found = {
         row["client_id"]: row["connections"]
@@ -155,3 +204,68 @@ def test_readme_who_lists_each_instance_with_its_state(fleet):
         for one, state in fleet.model.list_states().items()
     )
     assert sorted((str(row["client_id"]), row["state"]) for row in found) == expected
+
+
+def test_findings_of_throttling_equal_model(fleet):
+    """Clients that were throttled earlier have no open finding."""
+    found = {
+        (row["cluster_id"], row["client_id"])
+        for row in fleet.rows(_OPEN + " AND rule = 'client-throttled-by-quota'")
+    }
+    expected = fleet.model.list_throttled(timedelta(minutes=30))
+    assert ("SampleClusterBarcelona", "loader-1") in expected
+    assert found == expected
+
+
+def test_findings_of_acks_equal_model(fleet):
+    """Instances that terminated before the evaluation do not count."""
+    found = {
+        (row["cluster_id"], row["client_id"])
+        for row in fleet.rows(_OPEN + " AND rule = 'producer-acks-not-all'")
+    }
+    expected = fleet.model.list_weak_acks()
+    assert ("SampleClusterAmsterdam", "worker-3") in expected
+    assert found == expected
+
+
+def test_readme_slow_lists_newest_latency_by_broker(fleet):
+    found = {}
+    for row in fleet.ask(find_block("README.md", "slow")):
+        key = row["client_id"], row["broker"], row["metric"].removeprefix(PREFIX)
+        found.setdefault(key, []).append(row["value"])
+    expected = fleet.model.list_newest_latency()
+    assert found.keys() == expected.keys()
+    for key, values in expected.items():
+        assert sorted(found[key]) == pytest.approx(sorted(values)), key
+
+
+def test_readme_acks_equals_model(fleet):
+    found = fleet.at_rest(lambda: fleet.ask(find_block("README.md", "acks")))
+    weak = {client_id for _, client_id in fleet.model.list_weak_acks()}
+    assert {row["client_id"] for row in found} == weak
+
+
+def test_readme_changed_lists_both_values_of_a_changed_key(fleet):
+    rows = fleet.ask(find_block("README.md", "changed"))
+    found = {
+        (row["client_id"], row["config_value"])
+        for row in rows
+        if row["config_key"] == "linger.ms"
+        and row["client_id"] in {"changed", "steady"}
+    }
+    assert found == {("changed", "5"), ("changed", "100"), ("steady", "5")}
+
+
+def test_select_throttling_equals_model(fleet):
+    found = {
+        tuple(row[name] for name in CLIENT): row["reported_ms"]
+        for row in select_throttling(fleet.points).collect()
+    }
+    assert found == pytest.approx(fleet.model.longest_throttling())
+
+
+def test_select_outliers_names_active_clients_that_differ(fleet):
+    entries = fleet.spark.table("active_config_entries")
+    rows = select_outliers(entries).collect()
+    acks = {row["client_id"] for row in rows if row["config_key"] == "acks"}
+    assert acks == {"worker-3", "only-wire"}

@@ -50,8 +50,8 @@ RUN_ELSEWHERE = {
         '"forward"',
     ),
     ("docs/guide/sample.md", "sample"): (
-        "unit/demo/test_sample_fleet.py",
-        '"--sample"',
+        "spark/test_fleet_numbers.py",
+        "demo --sample",
     ),
     ("docs/guide/site.md", "site"): ("integration/test_demo_site.py", '"--site"'),
     ("docs/guide/listeners-and-login.md", "scram-credential"): (

@@ -5,7 +5,7 @@ of the product. Its rules for metrics are those of KIP-714 by name, not a file.
 """
 
 from collections import defaultdict
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
@@ -64,7 +64,7 @@ def words_of(metric):
 
 
 class FleetModel:
-    """Answers about one fleet at one time."""
+    """Clients, states and metrics of one fleet at one time."""
 
     def __init__(self, root, now):
         self.root, self.now = root, now
@@ -260,116 +260,6 @@ class FleetModel:
         seconds = sum(one[2] for one in growths)
         return sum(one[1] for one in growths) / seconds if seconds else None
 
-    # Groups, brokers, connections
-
-    def list_groups(self):
-        """Return cluster and group to the instances that are its members."""
-        found = defaultdict(set)
-        for one, row in self.instances.items():
-            if row["group_id"] is not None:
-                found[row["cluster_id"], row["group_id"]].add(one)
-        return found
-
-    def lag_of(self, instances):
-        """Return the greatest lag that any partition of instances had, or None."""
-        lags = [
-            number_of(point)
-            for one in instances
-            for point in self.points_of[one]
-            if point["metric"] == f"{PREFIX}consumer.fetch.manager.records.lag.max"
-        ]
-        return max((lag for lag in lags if lag is not None), default=None)
-
-    def longest_by_broker(self):
-        """Return cluster and broker to the longest request of any client."""
-        found = defaultdict(float)
-        for point in self.points:
-            if point["metric"].endswith("node.request.latency.max"):
-                row = self.instances[point["client_instance_id"]]
-                key = row["cluster_id"], int(point["node_id"])
-                found[key] = max(found[key], number_of(point) or 0.0)
-        return found
-
-    def connections_by_client_id(self):
-        """Return client ID to new connections, of all its instances."""
-        found = defaultdict(float)
-        for one, row in self.instances.items():
-            metric = f"{row['client_type']}.connection.creation.total"
-            amount = self.amount_of(one, metric)
-            if amount is not None:
-                found[row["client_id"]] += amount
-        return found
-
-    # Quotas
-
-    def count_brokers(self, cluster_id):
-        """Return the number of live brokers of a cluster."""
-        return sum(
-            row["is_current"] and row["ended_at"] is None and not row["is_fenced"]
-            for row in self.registrations
-            if row["cluster_id"] == cluster_id
-        )
-
-    def list_user_quotas(self):
-        """Return cluster and user to the current producer_byte_rate."""
-        return {
-            (row["cluster_id"], row["user_name"]): row["quota_value"]
-            for row in self.quotas
-            if row["is_current"] and row["quota_key"] == "producer_byte_rate"
-        }
-
-    def list_quota_use(self):
-        """Return cluster and user to basis, rate and use of the user's quota.
-
-        The proxy counts by broker, so the busiest broker decides. Without a proxy the
-        rates that producers report are compared with the limit of all brokers.
-        """
-        found = {}
-        for (cluster_id, user), limit in self.list_user_quotas().items():
-            principal = f"User:{user}"
-            newest = max(
-                (
-                    row["window_start"]
-                    for row in self.traffic
-                    if row["cluster_id"] == cluster_id
-                ),
-                default=None,
-            )
-            by_broker = defaultdict(float)
-            for row in self.traffic:
-                if (row["cluster_id"], row["principal"]) == (
-                    cluster_id,
-                    principal,
-                ) and (row["window_start"] == newest):
-                    rate = row["produced_bytes"] * 1000 / row["window_ms"]
-                    by_broker[row["broker_id"]] += rate
-            if by_broker:
-                rate = max(by_broker.values())
-                found[cluster_id, user] = ("proxy", rate, rate / limit)
-                continue
-            rates = [
-                self.newest_value(one, "producer.outgoing.byte.rate")
-                for one in self.list_active()
-                if (self.instances[one]["cluster_id"], self.instances[one]["principal"])
-                == (cluster_id, principal)
-            ]
-            known = [rate for rate in rates if rate is not None]
-            if known:
-                rate = sum(known)
-                whole = limit * self.count_brokers(cluster_id)
-                found[cluster_id, user] = ("reported", rate, rate / whole)
-        return found
-
-    # Configurations
-
-    def list_set_values(self, key):
-        """Return client instance to the value of a key that it pushed."""
-        return {
-            row["client_instance_id"]: dict(row["configs"])[key]["config_value"]
-            for row in self.configs
-            if key in dict(row["configs"])
-        }
-
 
 def _patience_of(push):
     """Return the time after which an instance without another push is idle."""
@@ -381,12 +271,3 @@ def _is_within(point, received_at):
         return True
     start, end = received_at
     return start <= point["received_at"] < end
-
-
-def utc(moment):
-    """Return a timestamp of Spark or Arrow in UTC."""
-    if not isinstance(moment, datetime):
-        return moment
-    return (
-        moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    )
