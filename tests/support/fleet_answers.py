@@ -1,14 +1,10 @@
 """Answers of the model about groups, brokers, quotas, configurations and findings."""
 
-import re
 from collections import defaultdict
 from itertools import pairwise
 
 from tests.support.fleet_model import PREFIX, FleetModel, number_of
 
-_GROUP_METRIC = re.compile(
-    r".*\.(coordinator\.(rebalance|assigned).*|records\.lag\.max)"
-)
 _WEAK = {"0", "1"}
 _WEAK_KEYS = {("acks", one) for one in _WEAK}
 
@@ -30,16 +26,10 @@ class FleetAnswers(FleetModel):
     # Groups, brokers, connections
 
     def list_groups(self):
-        """Return cluster and group to its members, as far as they report lag or rebalances.
-
-        franz-go reports neither.
-        """
+        """Return cluster and group to the instances that are its members."""
         found = defaultdict(set)
         for one, row in self.instances.items():
-            if row["group_id"] is not None and any(
-                _GROUP_METRIC.fullmatch(point["metric"])
-                for point in self.points_of[one]
-            ):
+            if row["group_id"] is not None:
                 found[row["cluster_id"], row["group_id"]].add(one)
         return found
 
