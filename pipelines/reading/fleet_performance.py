@@ -1,6 +1,6 @@
 """How clients perform in a time: one value per client and metric. Reads only."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from .lag import LAG_MAX
@@ -17,6 +17,7 @@ CONSUMED_RECORDS = f"{_CONSUMER}fetch.manager.records.consumed.rate"
 CONSUMED_BYTES = f"{_CONSUMER}fetch.manager.bytes.consumed.rate"
 SENT_BYTES = f"{_PRODUCER}outgoing.byte.rate"
 ERRORS = f"{_PRODUCER}record.error.rate"
+ERRORS_TOTAL = f"{_PRODUCER}record.error.total"
 LONGEST_THROTTLES = (
     f"{_PRODUCER}produce.throttle.time.max",
     f"{_CONSUMER}fetch.manager.fetch.throttle.time.max",
@@ -32,7 +33,10 @@ OF_CLIENTS = (
     ),
 )
 """Metrics of the pictures of which a client has one value."""
-OF_TOTALS = (SENT_BYTES, CONSUMED_BYTES, LAG_MAX, ERRORS, *LONGEST_THROTTLES)
+OF_TOTALS = (
+    *(SENT_BYTES, CONSUMED_BYTES, LAG_MAX, ERRORS, ERRORS_TOTAL),
+    *LONGEST_THROTTLES,
+)
 """Metrics that totals are made of."""
 
 
@@ -57,7 +61,8 @@ def sum_up(values: DataFrame) -> DataFrame:
 
     Args:
         values: From select_client_values, of OF_TOTALS.
-    Returns: sent_bytes, consumed_bytes and errors (sums of rates), lag (of the client
+    Returns: sent_bytes, consumed_bytes and errors (sums of rates; of a client without
+        a rate of errors the growth of its total per second), lag (of the client
         with most), lag_row (its row), throttled (count of clients), throttling (count
         of clients that report throttle times).
     Nulls: What no client reports.
@@ -66,12 +71,15 @@ def sum_up(values: DataFrame) -> DataFrame:
     def of(*metrics: str) -> Column:
         return F.when(F.col("metric").isin(*metrics), F.col("value"))
 
+    has_rate = F.max(of(ERRORS)).over(Window.partitionBy("row")).isNotNull()
+    of_total = F.when(~has_rate, of(ERRORS_TOTAL))
+    values = values.withColumn("failed", F.coalesce(of(ERRORS), of_total))
     waits = F.col("metric").isin(*LONGEST_THROTTLES)
     is_held = waits & (F.col("value") > 0)
     return values.agg(
         F.sum(of(SENT_BYTES)).alias("sent_bytes"),
         F.sum(of(CONSUMED_BYTES)).alias("consumed_bytes"),
-        F.sum(of(ERRORS)).alias("errors"),
+        F.sum("failed").alias("errors"),
         F.max(of(LAG_MAX)).alias("lag"),
         F.max_by("row", of(LAG_MAX)).alias("lag_row"),
         F.count_distinct(F.when(is_held, F.col("row"))).alias("throttled"),

@@ -16,7 +16,12 @@ from .fleet import Change, Part
 from .texts import name_client_id
 
 _MOST = 50
-OF_CLIENT = {"client_id": "client id", "principal": "principal", "client_type": "type"}
+OF_CLIENT = {
+    "client_id": "client id",
+    "principal": "principal",
+    "cluster_id": "cluster",
+    "client_type": "type",
+}
 _FINDINGS = "client_findings"
 _AT = {"at": "when (UTC)"}
 _SOFTWARE = _AT | OF_CLIENT | {"name": "software"}
@@ -29,8 +34,14 @@ _TOLD: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "configured value{} changed",
         _AT | OF_CLIENT | {"name": "key"} | _BEFORE,
     ),
-    changes.QUOTA: ("quota{} changed", _AT | {"name": "quota"} | _BEFORE),
-    changes.BROKER: ("event{} of brokers", _AT | {"name": "broker", "after": "what"}),
+    changes.QUOTA: (
+        "quota{} changed",
+        _AT | {"cluster_id": "cluster", "name": "quota"} | _BEFORE,
+    ),
+    changes.BROKER: (
+        "event{} of brokers",
+        _AT | {"cluster_id": "cluster", "name": "broker", "after": "what"},
+    ),
 }
 """Kind of a change to its words, and to the columns of its table."""
 
@@ -81,7 +92,7 @@ def _with_moments(change: Change) -> Change:
     rows: Sequence[Any] = change.detail.rows
     moments = [
         (_know_zone(at), f"{name_client_id(client_id)}: {key}")
-        for at, client_id, _, _, key, *_ in rows
+        for at, client_id, _, _, _, key, *_ in rows
     ]
     return replace(change, moments=moments)
 

@@ -5,6 +5,7 @@ Rows come by the client's row on the page; what is over a bound is counted.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from pyspark.sql import DataFrame, Row
@@ -73,7 +74,7 @@ def read_details(
             instances=told.get(row, Part()),
             configs=configs(row),
             history=history.get(row, Part()),
-            lines=lines.get(row, []),
+            lines=[_leave_partial_step(asked, one) for one in lines.get(row, ())],
             marks=marks(row),
             quotas=quotas(row),
             findings=findings.get(row, no_findings),
@@ -238,6 +239,19 @@ def _make_line(metric: str, rows: Sequence[Row]) -> Line:
         ),
         is_per_step=is_sum,
     )
+
+
+def _leave_partial_step(asked: Asked, line: Line) -> Line:
+    """Return a line of sums without the step that the newest push has not ended.
+
+    Its sum is of a shorter time, and would look like a decrease.
+    """
+    axis = asked.axis
+    if not line.is_per_step or asked.newest_push is None:
+        return line
+    whole = (asked.newest_push - axis.start) // timedelta(milliseconds=axis.step_ms)
+    points = [one for one in line.points if one[0] < whole]
+    return replace(line, points=points or line.points)
 
 
 def _read_marks(

@@ -84,6 +84,7 @@ def _make_example(one: Row, rows: Mapping[Key, int]) -> Example:
         name=name_client_id(one["client_id"]),
         sentence=one["sentence"],
         since=one["since"],
+        cluster=one["cluster_id"],
     )
 
 

@@ -127,6 +127,7 @@ class Example:
     name: str
     sentence: str
     since: datetime | None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,7 +124,8 @@ def draw_time_spent(rows: Rows) -> Drawn | None:
         chart = base.mark_circle(size=70, opacity=0.9).encode(x=x)
     else:
         chart = base.mark_bar().encode(
-            x=alt.X("ms:Q", title=title), order=alt.Order("place:Q")
+            x=alt.X("ms:Q", title=title, axis=alt.Axis(tickCount=5)),
+            order=alt.Order("place:Q"),
         )
     return finish(chart, height=BAR_PIXELS * len(sums))
 

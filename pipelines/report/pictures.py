@@ -34,6 +34,7 @@ from .looks import (
 )
 from .packing import round_number
 from .performance_pictures import draw_consumers, draw_latency, draw_time_spent
+from .texts import show_text
 
 MOST_NAMES = 10
 REST = "all others"
@@ -233,13 +234,16 @@ def _draw_limits(limits: Part) -> Drawn | None:
     if limits.missing:
         return None
     use, quota, key = map(limits.names.index, ("used (%)", "quota-id", "quota key"))
+    cluster = limits.names.index("cluster") if "cluster" in limits.names else None
     values: list[dict[str, object]] = []
     for row in limits.rows[: MOST_NAMES + 2]:
         if row[use] is not None:
             percent = float(str(row[use]))
+            # Quotas of several clusters may have equal names.
+            place = "" if cluster is None else f" {row[cluster]}"
             values.append(
                 {
-                    "quota": label(f"{row[quota]} {row[key]}"),
+                    "quota": show_text(f"{row[quota]}{place} {row[key]}"),
                     "percent": round_number(percent),
                     "colour": RED if percent >= _NEARLY_FULL else BLUE,
                 }

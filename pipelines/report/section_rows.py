@@ -35,6 +35,7 @@ def read_limits(asked: Asked) -> Part:
     if missing:
         return Part(missing=missing)
     names = {
+        "cluster_id": "cluster",
         "quota_id": "quota-id",
         "quota_key": "quota key",
         "used_percent": "used (%)",
@@ -64,6 +65,7 @@ def read_outliers(asked: Asked) -> Part:
         "clients": "these are ",
         "client_id": "one of them",
         "principal": "principal",
+        "cluster_id": "cluster",
     }
     # Peers are of all principals, also where a page is about a few.
     outliers = asked.of_principals(select_outliers(asked.table(ACTIVE_ENTRIES)))

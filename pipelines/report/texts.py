@@ -16,7 +16,10 @@ LONGEST_TEXT = 200
 LONGEST_SENTENCE = 4_000
 """Characters of a sentence of the product; only names in it are longer than planned."""
 SENTENCES = frozenset(
-    {"what is wrong", "why", "set", "to", "what it expects", "reason"}
+    {
+        *("what is wrong", "why", "set", "to", "what it expects", "reason"),
+        "known faults",
+    }
 )
 """Columns whose texts the product wrote: shown whole."""
 _WORD = re.compile(r"\S+")
