@@ -4,9 +4,11 @@ The tables are created from this plan. Size, time range, end and seed determine 
 two runs create the same fleet.
 """
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from hashlib import blake2b
 
 AMSTERDAM = "SampleClusterAmsterdam"
 """Cluster with a proxy: traffic and inferred configurations are known."""
@@ -101,8 +103,12 @@ class Instance:
 
     @property
     def client_instance_id(self) -> str:
-        """Return 22 characters, like Kafka's Uuid."""
-        return f"sampleInstance{self.number:08d}"
+        """Return 22 letters and digits, like Kafka's Uuid.
+
+        The first ones differ, because names of instances are made of them.
+        """
+        digest = blake2b(str(self.number).encode(), digest_size=16).digest()
+        return b64encode(digest, altchars=b"ab").decode()[:22]
 
     @property
     def is_detailed(self) -> bool:

@@ -56,7 +56,10 @@ img { display: block; max-width: 100%; margin: .6rem 0; }
   :root { --ink: #000000; --soft: #444444; --paper: #ffffff; --line: #bbbbbb; }
   body { max-width: none; margin: 0; }
   .table { max-height: none; overflow: visible; }
-  td { white-space: normal; overflow-wrap: anywhere; }
+  table { font-size: 8pt; }
+  th, td { padding: .15rem .3rem; }
+  td { white-space: normal; }
+  td.number { white-space: nowrap; }
   img, tr { break-inside: avoid; }
 }
 """
