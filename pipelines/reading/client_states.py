@@ -63,7 +63,7 @@ _PUSHES_SQL = """
 SELECT client_instance_id,
   max(received_at) FILTER (WHERE {is_credible}) AS last_push,
   count(*) AS pushes, sum(point_count) AS points,
-  count_if(received_at >= {window_start}) AS window_pushes,
+  count_if(received_at BETWEEN {window_start} AND {now}) AS window_pushes,
   max_by(
     struct(client_source_port, bridge_id, broker_id), struct(received_at, push_id)
   ) AS newest_push
@@ -236,6 +236,7 @@ def states_query(
         is_credible=f"received_at <= {latest}",
         is_recent=is_recent,
         window_start=window_start,
+        now=now,
     )
     reported = _REPORTED_SQL.format(pushes=pushes, latest=latest)
     if CLIENT_WIRE_CONFIGS.name in registered:
