@@ -48,6 +48,11 @@ BREAKS = [
     ("contracts of tables need", "pipelines.tables.contract", "udfs.text_codes"),
     ("steps and questions know", "pipelines.jobs.replay.steps", "udfs.text_codes"),
     ("steps and questions know", "pipelines.jobs.configs.steps.current", "time"),
+    (
+        "the report, findings and people's commands",
+        "pipelines.report.collecting",
+        "pipelines.tables.telemetry",
+    ),
     ("checks ask tables", "pipelines.quality.frames", "confluent_kafka"),
     ("checks ask tables", "pipelines.quality.check", "pipelines.streaming.offsets"),
     ("rules are asked of tables", "pipelines.findings.silencing", "confluent_kafka"),
