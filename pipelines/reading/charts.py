@@ -44,6 +44,7 @@ from .chart_axes import (
 MOST_LINES_OF_A_GRID = 25
 _HEIGHT_INCHES = 3.8
 _BAR_INCHES = 0.32
+_BAR_LETTERS = 56
 _BROKEN_END = 1.3
 """End of an axis with broken bars, as a multiple of the longest whole bar."""
 _LEAST_BARS = 3
@@ -420,7 +421,7 @@ def _draw_bars(
         label = part if place < MOST else None
         axes.barh(range(len(bars)), widths, 0.65, left=ends, color=colour, label=label)
         ends += widths
-    axes.set_yticks(range(len(bars)), [shorten(one) for one in bars])
+    axes.set_yticks(range(len(bars)), [shorten(one, _BAR_LETTERS) for one in bars])
     for place, length in enumerate(ends):
         is_broken = length > end
         axes.annotate(

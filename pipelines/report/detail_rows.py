@@ -74,7 +74,7 @@ def read_details(
             instances=told.get(row, Part()),
             configs=configs(row),
             history=history.get(row, Part()),
-            lines=[_leave_partial_step(asked, one) for one in lines.get(row, ())],
+            lines=[leave_partial_step(asked, one) for one in lines.get(row, ())],
             marks=marks(row),
             quotas=quotas(row),
             findings=findings.get(row, no_findings),
@@ -241,7 +241,7 @@ def _make_line(metric: str, rows: Sequence[Row]) -> Line:
     )
 
 
-def _leave_partial_step(asked: Asked, line: Line) -> Line:
+def leave_partial_step(asked: Asked, line: Line) -> Line:
     """Return a line of sums without the step that the newest push has not ended.
 
     Its sum is of a shorter time, and would look like a decrease.

@@ -166,6 +166,27 @@ def test_ages_are_those_of_releases_where_they_are_known():
     assert "The age of none of them is known" in make_page(made, VEGA, {}).html
 
 
+def test_known_faults_of_a_release_are_whole():
+    known = Release(released=None, support="", faults="it may end; " * 60 + "KAFKA-1")
+    page = make_page(make_fleet(), VEGA, {("librdkafka", "2.6.1"): known})
+    assert "it may end; KAFKA-1" in page.html
+
+
+def test_examples_of_findings_name_the_cluster_if_there_are_several():
+    fleet = make_fleet(4, 1)
+    rule = fleet.rules[0]
+    examples = [dataclasses.replace(rule.examples[0], cluster="Barcelona")]
+    fleet = dataclasses.replace(
+        fleet, rules=[dataclasses.replace(rule, examples=examples)]
+    )
+    assert "Barcelona" not in make_page(fleet, VEGA, {}).html
+    names = fleet.clients.column("cluster_id").to_pylist()
+    two = pa.array([*names[1:], "Barcelona"])
+    clients = fleet.clients.set_column(0, "cluster_id", two)
+    html = make_page(dataclasses.replace(fleet, clients=clients), VEGA, {}).html
+    assert "<bdi>Barcelona</bdi>: <bdi>" in html
+
+
 def test_page_marks_software_whose_metrics_are_wrong():
     wrong = Release(released=None, support="", faults="", has_wrong_metrics=True)
     html = make_page(make_fleet(), VEGA, {("librdkafka", "2.6.1"): wrong}).html
