@@ -117,7 +117,7 @@ def test_captured_pushes_of_all_families_name_one_broker():
     brokers = {(number, role) for _, number, role in found}
     assert brokers == {("1", "broker"), ("1", "coordinator"), ("-1", "bootstrap")}
     assert {family for family, *_ in found} == {
-        "java", "librdkafka", "producer", "consumer", "consumerNew",
+        "java", "librdkafka", "producer", "consumer", "consumerNew", "held",
     }  # fmt: skip
 
 
