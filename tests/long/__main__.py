@@ -69,6 +69,7 @@ PROOFS = (
     Proof(name="quota-rates", words=("long/quota_rates.py",)),
     Proof(name="forward-kills", words=("long/forward_kills.py",)),
     Proof(name="forward-receivers", words=("long/forward_receivers.py",)),
+    Proof(name="broken-clients", words=("long/broken_clients.py",)),
     Proof(name="config-canaries", words=("long/config_canaries.py",)),
 )
 """In the order in which they run."""
