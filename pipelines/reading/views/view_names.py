@@ -55,11 +55,6 @@ def find_maker(name: str) -> str:
     return _ALL_MAKERS[name]
 
 
-def needs_job(name: str) -> bool:
-    """Return whether what readers may name is made of what a job has written."""
-    return name in _ALL_MAKERS
-
-
 def find_names(query: str) -> Collection[str] | None:
     """Return the tables and views that a statement may need.
 
