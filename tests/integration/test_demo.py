@@ -148,5 +148,5 @@ def test_a_number_of_clients_that_makes_no_sense_is_refused(tmp_path):
     assert running.returncode == 2
     assert said.strip().splitlines()[-1] == (
         "./spark-submit.sh demo: error: argument --clients: expected a whole number, "
-        "from 2 to 200, not '1'"
+        "from 2 to 100000, not '1'"
     )
