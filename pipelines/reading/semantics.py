@@ -1,11 +1,9 @@
 """Meaning of metrics as Spark columns: how values combine, their units, their weights.
 
 The rows are those of conf/metric_semantics.csv, as settings.metric_semantics reads
-them. They are literals of the query, because a join would cost a shuffle for each
-question.
+them. A query contains them as a constant map from metric to word.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from pyspark.sql import Column, DataFrame
@@ -18,6 +16,7 @@ from pipelines.settings.metric_semantics import (
     GAUGE,
     LAST,
     MAX,
+    MEAN,
     MIN,
     NUMBER,
     SECONDS,
@@ -25,7 +24,6 @@ from pipelines.settings.metric_semantics import (
     WEIGHTED_MEAN,
     load_metric_semantics,
 )
-from pipelines.tables.contract import quote_text
 
 OVER_NODES, OVER_PARTS, OVER_INSTANCES, OVER_TIME = (
     *("over_nodes", "over_parts", "over_instances", "over_time"),
@@ -42,16 +40,18 @@ def combination(dimension: str) -> Column:
         dimension: OVER_NODES, OVER_PARTS, OVER_INSTANCES or OVER_TIME.
     Returns: One of COMBINATIONS; a default for metrics without a row.
     """
-    by_word = defaultdict(list)
-    for one in load_metric_semantics():
-        if one.kind == GAUGE:
-            by_word[str(getattr(one, dimension))].append(one.metric)
+    words = {
+        one.metric: str(getattr(one, dimension))
+        for one in load_metric_semantics()
+        if one.kind == GAUGE
+    }
     is_time = dimension == OVER_TIME
     default = F.lit(ADDED.over_time if is_time else ADDED.spread)
     for rule in reversed(DEFAULTS):
         word = rule.over_time if is_time else rule.spread
         default = F.when(F.col("metric").rlike(rule.pattern), word).otherwise(default)
-    return F.when(F.col("kind") == GAUGE, _choose(by_word, default)).otherwise(ADD)
+    of_gauge = F.coalesce(_find_word(words), default)
+    return F.when(F.col("kind") == GAUGE, of_gauge).otherwise(ADD)
 
 
 def combine(
@@ -66,21 +66,23 @@ def combine(
         weight: Weights of the values. A weighted mean is a plain mean if a value
             lacks its weight, or if all weights are zero.
     """
-    newest = F.max_by(value, F.when(value.isNotNull(), at))
     mean = F.avg(value)
+    weighted = F.lit(None).cast("double")
     if weight is not None:
         used = F.when(value.isNotNull(), weight)
         is_complete = F.count(used) == F.count(value)
-        weighted = F.try_divide(F.sum(value * used), F.sum(used))
-        is_weighted = (word == WEIGHTED_MEAN) & is_complete
-        mean = F.coalesce(F.when(is_weighted, weighted), mean)
-    return (
-        F.when(word == ADD, F.sum(value))
-        .when(word == MAX, F.max(value))
-        .when(word == MIN, F.min(value))
-        .when(word == LAST, newest)
-        .otherwise(mean)
-    )
+        weighted = F.when(is_complete, F.try_divide(F.sum(value * used), F.sum(used)))
+    choices = {
+        ADD: F.sum(value),
+        MAX: F.max(value),
+        MIN: F.min(value),
+        LAST: F.max_by(value, F.when(value.isNotNull(), at)),
+        MEAN: mean,
+        WEIGHTED_MEAN: F.coalesce(weighted, mean),
+    }
+    # One reference to the word: each further one would copy its expression.
+    place = F.array_position(F.array(*map(F.lit, choices)), word)
+    return F.element_at(F.array(*choices.values()), place.cast("int"))
 
 
 def with_weights(points: DataFrame) -> DataFrame:
@@ -91,25 +93,26 @@ def with_weights(points: DataFrame) -> DataFrame:
     Returns: The points. weight is the value of the weighing metric in the same push,
         for the same node, topic and partition; null if the push does not have it.
     """
-    by_weight = defaultdict(list)
-    for one in load_metric_semantics():
-        if one.weight:
-            by_weight[one.weight].append(one.metric)
+    weights_of = {
+        one.metric: one.weight for one in load_metric_semantics() if one.weight
+    }
     place = ("client_instance_id", "push_id", *_PLACE)
     weights = (
-        points.where(F.col("metric").isin(*by_weight) & F.col("value").isNotNull())
+        points.where(
+            F.col("metric").isin(*sorted({*weights_of.values()}))
+            & F.col("value").isNotNull()
+        )
         .groupBy("metric", *place)
         .agg(F.first("value").alias("weight"))
         .alias("weights")
     )
-    weighing = _choose(by_weight, F.lit(None).cast("string"))
     same = [F.col("weights.metric") == F.col("points.weighing")]
     same += [
         F.col(f"weights.{one}").eqNullSafe(F.col(f"points.{one}")) for one in place
     ]
     # A join and not a window: filters on metric reach the files on both sides.
     return (
-        points.withColumn("weighing", weighing)
+        points.withColumn("weighing", _find_word(weights_of))
         .alias("points")
         .join(weights, same, "left")
         .select("points.*", "weights.weight")
@@ -132,10 +135,8 @@ def unit_of_point(*, is_rate: bool = True) -> Column:
     Args:
         is_rate: Whether sums count by their growth per second.
     """
-    by_unit = defaultdict(list)
-    for one in load_metric_semantics():
-        by_unit[one.unit].append(one.metric)
-    unit = F.coalesce(F.nullif("unit", F.lit("")), _choose(by_unit, F.lit(NUMBER)))
+    known = _find_word({one.metric: one.unit for one in load_metric_semantics()})
+    unit = F.coalesce(F.nullif("unit", F.lit("")), known, F.lit(NUMBER))
     growth = F.when(unit == NUMBER, "1/s").otherwise(F.concat(unit, F.lit("/s")))
     return F.when((F.col("kind") == SUM) & F.lit(is_rate), growth).otherwise(unit)
 
@@ -155,11 +156,8 @@ def is_quantity() -> Column:
     return ~F.col("metric").isin(*others)
 
 
-def _choose(by_word: Mapping[str, Collection[str]], default: Column) -> Column:
-    """Return the word whose metrics include column metric."""
-    chosen = default
-    for word, metrics in by_word.items():
-        # One text: a call for each of hundreds of names would take a second.
-        names = ", ".join(map(quote_text, metrics))
-        chosen = F.when(F.expr(f"metric IN ({names})"), word).otherwise(chosen)
-    return chosen
+def _find_word(words: Mapping[str, str]) -> Column:
+    """Return the word of column metric; null for a metric without one."""
+    # Spark computes the map once per query. Conditions on names would be far longer.
+    pairs = ",".join(f"{metric}={word}" for metric, word in words.items())
+    return F.str_to_map(F.lit(pairs), F.lit(","), F.lit("="))[F.col("metric")]
