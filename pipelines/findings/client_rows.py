@@ -15,13 +15,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading import views
 from pipelines.reading.client_states import CONFIGS as CONFIGS_ALONE
+from pipelines.reading.client_states import time_sql
 from pipelines.reading.reported_metrics import (
     MIN_PUSHES,
     ReportWindow,
     select_points,
     select_quiet,
     select_reports,
-    time_sql,
     window_seconds_sql,
 )
 from pipelines.reading.views.active_clients import select_active_clients

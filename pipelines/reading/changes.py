@@ -51,7 +51,11 @@ def select_changes(tables: Tables, since: datetime) -> DataFrame:
 
 
 def select_appeared(known_clients: DataFrame, since: datetime) -> DataFrame:
-    """Return the clients whose first instance was first seen since then, as CHANGE."""
+    """Return the clients whose first instance was first seen since then, as CHANGE.
+
+    A client that only the proxy knows has no such time: client_wire_configs stores the
+    newest sighting of each key, not the first one.
+    """
     return known_clients.where(F.col("first_seen") >= F.lit(since)).select(
         *_about_client("first_seen", APPEARED, _software()),
         F.lit(None).cast("string").alias("before"),

@@ -12,16 +12,11 @@ from .client_list import select_limits
 from .client_states import ACTIVE, CLIENT_KEY, INSTANCE_KEY, TELEMETRY, same_sql
 from .presence import step_of
 from .rollups import roll_up
+from .throttling import THROTTLE_METRICS
 
 _PRODUCER = "org.apache.kafka.producer."
 _CONSUMER = "org.apache.kafka.consumer."
 REBALANCES = f"{_CONSUMER}coordinator.rebalance.total"
-THROTTLE_TIMES = (
-    f"{_PRODUCER}produce.throttle.time.max",
-    f"{_CONSUMER}fetch.manager.fetch.throttle.time.max",
-    f"{_PRODUCER}produce.throttle.time.avg",
-    f"{_CONSUMER}fetch.manager.fetch.throttle.time.avg",
-)
 LINES = (
     f"{_PRODUCER}request.latency.avg",
     f"{_PRODUCER}node.request.latency.avg",
@@ -38,7 +33,7 @@ LINES = (
     f"{_CONSUMER}poll.idle.ratio.avg",
     f"{_CONSUMER}time.between.poll.max",
     f"{_CONSUMER}coordinator.assigned.partitions",
-    *THROTTLE_TIMES,
+    *THROTTLE_METRICS,
     f"{_PRODUCER}record.error.total",
     f"{_PRODUCER}record.retry.total",
     REBALANCES,

@@ -14,6 +14,7 @@ as empty.
 """
 
 from collections.abc import Collection
+from datetime import datetime
 
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import TableContract
@@ -188,6 +189,11 @@ SELECT cluster_id, principal, client_id, client_type,
   max(group_id) AS group_id, max(logical_client) AS logical_client
 FROM {instances} GROUP BY cluster_id, principal, client_id, client_type
 """
+
+
+def time_sql(at: datetime) -> str:
+    """Return SQL for a timestamp; at knows its zone."""
+    return f"timestamp_micros({round(at.timestamp() * 1_000_000)})"
 
 
 def state_sql(now: str = NOW, *, expire_after_hours: int) -> str:

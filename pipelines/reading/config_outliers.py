@@ -83,6 +83,23 @@ def select_outliers(active_config_entries: DataFrame) -> DataFrame:
     )
 
 
+def select_set_keys(active_config_entries: DataFrame) -> DataFrame:
+    """Return the entries of keys that some of the peers have set.
+
+    Only these keys have outliers. The other keys, of which all values are defaults, are
+    most of the entries. The entries are read twice and should be cached.
+    """
+    same = [
+        F.col(f"e.{name}").eqNullSafe(F.col(f"k.{name}"))
+        for name in (*_PEERS, "config_key")
+    ]
+    is_set = ~F.coalesce("is_default", F.lit(False))
+    keys = active_config_entries.where(is_set).select(*_PEERS, "config_key").distinct()
+    return active_config_entries.alias("e").join(
+        F.broadcast(keys).alias("k"), same, "left_semi"
+    )
+
+
 def group_outliers(outliers: DataFrame) -> DataFrame:
     """Return each unusual value once, the rarest first.
 

@@ -1,55 +1,83 @@
 """How clients perform in a time: one value per client and metric. Reads only."""
 
-from pyspark.sql import Column, DataFrame, Window
+from collections.abc import Collection
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from pipelines.tables.telemetry import CLIENT_METRICS
+
+from .chosen import Chosen
 from .lag import LAG_MAX
-from .latency import BROKER
+from .latency import BROKER, NODE_LATENCY_METRICS
+from .points import choose_metrics, read_points, with_rates
 from .rollups import roll_up
+from .throttling import PRODUCE_AVG, THROTTLE_METRICS
 
 _PRODUCER = "org.apache.kafka.producer."
 _CONSUMER = "org.apache.kafka.consumer."
 QUEUE_TIME = f"{_PRODUCER}record.queue.time.avg"
 REQUEST_LATENCY = f"{_PRODUCER}request.latency.avg"
-THROTTLE_TIME = f"{_PRODUCER}produce.throttle.time.avg"
 IDLE_RATIO = f"{_CONSUMER}poll.idle.ratio.avg"
 CONSUMED_RECORDS = f"{_CONSUMER}fetch.manager.records.consumed.rate"
 CONSUMED_BYTES = f"{_CONSUMER}fetch.manager.bytes.consumed.rate"
 SENT_BYTES = f"{_PRODUCER}outgoing.byte.rate"
 ERRORS = f"{_PRODUCER}record.error.rate"
 ERRORS_TOTAL = f"{_PRODUCER}record.error.total"
-LONGEST_THROTTLES = (
-    f"{_PRODUCER}produce.throttle.time.max",
-    f"{_CONSUMER}fetch.manager.fetch.throttle.time.max",
-)
 OF_CLIENTS = (
     *(
         QUEUE_TIME,
         REQUEST_LATENCY,
-        THROTTLE_TIME,
+        PRODUCE_AVG,
         IDLE_RATIO,
         LAG_MAX,
         CONSUMED_RECORDS,
     ),
 )
 """Metrics of the pictures of which a client has one value."""
-OF_TOTALS = (
-    *(SENT_BYTES, CONSUMED_BYTES, LAG_MAX, ERRORS, ERRORS_TOTAL),
-    *LONGEST_THROTTLES,
-)
+OF_TOTALS = (SENT_BYTES, CONSUMED_BYTES, LAG_MAX, ERRORS, ERRORS_TOTAL)
 """Metrics that totals are made of."""
+OF_FLEET = frozenset(
+    (*OF_CLIENTS, *OF_TOTALS, *NODE_LATENCY_METRICS, *THROTTLE_METRICS)
+)
+"""Metrics of all answers about the fleet."""
+_UNUSED = frozenset(CLIENT_METRICS.column_names) - {
+    *("client_instance_id", "client_id", "principal", "cluster_id", "client_type"),
+    *("push_id", "received_at", "metric", "kind", "unit"),
+    *("node_id", "node_role", "topic_name", "topic_partition"),
+}
+"""Columns of client_metrics that no roll-up reads once the growth is known."""
 
 
-def select_client_values(points: DataFrame, instances: DataFrame) -> DataFrame:
+def select_fleet_points(
+    spark: SparkSession, picked: Chosen, known_instances: DataFrame
+) -> DataFrame:
+    """Return the points that all answers about the fleet are made of, with rates.
+
+    Args:
+        spark: Has client_metrics.
+        picked: The time.
+        known_instances: The view; owner of the points.
+    """
+    named = known_instances.where(F.col("client_instance_id").isNotNull())
+    points = read_points(spark, picked, OF_FLEET, named)
+    return points.transform(with_rates).drop(*_UNUSED)
+
+
+def select_client_values(
+    points: DataFrame, instances: DataFrame, metrics: Collection[str]
+) -> DataFrame:
     """Return one value per client and metric.
 
     Args:
-        points: From points.read_points, of the time and the metrics.
+        points: From select_fleet_points, of the time.
         instances: row of a client, and client_instance_id.
+        metrics: Names of metrics.
     Returns: row, metric, value.
     """
     return (
-        points.join(_owners(instances), "client_instance_id")
+        points.transform(choose_metrics, metrics)
+        .join(_owners(instances), "client_instance_id")
         .transform(roll_up, by=("row",))
         .select("row", "metric", "value")
         .where(F.col("value").isNotNull())
@@ -63,8 +91,7 @@ def sum_up(values: DataFrame) -> DataFrame:
         values: From select_client_values, of OF_TOTALS.
     Returns: sent_bytes, consumed_bytes and errors (sums of rates; of a client without
         a rate of errors the growth of its total per second), lag (of the client
-        with most), lag_row (its row), throttled (count of clients), throttling (count
-        of clients that report throttle times).
+        with most), lag_row (its row).
     Nulls: What no client reports.
     """
 
@@ -74,16 +101,12 @@ def sum_up(values: DataFrame) -> DataFrame:
     has_rate = F.max(of(ERRORS)).over(Window.partitionBy("row")).isNotNull()
     of_total = F.when(~has_rate, of(ERRORS_TOTAL))
     values = values.withColumn("failed", F.coalesce(of(ERRORS), of_total))
-    waits = F.col("metric").isin(*LONGEST_THROTTLES)
-    is_held = waits & (F.col("value") > 0)
     return values.agg(
         F.sum(of(SENT_BYTES)).alias("sent_bytes"),
         F.sum(of(CONSUMED_BYTES)).alias("consumed_bytes"),
         F.sum("failed").alias("errors"),
         F.max(of(LAG_MAX)).alias("lag"),
         F.max_by("row", of(LAG_MAX)).alias("lag_row"),
-        F.count_distinct(F.when(is_held, F.col("row"))).alias("throttled"),
-        F.count_distinct(F.when(waits, F.col("row"))).alias("throttling"),
     )
 
 
@@ -91,13 +114,14 @@ def select_broker_latency(points: DataFrame, instances: DataFrame) -> DataFrame:
     """Return the latency of requests of each client to each broker.
 
     Args:
-        points: From points.read_points, of NODE_LATENCY_METRICS and the time.
+        points: From select_fleet_points, of the time.
         instances: row of a client, and client_instance_id.
     Returns: row, node_id, latency_ms; brokers without a request are left out. Group
         members' requests to their coordinator are no measure of it.
     """
     return (
-        points.where((F.col("node_role") == BROKER) & (F.col("value") > 0))
+        points.transform(choose_metrics, NODE_LATENCY_METRICS)
+        .where((F.col("node_role") == BROKER) & (F.col("value") > 0))
         .join(_owners(instances), "client_instance_id")
         .transform(roll_up, by=("row", "node_id"))
         .groupBy("row", "node_id")

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from .naming import with_client
 from .points import choose_metrics
 from .rollups import instance_values, roll_up
+from .throttling import FETCH_AVG, PRODUCE_AVG
 
 _PRODUCER = "org.apache.kafka.producer."
 _CONSUMER = "org.apache.kafka.consumer."
@@ -29,10 +30,10 @@ QUANTILES = {"half of the clients": 0.5, "9 of 10": 0.9, "99 of 100": 0.99, "all
 WAITS = {
     "request": f"{_PRODUCER}request.latency.avg",
     "record to be sent": f"{_PRODUCER}record.queue.time.avg",
-    "throttled produce": f"{_PRODUCER}produce.throttle.time.avg",
+    "throttled produce": PRODUCE_AVG,
     "fetch": f"{_CONSUMER}fetch.manager.fetch.latency.avg",
     "commit": f"{_CONSUMER}coordinator.commit.latency.avg",
-    "throttled fetch": f"{_CONSUMER}fetch.manager.fetch.throttle.time.avg",
+    "throttled fetch": FETCH_AVG,
 }
 """What a client waits for to the metric that reports how long, in milliseconds."""
 BROKER, COORDINATOR = "broker", "coordinator"

@@ -4,22 +4,23 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from .client_states import ACTIVE
+from .fleet_performance import CONSUMED_BYTES, ERRORS, SENT_BYTES
 from .groups import REBALANCE_LATENCY, REBALANCES
 from .lag import LAG_MAX
 from .latency import name_metrics, select_request_latency
 from .naming import with_client
 from .points import choose_metrics
 from .rollups import instance_values
+from .throttling import FETCH_MAX, PRODUCE_MAX
 
 _PRODUCER = "org.apache.kafka.producer."
-_CONSUMER = "org.apache.kafka.consumer."
 LATENCY = "request latency, ms"
 PANELS = {
-    "sent, bytes/s": f"{_PRODUCER}outgoing.byte.rate",
-    "read, bytes/s": f"{_CONSUMER}fetch.manager.bytes.consumed.rate",
-    "throttled (produce), ms": f"{_PRODUCER}produce.throttle.time.max",
-    "throttled (fetch), ms": f"{_CONSUMER}fetch.manager.fetch.throttle.time.max",
-    "errors, records/s": f"{_PRODUCER}record.error.rate",
+    "sent, bytes/s": SENT_BYTES,
+    "read, bytes/s": CONSUMED_BYTES,
+    "throttled (produce), ms": PRODUCE_MAX,
+    "throttled (fetch), ms": FETCH_MAX,
+    "errors, records/s": ERRORS,
     "retries, records/s": f"{_PRODUCER}record.retry.rate",
     "behind, records": LAG_MAX,
 }

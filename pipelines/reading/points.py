@@ -40,7 +40,10 @@ _OTHER = "other_attributes"
 
 
 def read_points(
-    spark: SparkSession, picked: Chosen | None = None, metrics: Collection[str] = ()
+    spark: SparkSession,
+    picked: Chosen | None = None,
+    metrics: Collection[str] = (),
+    instances: DataFrame | None = None,
 ) -> DataFrame:
     """Read data points from client_metrics with their meaning.
 
@@ -48,15 +51,19 @@ def read_points(
         spark: Session in which client_metrics and client_instances are registered.
         picked: Clients and time range; None: all.
         metrics: Names of metrics; empty: all.
+        instances: Rows of known_instances that own the points; None: all instances.
     Returns: The columns of client_metrics and those that with_meaning adds; with
         metrics also weight, which weighted means use.
     """
     points = spark.table("client_metrics")
     if picked is not None:
         points = points.transform(picked.select)
-    return choose_metrics(
-        with_meaning(points, spark.table("client_instances")), metrics
-    )
+    if instances is None:
+        instances = spark.table("client_instances")
+    else:
+        owned = instances.select("client_instance_id")
+        points = points.join(owned, "client_instance_id", "left_semi")
+    return choose_metrics(with_meaning(points, instances), metrics)
 
 
 def choose_metrics(points: DataFrame, metrics: Collection[str]) -> DataFrame:

@@ -22,24 +22,24 @@ from pipelines.tables.telemetry import (
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .client_states import LONGEST_INTERVAL_MS, idle_at_sql
+from .fleet_performance import CONSUMED_BYTES, SENT_BYTES
+from .throttling import FETCH_AVG, FETCH_MAX, PRODUCE_AVG, PRODUCE_MAX
 
 CLIENT = ("cluster_id", "principal", "client_id", "client_source_address")
 """What names a client; a client id is empty where there is none."""
 LONGEST_INTERVAL = timedelta(milliseconds=LONGEST_INTERVAL_MS)
 """Kafka's longest push interval."""
 PRODUCER_KEY, CONSUMER_KEY = "producer_byte_rate", "consumer_byte_rate"
-_PRODUCER = "org.apache.kafka.producer."
-_FETCH = "org.apache.kafka.consumer.fetch.manager."
 REPORTED = {
     PRODUCER_KEY: {
-        "reported_throttle_ms_avg": f"{_PRODUCER}produce.throttle.time.avg",
-        "reported_throttle_ms_max": f"{_PRODUCER}produce.throttle.time.max",
-        "reported_rate": f"{_PRODUCER}outgoing.byte.rate",
+        "reported_throttle_ms_avg": PRODUCE_AVG,
+        "reported_throttle_ms_max": PRODUCE_MAX,
+        "reported_rate": SENT_BYTES,
     },
     CONSUMER_KEY: {
-        "reported_throttle_ms_avg": f"{_FETCH}fetch.throttle.time.avg",
-        "reported_throttle_ms_max": f"{_FETCH}fetch.throttle.time.max",
-        "reported_rate": f"{_FETCH}bytes.consumed.rate",
+        "reported_throttle_ms_avg": FETCH_AVG,
+        "reported_throttle_ms_max": FETCH_MAX,
+        "reported_rate": CONSUMED_BYTES,
     },
 }
 """Quota key to column to the metric that says it."""

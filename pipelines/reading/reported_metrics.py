@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from .client_states import time_sql
 from .points import CLIENT, with_meaning, with_rates
 from .quota_clients import LONGEST_INTERVAL
 
@@ -42,11 +43,6 @@ class ReportWindow:
     def earliest(self) -> datetime:
         """Return when the longest window of a client begins."""
         return self.now - max(self.length, _INTERVALS * LONGEST_INTERVAL)
-
-
-def time_sql(at: datetime) -> str:
-    """Return a moment as SQL."""
-    return f"timestamp_micros({round(at.timestamp() * 1_000_000)})"
 
 
 def window_seconds_sql(length: timedelta, interval: str = "push_interval_ms") -> str:

@@ -4,9 +4,10 @@ A kind of client is a software family and a client type.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from pipelines.tables.findings import KindCoverage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,23 +19,6 @@ _WORDS = {
     PUSHES: "fewer than three pushes in the window",
 }
 _COVERAGE_SQL = "inline(coverage) AS (family, client_type, lacks, clients)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindCoverage:
-    """How many rules were evaluated for one kind of client."""
-
-    family: str
-    """java, librdkafka, franz-go, sarama or other."""
-    client_type: str | None
-    """None: not known."""
-    clients: int
-    rules: int
-    """Rules about clients of this type."""
-    evaluated: int
-    """Rules that were evaluated for at least one of these clients."""
-    not_evaluated: Sequence[tuple[str, str]]
-    """Each other rule, and why not: what most of these clients lack."""
 
 
 def explain_lack(lacks: str) -> str:

@@ -1,5 +1,7 @@
 """How long brokers make clients wait because of quotas: one definition. Reads only."""
 
+from datetime import datetime
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
@@ -9,27 +11,32 @@ from .rollups import roll_up
 
 _PRODUCER = "org.apache.kafka.producer."
 _CONSUMER = "org.apache.kafka.consumer."
-THROTTLE_METRICS = tuple(
-    f"{metric}.throttle.time.{kind}"
-    for metric in (f"{_PRODUCER}produce", f"{_CONSUMER}fetch.manager.fetch")
-    for kind in ("max", "avg")
-)
+PRODUCE_MAX = f"{_PRODUCER}produce.throttle.time.max"
+PRODUCE_AVG = f"{_PRODUCER}produce.throttle.time.avg"
+FETCH_MAX = f"{_CONSUMER}fetch.manager.fetch.throttle.time.max"
+FETCH_AVG = f"{_CONSUMER}fetch.manager.fetch.throttle.time.avg"
+THROTTLE_METRICS = (PRODUCE_MAX, FETCH_MAX, PRODUCE_AVG, FETCH_AVG)
 """Throttle times that clients report, in milliseconds."""
 _WIRE_KEY = ("cluster_id", "principal", "client_id")
 
 
 def select_throttling(
-    points: DataFrame, client_traffic: DataFrame | None = None
+    points: DataFrame,
+    client_traffic: DataFrame | None = None,
+    since: datetime | None = None,
 ) -> DataFrame:
     """Return the longest throttle time of each client.
 
     Args:
         points: As read_points returns them.
         client_traffic: Rows of the table, which the proxy counted; None: unknown.
+        since: Start of the time, with a time zone; None: all rows.
     Returns: CLIENT_KEY, reported_ms (by the client's telemetry), seen_ms (in responses
         that the proxy forwarded) and throttle_ms (the longer one). A client without
         either has no row.
     """
+    if since is not None:
+        points = points.where(F.col("received_at") >= F.lit(since))
     reported = (
         points.transform(choose_metrics, THROTTLE_METRICS)
         .transform(roll_up, by=CLIENT_KEY)
@@ -43,6 +50,9 @@ def select_throttling(
             F.lit(None).cast("double").alias("seen_ms"),
             F.col("reported_ms").alias("throttle_ms"),
         )
+    if since is not None:
+        end = F.expr("timestampadd(MILLISECOND, window_ms, window_start)")
+        client_traffic = client_traffic.where(end > F.lit(since))
     seen = client_traffic.groupBy(*_WIRE_KEY).agg(
         F.max("throttle_ms_max").cast("double").alias("seen_ms")
     )

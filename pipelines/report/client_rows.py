@@ -11,6 +11,7 @@ from pipelines.errors import UnknownClient
 from pipelines.reading import client_details, client_list, finding_overview
 from pipelines.reading.chosen import explain_unknown
 from pipelines.reading.client_states import CLIENT_KEY
+from pipelines.reading.throttling import select_throttling
 from pipelines.reading.views.client_config_views import ENTRIES
 from pipelines.reading.views.known_clients_view import KNOWN_CLIENTS, KNOWN_INSTANCES
 from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
@@ -26,6 +27,7 @@ _NAMES = {
     "active": "active_instances",
 }
 """Column of CLIENTS to that of known_clients, where they differ."""
+TRAFFIC = "client_traffic"
 Client = tuple[str | None, ...]
 """Key of a client: cluster, principal, client ID and type."""
 _ROWS = ", ".join([*(f"{name} STRING" for name in CLIENT_KEY), "row INT"])
@@ -71,6 +73,7 @@ def find_clients(asked: Asked) -> Known:
         known,
         None if found is None else finding_overview.count_by_client(found),
         asked.table(CLIENT_QUOTA_USE) if is_limited else None,
+        _read_throttling(asked),
     )
     clients = _collect_clients(listed)
     rows = _number_clients(asked, clients)
@@ -81,6 +84,14 @@ def find_clients(asked: Asked) -> Known:
         instances=of_rows.localCheckpoint(),
         findings=found,
     )
+
+
+def _read_throttling(asked: Asked) -> DataFrame | None:
+    """Return how long clients waited in their newest push intervals."""
+    if asked.fleet_points is None or not asked.push_interval_ms:
+        return None
+    traffic = asked.table(TRAFFIC) if TRAFFIC in asked.names else None
+    return select_throttling(asked.fleet_points, traffic, asked.newest_from)
 
 
 def _check_principals(asked: Asked, instances: DataFrame) -> None:

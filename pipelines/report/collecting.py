@@ -2,17 +2,24 @@
 
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.errors import MissingTable
 from pipelines.reading import views
 from pipelines.reading.push_times import PushTimes, read_push_times
-from pipelines.reading.views.client_config_views import ENTRIES, TIMELINE
-from pipelines.reading.views.known_clients_view import KNOWN_INSTANCES
+from pipelines.reading.views.client_config_views import (
+    ENTRIES,
+    TIMELINE,
+    without_typed_values,
+)
+from pipelines.reading.views.client_points_view import CLIENT_POINTS
+from pipelines.reading.views.client_rollups_view import CLIENT_ROLLUPS
+from pipelines.reading.views.known_clients_view import CLIENT_STATES, KNOWN_INSTANCES
 from pipelines.settings.records import Settings
 
 from . import change_rows, section_rows
@@ -28,7 +35,7 @@ from .client_rows import (
 from .detail_rows import read_details
 from .finding_rows import FINDINGS, read_coverage, read_evaluation, read_rules
 from .fleet import Fleet
-from .picture_rows import read_live, read_performance, read_totals
+from .picture_rows import read_fleet_points, read_live, read_performance, read_totals
 
 _KEPT = (
     (
@@ -37,11 +44,16 @@ _KEPT = (
         *("client_metrics_subscriptions", "client_quotas", "effective_quotas"),
         *("dynamic_client_configs", "client_supported_configs"),
     ),
-    (views.CLIENTS, KNOWN_INSTANCES),
+    (CLIENT_STATES,),
+    (KNOWN_INSTANCES,),
     (TIMELINE,),
 )
 """What several questions are made of, in the order in which one is made of others. With
 Delta each place in a plan at which a table stands costs a look at its files."""
+_UNUSED = frozenset(
+    (CLIENT_POINTS, CLIENT_ROLLUPS, views.NEWEST_VALUES, views.LABELLED)
+)
+"""Views that no part of a report reads; planning them takes seconds."""
 _AT_ONCE = 4
 """Questions asked at the same time."""
 MOST_DETAILS = 1_000
@@ -66,12 +78,13 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
     Raises: MissingTable if no table lists any client; UnknownClient for a principal
         that no client has.
     """
-    names = {*views.register(spark, settings, views.TABLES_AND_VIEWS)}
+    wanted = views.TABLES_AND_VIEWS - _UNUSED
+    names = {*views.register(spark, settings, wanted, now=request.made_at)}
     if not has_clients(names):
         raise MissingTable(views.explain_missing("client_instances", settings))
     request.report_part("Reading tables of clients")
     for some in _KEPT:
-        _keep(spark, names.intersection(some))
+        _keep(spark, (names | {CLIENT_STATES}).intersection(some))
     pushes = _read_push_times(spark, names, request.since)
     asked = Asked(
         spark=spark,
@@ -84,15 +97,20 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
         push_interval_ms=pushes.interval_ms or 0,
         principals=request.principals,
     )
-    # Of the most rows, and each question reads a few columns of them.
-    entries = spark.table(ENTRIES).persist() if ENTRIES in names else None
-    try:
-        if entries is not None:
-            entries.createOrReplaceTempView(ENTRIES)
+    with ExitStack() as kept:
+
+        def persist(rows: DataFrame) -> DataFrame:
+            kept.callback(rows.unpersist)
+            return rows.persist()
+
+        # Of the most rows, and each question reads a few columns of them.
+        if ENTRIES in names:
+            entries = spark.table(ENTRIES).transform(without_typed_values)
+            persist(entries).createOrReplaceTempView(ENTRIES)
+        points = read_fleet_points(asked)
+        if points is not None:
+            asked = replace(asked, fleet_points=persist(points))
         return _ask_all(asked, request, pushes, find_clients(asked))
-    finally:
-        if entries is not None:
-            entries.unpersist()
 
 
 def _keep(spark: SparkSession, names: Collection[str]) -> None:

@@ -15,19 +15,21 @@ from pipelines.reading import client_details
 from pipelines.reading.changes import CONFIG
 from pipelines.reading.chosen import Chosen
 from pipelines.reading.points import read_points
+from pipelines.reading.throttling import THROTTLE_METRICS
 from pipelines.reading.views.client_config_views import ENTRIES
 from pipelines.reading.views.client_software_views import FAMILY_SQL
 from pipelines.reading.views.effective_configs_view import EFFECTIVE
 from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
 from pipelines.settings.metric_semantics import semantics_of, short_name
+from pipelines.tables.findings import KindCoverage
 
 from . import finding_rows
 from .asked import Asked
-from .client_rows import Known
-from .fleet import Detail, Line, Part, RuleCoverage
+from .client_rows import TRAFFIC, Known
+from .fleet import Detail, Line, Part
 
 _MOST_INSTANCES, _MOST_CONFIGS, _MOST_CHANGES = 20, 200, 40
-_METRICS, _TRAFFIC = "client_metrics", "client_traffic"
+_METRICS = "client_metrics"
 _SUM = "sum"
 
 Parts = Mapping[int, Part]
@@ -37,7 +39,7 @@ def read_details(
     asked: Asked,
     known: Known,
     find_changes: Callable[[], DataFrame],
-    coverage: Sequence[RuleCoverage],
+    coverage: Sequence[KindCoverage],
     most: int,
 ) -> list[Detail]:
     """Return details of the first clients, in order.
@@ -126,8 +128,8 @@ def _find_intervals(rows: Sequence[Row]) -> dict[int, int]:
 
 
 def _read_kinds(
-    instances: DataFrame, coverage: Sequence[RuleCoverage]
-) -> dict[int, RuleCoverage]:
+    instances: DataFrame, coverage: Sequence[KindCoverage]
+) -> dict[int, KindCoverage]:
     """Return the coverage of each client's kind, by the client's row."""
     if not coverage:
         return {}
@@ -137,7 +139,7 @@ def _read_kinds(
     return {row: of_kind[kind] for row, kind in kinds.items() if kind in of_kind}
 
 
-def _tell_missing_rules(kind: RuleCoverage | None) -> Part:
+def _tell_missing_rules(kind: KindCoverage | None) -> Part:
     if kind is None:
         return Part()
     return Part(names=("rule", "why not"), rows=kind.not_evaluated)
@@ -212,7 +214,13 @@ def _read_lines(asked: Asked, instances: DataFrame) -> dict[int, list[Line]]:
     earlier = timedelta(milliseconds=max(asked.push_interval_ms, axis.step_ms))
     picked = Chosen(since=axis.start - earlier, until=axis.end)
     rows = client_details.select_lines(
-        read_points(asked.spark, picked, client_details.LINES),
+        read_points(
+            asked.spark,
+            picked,
+            client_details.LINES,
+            # They are few: the points of all other clients are not sorted.
+            F.broadcast(instances.where(F.col("client_instance_id").isNotNull())),
+        ),
         instances,
         start=axis.start,
         step_ms=axis.step_ms,
@@ -269,7 +277,7 @@ def _read_marks(
 
     def tell(row: int) -> Mapping[str, Sequence[int]]:
         of_client = lines.get(row, ())
-        waited = _steps_above_zero(of_client, client_details.THROTTLE_TIMES)
+        waited = _steps_above_zero(of_client, THROTTLE_METRICS)
         return {
             "throttled": sorted(waited | throttled.get(row, set())),
             "rebalance": sorted(
@@ -283,12 +291,12 @@ def _read_marks(
 
 def _read_throttled(asked: Asked, chosen: DataFrame) -> dict[int, set[int]]:
     """Return steps in which the proxy has seen brokers throttle clients."""
-    if _TRAFFIC not in asked.names:
+    if TRAFFIC not in asked.names:
         return {}
     axis = asked.axis
     in_time = F.col("window_start").between(F.lit(axis.start), F.lit(axis.end))
     rows = client_details.select_throttled_steps(
-        asked.table(_TRAFFIC).where(in_time),
+        asked.table(TRAFFIC).where(in_time),
         chosen,
         start=axis.start,
         step_ms=axis.step_ms,

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 
 from pyspark.sql import DataFrame, Row
@@ -11,9 +10,10 @@ from pipelines.reading import finding_overview
 from pipelines.reading.client_states import CLIENT_KEY
 from pipelines.reading.rule_coverage import select_rule_coverage, sum_up_coverage
 from pipelines.reading.views.finding_views import OPEN_FINDINGS
+from pipelines.tables.findings import KindCoverage
 
 from .asked import Asked
-from .fleet import Example, Part, RuleCoverage, RuleFindings
+from .fleet import Example, Part, RuleFindings
 from .texts import name_client_id
 
 FINDINGS, _RUNS = "client_findings", "finding_runs"
@@ -38,13 +38,12 @@ def read_evaluation(asked: Asked) -> datetime | None:
     return finding_overview.read_evaluated_at(asked.table(_RUNS))
 
 
-def read_coverage(asked: Asked) -> list[RuleCoverage]:
+def read_coverage(asked: Asked) -> list[KindCoverage]:
     """Return how many rules were evaluated for each kind of client; empty: unknown."""
     if _RUNS not in asked.names:
         return []
     rows = select_rule_coverage(asked.table(_RUNS)).collect()
-    kinds = sum_up_coverage(row.asDict() for row in rows)
-    return [RuleCoverage(**asdict(one)) for one in kinds]
+    return sum_up_coverage(row.asDict() for row in rows)
 
 
 def read_rules(

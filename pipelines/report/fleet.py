@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 
 import pyarrow as pa
 
+from pipelines.tables.findings import KindCoverage
+
 ERROR, WARNING, ADVICE = "error", "warning", "advice"
 SEVERITIES = (ERROR, WARNING, ADVICE)
 """The most severe first."""
@@ -88,22 +90,6 @@ class Totals:
     """Records a second that producers failed to send."""
     throttled_clients: int | None = None
     """Active clients whose newest throttle time is above zero."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleCoverage:
-    """How many rules the newest evaluation could ask of the clients of one kind."""
-
-    family: str
-    """`java`, `librdkafka`, `franz-go`, `sarama` or `other`."""
-    client_type: str | None
-    clients: int
-    rules: int
-    """Rules that exist for such clients."""
-    evaluated: int
-    """Rules that could be asked of at least one of them."""
-    not_evaluated: Sequence[tuple[str, str]]
-    """Each other rule, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +210,7 @@ class Fleet:
     evaluated_at: datetime | None = None
     """When the rules were evaluated last; null: not known."""
     totals: Totals = Totals()
-    rule_coverage: Sequence[RuleCoverage] = ()
+    rule_coverage: Sequence[KindCoverage] = ()
     """How many rules were evaluated for each family and type of clients; empty: it is
     not known."""
     principals: tuple[str, ...] = ()

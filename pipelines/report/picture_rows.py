@@ -3,8 +3,10 @@
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
@@ -15,23 +17,21 @@ from pipelines.reading.fleet_performance import (
     IDLE_RATIO,
     QUEUE_TIME,
     REQUEST_LATENCY,
-    THROTTLE_TIME,
 )
 from pipelines.reading.lag import LAG_MAX
-from pipelines.reading.latency import NODE_LATENCY_METRICS
-from pipelines.reading.points import read_points
 from pipelines.reading.presence import BEFORE, count_arrivals
-from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
+from pipelines.reading.throttling import PRODUCE_AVG
+from pipelines.reading.views.known_clients_view import KNOWN_INSTANCES
 
 from .asked import Asked
 from .client_rows import Client, Known
-from .fleet import SPENT_PARTS, Picture, Totals
+from .fleet import ACTIVE, SPENT_PARTS, Picture, Totals
 from .texts import name_client_id
 
 _MOST_CLIENTS = 12
 """Lines of a picture that can be read."""
 _MOST_DOTS = 250
-_MINUTES = 60
+_TIME = timedelta(minutes=60)
 """How much of the newest past performance is of."""
 _METRICS = "client_metrics"
 
@@ -64,17 +64,14 @@ def read_live(asked: Asked, instances: DataFrame, clients: int) -> Picture:
 
 def read_performance(asked: Asked, known: Known) -> tuple[Picture, Picture, Picture]:
     """Return latency by broker, where a record's time goes, and how consumers are."""
-    missing = asked.explain_missing(_METRICS)
-    if missing:
-        nothing = Picture(missing=missing)
+    if asked.fleet_points is None:
+        nothing = Picture(missing=asked.explain_missing(_METRICS))
         return nothing, nothing, nothing
-    time = timedelta(minutes=_MINUTES)
+    points = _select_since(asked.fleet_points, asked.newest_at - _TIME)
     values = fleet_performance.select_client_values(
-        _read_newest(asked, time, fleet_performance.OF_CLIENTS), known.instances
+        points, known.instances, fleet_performance.OF_CLIENTS
     )
-    by_broker = fleet_performance.select_broker_latency(
-        _read_newest(asked, time, NODE_LATENCY_METRICS), known.instances
-    )
+    by_broker = fleet_performance.select_broker_latency(points, known.instances)
     who = known.list_keys()
     told = _collect(values, who)
     return (
@@ -86,11 +83,12 @@ def read_performance(asked: Asked, known: Known) -> tuple[Picture, Picture, Pict
 
 def read_totals(asked: Asked, known: Known) -> Totals:
     """Return what all clients did in the newest push intervals."""
-    if asked.explain_missing(_METRICS) or not asked.push_interval_ms:
+    if asked.fleet_points is None or not asked.push_interval_ms:
         return Totals()
-    time = timedelta(milliseconds=IDLE_AFTER_INTERVALS * asked.push_interval_ms)
-    points = _read_newest(asked, time, fleet_performance.OF_TOTALS)
-    values = fleet_performance.select_client_values(points, known.instances)
+    points = _select_since(asked.fleet_points, asked.newest_from)
+    values = fleet_performance.select_client_values(
+        points, known.instances, fleet_performance.OF_TOTALS
+    )
     (one,) = fleet_performance.sum_up(values).collect()
     row = one["lag_row"]
     worst = None if row is None else known.clients.column("client_id")[row].as_py()
@@ -101,15 +99,30 @@ def read_totals(asked: Asked, known: Known) -> Totals:
         lag_client=None if row is None else name_client_id(worst),
         lag_row=row,
         errors=one["errors"],
-        throttled_clients=one["throttled"] if one["throttling"] else None,
+        throttled_clients=_count_throttled(known.clients),
     )
 
 
-def _read_newest(asked: Asked, time: timedelta, metrics: tuple[str, ...]) -> DataFrame:
-    """Return the points of the time before the newest push."""
-    end = asked.newest_push or asked.made_at
-    picked = Chosen(since=end - time, until=end + timedelta(seconds=1))
-    return read_points(asked.spark, picked, metrics)
+def _count_throttled(clients: pa.Table) -> int | None:
+    """Return how many active clients are throttled; null: no client reports it."""
+    is_active = pc.equal(clients.column("state"), ACTIVE)
+    waits = clients.column("throttled_ms").filter(is_active).drop_null()
+    return len(waits.filter(pc.greater(waits, 0.0))) if len(waits) else None
+
+
+def read_fleet_points(asked: Asked) -> DataFrame | None:
+    """Return the points of all pictures and totals; null: no table has any."""
+    if asked.explain_missing(_METRICS):
+        return None
+    since = min(asked.newest_at - _TIME, asked.newest_from)
+    picked = Chosen(since=since, until=asked.newest_at + timedelta(seconds=1))
+    return fleet_performance.select_fleet_points(
+        asked.spark, picked, asked.table(KNOWN_INSTANCES)
+    )
+
+
+def _select_since(points: DataFrame, since: datetime) -> DataFrame:
+    return points.where(F.col("received_at") >= F.lit(since))
 
 
 def _collect(rows: DataFrame, who: Sequence[Client]) -> Values:
@@ -167,7 +180,7 @@ def _pick_latency(by_node: Values) -> Picture:
 
 def _pick_time_spent(means: Values) -> Picture:
     parts = dict(
-        zip((QUEUE_TIME, REQUEST_LATENCY, THROTTLE_TIME), SPENT_PARTS, strict=True)
+        zip((QUEUE_TIME, REQUEST_LATENCY, PRODUCE_AVG), SPENT_PARTS, strict=True)
     )
     spent = {
         who: {part: values.get(name, 0.0) for name, part in parts.items()}

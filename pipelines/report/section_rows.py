@@ -11,12 +11,19 @@ from pipelines.reading import maintenance_overview, quality_overview
 from pipelines.reading.brokers import NAMES_BROKER, select_drift
 from pipelines.reading.chosen import Chosen
 from pipelines.reading.client_states import EXPIRED, TELEMETRY, TERMINATED
-from pipelines.reading.config_outliers import group_outliers, select_outliers
+from pipelines.reading.config_outliers import (
+    group_outliers,
+    select_outliers,
+    select_set_keys,
+)
 from pipelines.reading.quota_overview import select_limits
 from pipelines.reading.views import COVERAGE
 from pipelines.reading.views.active_config_view import ACTIVE_ENTRIES
 from pipelines.reading.views.broker_views import BROKER_CONFIGS, BROKERS
-from pipelines.reading.views.client_config_disagreements import DISAGREEMENTS
+from pipelines.reading.views.client_config_disagreements import (
+    DISAGREEMENTS,
+    select_disagreements,
+)
 from pipelines.reading.views.quota_use_view import CLIENT_QUOTA_USE
 
 from .asked import Asked
@@ -68,7 +75,8 @@ def read_outliers(asked: Asked) -> Part:
         "cluster_id": "cluster",
     }
     # Peers are of all principals, also where a page is about a few.
-    outliers = asked.of_principals(select_outliers(asked.table(ACTIVE_ENTRIES)))
+    entries = asked.table(ACTIVE_ENTRIES).transform(select_set_keys)
+    outliers = asked.of_principals(select_outliers(entries))
     return asked.ask_part(outliers.transform(group_outliers), names, MOST)
 
 
@@ -82,8 +90,8 @@ def read_disagreements(asked: Asked) -> Part:
         "config_value": "value",
         "instances": "instances",
     }
-    rows = asked.of_principals(asked.table(DISAGREEMENTS))
-    return asked.ask_part(rows, names, MOST)
+    rows = asked.table(ACTIVE_ENTRIES).transform(select_disagreements)
+    return asked.ask_part(asked.of_principals(rows), names, MOST)
 
 
 def read_brokers(asked: Asked) -> tuple[Part, Part]:

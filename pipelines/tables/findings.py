@@ -1,5 +1,8 @@
 """What the tables of findings promise to their readers."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from .columns import Column, required
 from .contract import CHECKPOINTS, STATISTICS_PROPERTY, TableContract
 
@@ -110,6 +113,24 @@ FINDING_RUNS = TableContract(
     ages_by="event_date",
     properties=CHECKPOINTS,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindCoverage:
+    """Rules that the newest evaluation could evaluate for one kind of client."""
+
+    family: str
+    """java, librdkafka, franz-go, sarama or other."""
+    client_type: str | None
+    """None: not known."""
+    clients: int
+    rules: int
+    """Rules about clients of this type."""
+    evaluated: int
+    """Rules that were evaluated for at least one of these clients."""
+    not_evaluated: Sequence[tuple[str, str]]
+    """Each other rule, and why not: what most of these clients lack."""
+
 
 FINDING_CONTRACTS = (CLIENT_FINDINGS, FINDING_RUNS)
 """In the order in which an evaluation writes them."""

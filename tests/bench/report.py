@@ -77,10 +77,13 @@ def bench_tables(clients, folder):
     from pipelines.settings import load_settings
     from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
     from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
+    from tests.bench.effective_quotas import COMPILED
     from tests.support.spark.empty_tables import make_tables
     from tests.support.spark.local_session import start_quick_session
 
-    spark = start_quick_session(folder / "warehouse", "--driver-memory", "3g")
+    # The command compiles its queries as well.
+    words = (*COMPILED, "--driver-memory", "3g")
+    spark = start_quick_session(folder / "warehouse", *words)
     settings = load_settings("base", [f"tables.root_path={folder}/tables"])
     contracts = [*TELEMETRY_CONTRACTS, *CLIENT_CONFIG_CONTRACTS]
     make_tables(spark, settings.tables, contracts)
@@ -122,7 +125,8 @@ def fill_tables(spark, settings, clients):
         "client_type": "IF(id % 2 = 0, 'producer', 'consumer')",
         "client_software_name": "IF(id % 3 = 0, 'librdkafka', 'apache-kafka-java')",
         "client_software_version": "concat('3.', id % 9)",
-        "push_interval_ms": "60000",
+        # Active for an hour, however long it takes to fill the tables.
+        "push_interval_ms": "1200000",
         "first_seen": "current_timestamp() - INTERVAL 1 HOUR * (id % 900)",
         "terminated_at": "NULL",
         "received_at": "current_timestamp() - INTERVAL 1 MINUTE * (n * 30)",

@@ -16,7 +16,11 @@ from pipelines.errors import InvalidSetting, MissingTable, UnknownClient
 from pipelines.report.collecting import Request, collect
 from pipelines.report.page import make_page
 from pipelines.settings import CONF_PATH, load_settings
-from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
+from pipelines.tables.telemetry import (
+    CLIENT_INSTANCES,
+    CLIENT_PUSHES,
+    TELEMETRY_CONTRACTS,
+)
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
@@ -211,6 +215,29 @@ def test_a_report_says_what_is_not_there(session, settings):
     assert "cluster_metadata_to_delta" in fleet.brokers.missing
     html = make_page(fleet, "", {}).html
     assert "./spark-submit.sh refresh_quotas makes it" in html
+
+
+def test_report_made_earlier_has_the_states_of_that_time(session, settings):
+    make_tables(session, settings.tables, TELEMETRY_CONTRACTS)
+    made_at = NOW - timedelta(days=3)
+    client = {"client_instance_id": "a", "principal": "User:a", "client_id": "a"}
+    client |= {"push_interval_ms": INTERVAL_MS}
+    append_rows(settings.tables, CLIENT_INSTANCES,
+        client | {"first_seen": made_at - timedelta(hours=1)},
+    )  # fmt: skip
+    pushed_at = made_at - timedelta(minutes=1)
+    append_rows(settings.tables, CLIENT_PUSHES,
+        client | {"received_at": pushed_at, "event_date": pushed_at.date()},
+    )  # fmt: skip
+    since = made_at - timedelta(hours=24)
+    request = dataclasses.replace(REQUEST, made_at=made_at, since=since)
+    fleet = collect(session, settings, request)
+    assert read(fleet.clients, "state", "active") == [("active", 1)]
+    assert [row[2] for row in fleet.live.rows][-1:] == [1]
+    assert fleet.newest_push == pushed_at
+    assert [one.what for one in fleet.changes][:2] == [
+        *("1 client appeared", "no clients left")
+    ]
 
 
 def test_report_with_unknown_principal_names_known_ones(session, settings):

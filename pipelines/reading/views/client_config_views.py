@@ -7,6 +7,9 @@ proxy has seen and by defaults;
 Nothing here is stored: a default that is learned later shows at once.
 """
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
 from .config_catalog_view import ALWAYS_SET, version_number_sql
 from .config_timeline_view import timeline_query
 from .config_value_sql import PARSED, TRIMMED
@@ -114,6 +117,17 @@ SELECT {_IDENTITY}, config_key, config_value, config_type, is_default, status,
   {_VALUES}, source, is_pushed, catalog_version
 FROM (SELECT *, {TRIMMED} AS trimmed FROM found)
 """
+
+
+def without_typed_values(entries: DataFrame) -> DataFrame:
+    """Return client_config_entries with typed values that are null.
+
+    Typed values of defaults cost several regular expressions a row.
+    """
+    types = {name: entries.schema[name].dataType for name in PARSED}
+    return entries.withColumns(
+        {name: F.lit(None).cast(kind) for name, kind in types.items()}
+    )
 
 
 _JOB = "client_configs_to_delta"

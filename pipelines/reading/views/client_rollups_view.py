@@ -47,7 +47,7 @@ def select_client_rollups(
 def _client_rollups(sources: Sources) -> DataFrame:
     # The longest push interval is an hour: no active instance is older than six.
     recent = sources.spark.table("client_metrics").where(
-        F.col("event_date") >= F.date_sub(F.current_date(), 1)
+        F.col("event_date") >= F.date_sub(F.expr(sources.now).cast("date"), 1)
     )
     known = sources.spark.table("known_instances")
     return select_client_rollups(recent, known)

@@ -1,7 +1,6 @@
 """`clients`: one row per client instance that pushes telemetry, with its state."""
 
-from pipelines.reading.client_states import SOURCES, states_query
-
+from .known_clients_view import CLIENT_STATES
 from .metric_faults import metrics_fault_sql
 from .view import Sources, View
 
@@ -14,16 +13,12 @@ SELECT client_instance_id, client_id, principal, client_software_name,
   client_rack, push_interval_ms, first_seen, terminated_at, cluster_id,
   {fault} AS metrics_fault, last_push, pushes, points, newest_push.client_source_port,
   newest_push.bridge_id, newest_push.broker_id, state
-FROM ({states}) WHERE known_by = 'telemetry'
+FROM {states} WHERE known_by = 'telemetry'
 """
 
 
-def _query(sources: Sources) -> str:
-    states = states_query(
-        sources.registered,
-        expire_after_hours=sources.settings.findings.observed_hours,
-    )
-    return _CLIENTS_SQL.format(states=states, fault=metrics_fault_sql())
+def _query(_: Sources) -> str:
+    return _CLIENTS_SQL.format(states=CLIENT_STATES, fault=metrics_fault_sql())
 
 
 VIEW = View(
@@ -32,7 +27,6 @@ VIEW = View(
     "points, and its `state` as in `known_instances`; `metrics_fault` if its metrics "
     "are known to be wrong.",
     sql=_query,
-    needs=("client_instances", "client_pushes"),
-    uses=tuple(one.name for one in SOURCES),
+    needs=(CLIENT_STATES, "client_instances", "client_pushes"),
     made_by="client_telemetry_to_delta",
 )

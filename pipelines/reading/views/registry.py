@@ -22,12 +22,13 @@ from .client_software_views import SOFTWARE_VIEWS
 from .config_catalog_view import CATALOG_VIEWS
 from .effective_configs_view import EFFECTIVE_VIEWS
 from .kernel_functions import KERNELS
-from .known_clients_view import KNOWN_VIEWS
+from .known_clients_view import KNOWN_VIEWS, STATES_VIEW
 from .quota_use_view import QUOTA_USE_VIEWS
 from .view import Function, View
 
 VIEWS: tuple[View, ...] = (
     metric_semantics_view.VIEW,
+    STATES_VIEW,
     clients_view.VIEW,
     *KNOWN_VIEWS,
     wire_config_views.VIEW,

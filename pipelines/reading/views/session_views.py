@@ -5,12 +5,13 @@ another reader could wait for.
 """
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.locations import has_table, identify_table
-from pipelines.reading.client_states import select_nothing
+from pipelines.reading.client_states import NOW, select_nothing, time_sql
 from pipelines.settings.records import Settings
 from pipelines.tables.columns import Column
 from pipelines.tables.contract import TableContract
@@ -29,6 +30,7 @@ def register(
     names: Collection[str] | None = None,
     *,
     is_complete: bool = False,
+    now: datetime | None = None,
 ) -> list[str]:
     """Register what exists; return the tables and documented views, sorted.
 
@@ -36,6 +38,7 @@ def register(
         names: Tables, views and functions that are wanted; what they are made of is
             registered as well. None: all.
         is_complete: Whether a table that does not exist is registered as an empty one.
+        now: Time of the states; knows its zone. None: the time of each query.
     """
     wanted = None if names is None else with_parts(names)
     registered = {*_register_tables(spark, settings, wanted, is_complete=is_complete)}
@@ -44,7 +47,12 @@ def register(
             continue
         if not registered.issuperset(one.needs):
             continue
-        sources = Sources(spark=spark, settings=settings, registered=registered)
+        sources = Sources(
+            spark=spark,
+            settings=settings,
+            registered=registered,
+            now=NOW if now is None else time_sql(now),
+        )
         if isinstance(one, View):
             if _create(one, sources):
                 registered.add(one.name)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.reading.client_states import NOW
 from pipelines.settings.records import Settings
 
 
@@ -16,6 +17,8 @@ class Sources:
     settings: Settings
     registered: Collection[str]
     """Names of the tables and views that exist already."""
+    now: str = NOW
+    """SQL for the time of the states."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

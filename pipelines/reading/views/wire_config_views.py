@@ -87,6 +87,7 @@ def wire_values_query(
 def _query(sources: Sources) -> str:
     return wire_values_query(
         sources.registered,
+        now=sources.now,
         expire_after_hours=sources.settings.findings.observed_hours,
     )
 

@@ -16,11 +16,11 @@ from pipelines.report.fleet import (
     Line,
     Part,
     Picture,
-    RuleCoverage,
     RuleFindings,
     TimeAxis,
     Totals,
 )
+from pipelines.tables.findings import KindCoverage
 
 MADE_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SINCE = MADE_AT - timedelta(hours=24)
@@ -84,7 +84,7 @@ def make_fleet(clients=40, details=20, hostile=(), seed=7):
             throttled_clients=2,
         ),
         rule_coverage=[
-            RuleCoverage(
+            KindCoverage(
                 family="librdkafka",
                 client_type="producer",
                 clients=12,
