@@ -247,10 +247,20 @@ def running_site(
 
 def make_tables(spark: SparkSession, settings: Settings) -> None:
     """Let each job read what there is, and work out quotas and findings."""
+    run_jobs(spark, settings)
+    evaluate(spark, settings)
+
+
+def run_jobs(spark: SparkSession, settings: Settings) -> None:
+    """Run each streaming job once, on the records that its topics contain."""
     context = RunContext(secrets=SecretReader(environ={}), is_once=True)
     for name, start in _list_jobs().items():
         start(spark, settings, context).awaitTermination()
         say(f"job: {name}")
+
+
+def evaluate(spark: SparkSession, settings: Settings) -> None:
+    """Calculate quotas and findings from the tables, at the newest push."""
     views.register(spark, settings, views.find_names_in("client_pushes"))
     # Reading took a while: at the newest push that was read, clients are live.
     ((newest,),) = spark.sql("SELECT max(received_at) FROM client_pushes").collect()
