@@ -129,7 +129,7 @@ def ask_rules(
     """
     made = check_rules(spark, rules, clients, times)
     numbered = list(enumerate(made))
-    hits = [_hit_sql(place, one) for place, one in numbered if not one.query]
+    hits = [_hit_sql(place, one) for place, one in numbered if one.answer is None]
     states = [
         (one.is_meant, f"named_struct('place', {place}, 'lacks', {one.lacks})")
         for place, one in numbered
@@ -142,11 +142,12 @@ def ask_rules(
     )
     kept = keep_rows(judged)
     found = [_sum_up(kept.select(*_WHO, F.inline("hits")))]
-    for place, one in numbered:
-        if one.query and one.is_about_clients:
-            found.append(_sum_up(_ask_of_clients(spark, clients, place, one)))
-        elif one.query:
-            found.append(_ask_of_others(spark, clients, place, one))
+    # After each stage Spark plans the rest of a plan again, so each query is a plan.
+    found += [
+        keep_rows(_ask_query(clients, place, one, one.answer))
+        for place, one in numbered
+        if one.answer is not None
+    ]
     names = _describe(spark, made)
     held = _without_consequences(reduce(DataFrame.unionByName, found), rules)
     return Evaluation(
@@ -195,15 +196,21 @@ def _hit_sql(place: int, one: RuleSql) -> tuple[str, str]:
     return f"{one.is_meant} AND {one.lacks} = '' AND {one.where}", told
 
 
+def _ask_query(
+    clients: DataFrame, place: int, one: RuleSql, answer: DataFrame
+) -> DataFrame:
+    """Return the findings of a rule with a query, as _sum_up does."""
+    rows = answer.where(one.where)
+    if one.is_about_clients:
+        return _sum_up(_ask_of_clients(clients, place, one, rows))
+    return _ask_of_others(clients, place, one, rows)
+
+
 def _ask_of_clients(
-    spark: SparkSession, clients: DataFrame, place: int, one: RuleSql
+    clients: DataFrame, place: int, one: RuleSql, rows: DataFrame
 ) -> DataFrame:
     """Return _WHO, place and what is told of each client that a query has found."""
-    told = (
-        spark.sql(one.query)
-        .where(one.where)
-        .selectExpr(CLIENT, f"{one.level} AS level", f"{one.texts} AS texts")
-    )
+    told = rows.selectExpr(CLIENT, f"{one.level} AS level", f"{one.texts} AS texts")
     asked = clients.where(one.is_meant).where(f"{one.lacks} = ''")
     who = asked.selectExpr(
         *_WHO,
@@ -220,15 +227,14 @@ def _ask_of_clients(
 
 
 def _ask_of_others(
-    spark: SparkSession, clients: DataFrame, place: int, one: RuleSql
+    clients: DataFrame, place: int, one: RuleSql, rows: DataFrame
 ) -> DataFrame:
     """Return what a query has found that is about no one client, as _sum_up does.
 
     A finding is a step less severe if what decides was inferred of one of its clients.
     """
-    asked = spark.sql(one.query).where(one.where)
-    own = [name for name in ("cluster_id", *_ABOUT) if name in one.columns]
-    told = asked.selectExpr(
+    own = [name for name in ("cluster_id", *_ABOUT) if name in rows.columns]
+    told = rows.selectExpr(
         f"{ENTITY} AS logical_client",
         f"{INSTANCES} AS ids",
         *(f"{name} AS own_{name}" for name in own),

@@ -67,15 +67,13 @@ class RuleSql:
     """Map of evidence, nulls left out."""
     level: str
     """Of LEVELS, before it is known whether the value is inferred."""
-    query: str
-    """SELECT, or nothing where the rule is over one row."""
-    columns: tuple[str, ...]
-    """What the query returns."""
+    answer: DataFrame | None
+    """Rows that the query returns; None: the rule has no query."""
 
     @property
     def is_about_clients(self) -> bool:
         """Whether each finding is about one client."""
-        return not self.query or CLIENT in self.columns
+        return self.answer is None or CLIENT in self.answer.columns
 
     @property
     def is_meant(self) -> str:
@@ -213,8 +211,7 @@ def make_rule_sql(
             }
         ),
         level=_level(rule, tests),
-        query=query,
-        columns=tuple(frame.columns) if query else (),
+        answer=frame if query else None,
     )
 
 
