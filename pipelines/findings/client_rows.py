@@ -142,7 +142,7 @@ def register_sources(
     names = None
     if named is not None:
         names = {*named, *_SOURCES, CONFIG_CATALOG}
-    views.register(spark, settings, names, is_complete=True)
+    views.register(spark, settings, names, is_snapshot=True)
     register_version_number(spark)
 
 

@@ -4,11 +4,11 @@ The names are temporary views of one session: reading takes no lock that a job o
 another reader could wait for.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.reading.client_states import NOW, select_nothing, time_sql
@@ -29,7 +29,7 @@ def register(
     settings: Settings,
     names: Collection[str] | None = None,
     *,
-    is_complete: bool = False,
+    is_snapshot: bool = False,
     now: datetime | None = None,
 ) -> list[str]:
     """Register what exists; return the tables and documented views, sorted.
@@ -37,11 +37,15 @@ def register(
     Args:
         names: Tables, views and functions that are wanted; what they are made of is
             registered as well. None: all.
-        is_complete: Whether a table that does not exist is registered as an empty one.
+        is_snapshot: Whether each query reads the tables as they are now. Spark analyzes
+            each view only once then. A table that does not exist is empty.
         now: Time of the states; knows its zone. None: the time of each query.
     """
     wanted = None if names is None else with_parts(names)
-    registered = {*_register_tables(spark, settings, wanted, is_complete=is_complete)}
+    registered = set()
+    for name, query in _list_tables(spark, settings, wanted, is_snapshot=is_snapshot):
+        _create(spark, name, query, is_snapshot=is_snapshot)
+        registered.add(name)
     for one in VIEWS_AND_FUNCTIONS:
         if wanted is not None and one.name not in wanted:
             continue
@@ -54,7 +58,9 @@ def register(
             now=NOW if now is None else time_sql(now),
         )
         if isinstance(one, View):
-            if _create(one, sources):
+            made = one.sql if isinstance(one.sql, str) else one.sql(sources)
+            if made is not None:
+                _create(spark, one.name, made, is_snapshot=is_snapshot)
                 registered.add(one.name)
         else:
             one.register(sources)
@@ -74,41 +80,35 @@ def register_row(spark: SparkSession, name: str, row: Mapping[str, Any]) -> None
     spark.createDataFrame(values, table.schema).createOrReplaceTempView(name)
 
 
-def _create(view: View, sources: Sources) -> bool:
-    """Create a view; return whether there is one."""
-    made = view.sql if isinstance(view.sql, str) else view.sql(sources)
-    if made is None:
-        return False
-    if isinstance(made, str):
-        sources.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view.name} AS {made}")
+def _create(
+    spark: SparkSession, name: str, made: str | DataFrame, *, is_snapshot: bool
+) -> None:
+    """Create a temporary view of a query or of rows."""
+    if isinstance(made, DataFrame):
+        made.createOrReplaceTempView(name)
+    elif is_snapshot:
+        spark.sql(made).createOrReplaceTempView(name)
     else:
-        made.createOrReplaceTempView(view.name)
-    return True
+        # As SQL text: looked up at each use, so that readers see new rows.
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {made}")
 
 
-def _register_tables(
+def _list_tables(
     spark: SparkSession,
     settings: Settings,
     names: Collection[str] | None,
     *,
-    is_complete: bool,
-) -> list[str]:
-    """Register the tables among the names, as register takes them."""
-    registered = []
+    is_snapshot: bool,
+) -> Iterator[tuple[str, str]]:
+    """Return each table among the names with its query, as register takes them."""
     for contract in ALL_CONTRACTS:
         if names is not None and contract.name not in names:
             continue
         table = identify_table(spark, settings.tables, contract)
         if has_table(spark, table):
-            # As SQL text: looked up at each use, so that readers see new rows.
-            query = _select_rows(spark, contract, table)
-        elif is_complete:
-            query = select_nothing(contract)
-        else:
-            continue
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {contract.name} AS {query}")
-        registered.append(contract.name)
-    return registered
+            yield contract.name, _select_rows(spark, contract, table)
+        elif is_snapshot:
+            yield contract.name, select_nothing(contract)
 
 
 def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> str:
