@@ -129,24 +129,14 @@ def select_reports(points: DataFrame) -> DataFrame:
         positive, first, last, min and max. Values of a sum that only grows are its
         growth in each push. Only points of a client as a whole count.
     """
-    own = points.where(F.col("level") == CLIENT)
-    is_sum = F.col("kind") == "sum"
-    grown = own.where(is_sum).transform(with_rates)
-    is_growth = (F.col("temporality") == "delta") | F.coalesce(
-        "is_monotonic", F.lit(False)
+    is_growth = (F.col("kind") == "sum") & (
+        (F.col("temporality") == "delta") | F.coalesce("is_monotonic", F.lit(False))
     )
-    told = (_INSTANCE, "metric", "received_at")
+    value = F.when(is_growth, F.col("amount")).otherwise(F.col("value"))
     values = (
-        own.where(~is_sum)
-        .select(*told, "value")
-        .unionByName(
-            grown.select(
-                *told,
-                F.when(is_growth, F.col("amount"))
-                .otherwise(F.col("value"))
-                .alias("value"),
-            )
-        )
+        points.where(F.col("level") == CLIENT)
+        .transform(with_rates)
+        .select(_INSTANCE, "metric", "received_at", value.alias("value"))
     )
     known_at = F.when(F.col("value").isNotNull(), F.col("received_at"))
     each = values.groupBy(_INSTANCE, "metric").agg(
