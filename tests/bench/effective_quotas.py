@@ -80,12 +80,17 @@ def fill(spark, settings, folder, clients):
         F.col("offset").cast("double").alias("value_double"),
     )
     append(spark, folder, CLIENT_METRICS, points)
+    fill_quotas(spark, folder, received)
+
+
+def fill_quotas(spark, folder, valid_from):
+    """Fill client_quotas, which must exist, with the quotas of ENTITIES."""
     entities = make_entities(ENTITIES, random.Random(SEED))  # noqa: S311 - the same always
     quotas = spark.createDataFrame(entities.to_pandas()).withColumns(
         {
             "cluster_id": F.lit("cluster-1"),
             "is_current": F.lit(True),
-            "valid_from": received,
+            "valid_from": valid_from,
             "entity_path": F.concat_ws("/", "user_name", "client_id", "ip"),
         }
     )

@@ -5,8 +5,8 @@
 Each client is one instance with three pushes in the window, each of some of the metrics
 that rules read, and a pushed configuration of the twelve keys of KIP-1324's producers;
 some percent of them have a fault. Evaluations: a table that is empty, the second,
-which opens findings, and one in which nothing is new. Seconds are of the wall, the
-process tree's CPU beside them.
+which opens findings, and one in which nothing is new. The command prints wall seconds,
+CPU-seconds of the process tree, and the peak memory of each kind of process.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.registry import ALL_CONTRACTS
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
 from tests.bench.effective_quotas import COMPILED, append
+from tests.bench.process_memory import MemoryWatch
 from tests.bench.process_tree import cpu_seconds
 from tests.support.spark.finding_fleet import PREFIX
 from tests.support.spark.local_session import start_session
@@ -85,8 +86,14 @@ def entry(key, value, config_type, faulty):
     return f"'{key}', named_struct({listed})"
 
 
-def fill(spark, settings, folder, given, metrics):
-    """Make the tables that rules are asked of."""
+def fill(spark, settings, folder, given, metrics, now=NOW):
+    """Create the tables that rules read.
+
+    Args:
+        given: Has clients (their number) and faulty (percent).
+        metrics: Names without PREFIX that each push contains.
+        now: End of the window, with a time zone.
+    """
     ensure_tables(spark, settings.tables, ALL_CONTRACTS)
     clients = spark.range(given.clients).selectExpr(
         "id",
@@ -100,7 +107,7 @@ def fill(spark, settings, folder, given, metrics):
         "IF(id % 2 = 0, '4.3.1', '3.9.2') AS client_software_version",
         "md5(concat('logical', id)) AS logical_client",
         "300000 AS push_interval_ms",
-        f"timestamp'{NOW - timedelta(hours=5)}' AS first_seen",
+        f"timestamp'{now - timedelta(hours=5)}' AS first_seen",
         "'cluster-1' AS cluster_id",
     )
     append(spark, folder, CLIENT_INSTANCES, clients)
@@ -110,7 +117,7 @@ def fill(spark, settings, folder, given, metrics):
     )
     append(spark, folder, CLIENT_CONFIGS, configured)
     for number in range(PUSHES):
-        at = NOW - timedelta(seconds=30 + 300 * number)
+        at = now - timedelta(seconds=30 + 300 * number)
         pushes = clients.withColumns(
             {
                 "received_at": F.lit(at),
@@ -164,11 +171,13 @@ def main():
         )
         for number, name in enumerate(("first", "second", "third")):
             cpu, begun = cpu_seconds(os.getpid()), time.monotonic()
-            done = job.evaluate(spark, settings, rules, NOW + timedelta(seconds=number))
+            now = NOW + timedelta(seconds=number)
+            with MemoryWatch(os.getpid()) as memory:
+                done = job.evaluate(spark, settings, rules, now)
             took = time.monotonic() - begun
             print(
                 f"{name}: {took:.1f} s, {cpu_seconds(os.getpid()) - cpu:.1f} CPU-s, "
-                f"{done}",
+                f"peak memory in MiB: {dict(memory.peaks_mib)}, {done}",
                 flush=True,
             )
         spark.stop()
