@@ -21,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import BatchCounts
 
-from .starts import (
+from .checkpoint_files import (
     delete_checkpoint_files,
     read_checkpoint_file,
     write_checkpoint_file,

@@ -150,8 +150,10 @@ class JobGroup:
         self._runs: dict[str, JobRun] = {}
         self._is_ending = Event()
         self._turn = Lock()
-        """Of starts, and of first micro-batches: side by side each would take as long
-        as all of them."""
+        """Held by a start and its first micro-batch: side by side each would take as
+        long as all of them together."""
+        self._first_starts: dict[str, Event] = {}
+        """Job to whether its first start is over, in the order of the jobs."""
         self._ends: SimpleQueue[_End] = SimpleQueue()
 
     def run(self, jobs: Sequence[GroupedJob]) -> None:
@@ -160,6 +162,7 @@ class JobGroup:
         Raises: What has ended the first one that was not started again, where none is
             left; where the JVM is gone, what told so.
         """
+        self._first_starts = {job.name: Event() for job in jobs}
         threads = [
             InheritableThread(target=self._keep, args=(job,), name=job.name)
             for job in jobs
@@ -193,6 +196,8 @@ class JobGroup:
         self._is_ending.set()
         for run in [*self._runs.values()]:
             run.is_warm.set()  # so that nobody waits for it
+        for is_over in self._first_starts.values():
+            is_over.set()
         with _held(self._turn, until):  # of no start that is on its way
             runs = list(self._runs.values())
         for run in runs:
@@ -211,6 +216,8 @@ class JobGroup:
             end = self._run_again(job)
         except Exception as error:  # noqa: BLE001 - told by the main thread
             end = _End(error)
+        finally:
+            self._first_starts[job.name].set()
         self._ends.put(end)
 
     def _run_again(self, job: GroupedJob) -> _End:
@@ -253,15 +260,20 @@ class JobGroup:
         Nulls: None where it has done what it was asked.
         """
 
+        is_over = self._first_starts[job.name]
+
         def start(job_run: JobRun) -> StreamingQuery:
+            self._await_turn(job.name)
             with self._turn:
                 if self._is_ending.is_set():
                     raise RunIsEnding
-                is_first = job.name not in self._runs
                 self._runs[job.name] = job_run
-                job_run.query = job.start(job_run)
-                if is_first:
-                    _await_first_batch(job_run)
+                try:
+                    job_run.query = job.start(job_run)
+                    if not is_over.is_set():
+                        _await_first_batch(job_run)
+                finally:
+                    is_over.set()
             return job_run.query
 
         try:
@@ -278,6 +290,13 @@ class JobGroup:
         if self._is_once or self._is_ending.is_set():
             return None
         return EndedByItself("its query has ended without a word of why")
+
+    def _await_turn(self, name: str) -> None:
+        """Wait until the first starts of all jobs before this one are over."""
+        for other, is_over in self._first_starts.items():
+            if other == name:
+                return
+            is_over.wait()
 
     def has_driver_ended(self) -> bool:
         """Return whether the JVM of all jobs is gone."""

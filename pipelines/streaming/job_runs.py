@@ -19,7 +19,6 @@ from .loss_sentences import tell_last_commit
 from .query_progress import read_query_progress
 from .run_stream import JobRun, check_records
 from .start_records import Ledger
-from .starts import find_location
 
 _logger = logging.getLogger(__name__)
 StartJob = Callable[[JobRun], StreamingQuery]
@@ -102,11 +101,10 @@ def _find_places(spark: SparkSession, settings: Settings, ledger: Ledger) -> Job
     job: StreamJobSettings = getattr(settings, ledger.job_name)
     location = qualify_path(spark, job.checkpoint_location)
     topic: str = getattr(settings.topics, ledger.topic_setting.partition(".")[2])
-    current = find_location(spark, location)
     return JobPlaces(
         topic=topic,
         servers=settings.kafka.bootstrap_servers,
         tables=settings.tables.catalog_schema or settings.tables.root_path,
         checkpoint_location=location,
-        last_commit=tell_last_commit(read_query_progress(spark, current, topic)),
+        last_commit=tell_last_commit(read_query_progress(spark, location, topic)),
     )

@@ -1,24 +1,27 @@
-"""What former queries, and cut-off ones, have left in a checkpoint location.
+"""Find what nobody reads any more at a checkpoint location.
 
-Where a query went on behind lost records, the folder of the one before it holds a
-progress that nobody reads any more (see `starts`); what was decided there stays. And a
-query that was killed may leave a file that it was about to rename.
+After an accepted data loss the old checkpoint stays beside the new one for
+`KEPT_DAYS` days (see `starts`). A query that was killed may leave a file that it was
+about to rename.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pipelines.delta_tables.locations import open_path, qualify_path
 
-from .starts import list_former_locations
+from .checkpoint_files import MOVED, MOVED_AT
 
-_OF_SPARK = ("offsets", "commits", "sources", "state", "metadata")
-"""What Spark keeps in a checkpoint location."""
+KEPT_DAYS = 30
+"""Days for which an old checkpoint stays after it was moved aside."""
 _LOGS = ("offsets", "commits", "sources/0")
-_UNFINISHED_MS = 86_400_000
+_MS_PER_S = 1000
+_DAY_MS = 86_400_000
+_UNFINISHED_MS = _DAY_MS
 """No query takes as long from writing a file to renaming it."""
 
 
@@ -40,17 +43,11 @@ def list_left_overs(
         now_ms: Milliseconds since 1970.
     """
     whole = qualify_path(spark, checkpoint_location)
-    former, now = list_former_locations(spark, whole)
-    found = [
-        left
-        for location in former
-        for name in _OF_SPARK
-        if (left := _measure(spark, f"{location}/{name}")) is not None
-    ]
+    found = [_measure(spark, path) for path in _list_moved(spark, whole, now_ms)]
     found += [
         LeftOver(str(status.getPath().toString()), 1, int(status.getLen()))
         for name in _LOGS
-        for status in _list(spark, f"{now}/{name}")
+        for status in _list(spark, f"{whole}/{name}")
         if _is_unfinished(status, now_ms)
     ]
     return found
@@ -62,11 +59,22 @@ def delete_left_over(spark: SparkSession, left: LeftOver) -> None:
     file_system.delete(path, True)
 
 
-def _measure(spark: SparkSession, location: str) -> LeftOver | None:
-    """Return how much a file or folder holds; null where it is not there."""
+def _list_moved(spark: SparkSession, location: str, now_ms: int) -> Iterator[str]:
+    """Return the old checkpoints of a location that were moved aside long ago."""
+    parent, _, name = location.rstrip("/").rpartition("/")
+    oldest_ms = now_ms - KEPT_DAYS * _DAY_MS
+    oldest = datetime.fromtimestamp(oldest_ms / _MS_PER_S, tz=UTC)
+    limit = f"{name}{MOVED}{oldest:{MOVED_AT}}"
+    for status in _list(spark, parent):
+        found = str(status.getPath().getName())
+        # Names with times in this form sort as the times.
+        if found.startswith(f"{name}{MOVED}") and found < limit:
+            yield str(status.getPath().toString())
+
+
+def _measure(spark: SparkSession, location: str) -> LeftOver:
+    """Return how much a folder holds."""
     file_system, path = open_path(spark, location)
-    if not file_system.exists(path):
-        return None
     summary = file_system.getContentSummary(path)
     return LeftOver(location, int(summary.getFileCount()), int(summary.getLength()))
 

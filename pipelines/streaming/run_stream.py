@@ -22,6 +22,7 @@ from pipelines.tables.contract import TableContract
 
 from . import batch_slices
 from .batch_slices import AtOnce, ReadRanges, SlicedBatches
+from .checkpoint_files import has_planned_batches
 from .logins import read_source_options
 from .loss_sentences import list_losses
 from .offsets import Offsets
@@ -35,7 +36,7 @@ from .start_records import (
     Ledger,
     find_topic,
 )
-from .starts import decide_start, find_location, has_planned_batches
+from .starts import decide_start
 from .stored_offsets import keep_topic_id
 from .table_claims import Claim, claim_tables
 
@@ -219,12 +220,20 @@ def _open_records(
             raise
         raise UncreatedTopic(str(error)) from None
     checkpoint_location = qualify_path(spark, job.checkpoint_location)
-    if job_run is None:
-        job_run = JobRun()
-    else:
-        job_run.claim = claim_tables(
+    is_claimed = job_run is not None
+    run = job_run or JobRun()
+
+    def claim() -> None:
+        """Take the tables and the checkpoint location as it is now."""
+        if not is_claimed:
+            return
+        if run.claim is not None:
+            run.claim.release()
+        run.claim = claim_tables(
             spark, settings.tables, ledger.job_name, checkpoint_location
         )
+
+    claim()
     _logger.info("%s: preparing %d tables", ledger.job_name, len(contracts))
     ensure_tables(spark, settings.tables, contracts)
     start = _decide(
@@ -233,7 +242,8 @@ def _open_records(
         options,
         ledger,
         bounds=bounds,
-        accepts_data_loss=job_run.accepts_data_loss,
+        accepts_data_loss=run.accepts_data_loss,
+        on_moved=claim,
     )
     _tell_losses(spark, settings, ledger, start)
     keep_topic_id(spark, settings.tables, ledger, topic, start.topic_id)
@@ -246,13 +256,12 @@ def _open_records(
         is_transactional=spec.is_transactional,
         gathering=None if context.is_once else context.gathering,
     )
-    location = find_location(spark, checkpoint_location)
     _logger.info(
         "reads %s at %s from %s; writes to %s",
         topic,
         settings.kafka.bootstrap_servers,
-        f"where {location} has got to"
-        if has_planned_batches(spark, location)
+        f"where {checkpoint_location} ended"
+        if has_planned_batches(spark, checkpoint_location)
         else describe_offsets(start.starting_offsets),
         settings.tables.catalog_schema or settings.tables.root_path,
     )
@@ -260,7 +269,7 @@ def _open_records(
         records=records,
         tables=open_writer(spark, settings.tables, contracts, context.observer),
         start=start,
-        checkpoint_location=location,
+        checkpoint_location=checkpoint_location,
         read_ranges=lambda session, ranges: read_kafka_ranges(
             session,
             options,
@@ -269,7 +278,7 @@ def _open_records(
             is_transactional=spec.is_transactional,
         ),
         options=options,
-        job_run=job_run,
+        job_run=run,
     )
 
 
@@ -306,6 +315,7 @@ def _decide(
     *,
     bounds: TopicBounds,
     accepts_data_loss: bool,
+    on_moved: Callable[[], None] = lambda: None,
 ) -> JobStart:
     job: StreamJobSettings = getattr(settings, ledger.job_name)
     topic = find_topic(settings, ledger)
@@ -319,6 +329,7 @@ def _decide(
         starting_offsets=job.starting_offsets,
         accepts_data_loss=accepts_data_loss,
         tell_topic=lambda: _tell_configs(spark, options, topic),
+        on_moved=on_moved,
     )
 
 

@@ -87,10 +87,9 @@ def read_start(text: str) -> JobStart:
         topic=stored["topic"],
         starting_offsets=_with_partitions(stored["starting_offsets"]),
         floors={k: _with_partitions(v) for k, v in stored["floors"].items()},
-        # An older program knew none of these.
-        topic_id=stored.get("topic_id"),
-        losses=losses_from_data(stored.get("losses", ())),
-        losses_id=stored.get("losses_id"),
+        topic_id=stored["topic_id"],
+        losses=losses_from_data(stored["losses"]),
+        losses_id=stored["losses_id"],
     )
 
 

@@ -1,29 +1,32 @@
-"""Where a query begins when its checkpoint location is new and its tables are not.
+"""Decide where a query starts.
 
-The ledger is written last in each micro-batch, so the first record that it lacks is the
-first record to read. A batch that was cut off may already stand in tables written
-before it: their newest offsets, their floors, are kept with the checkpoint location,
-and records up to a floor are not written to that table again.
+The ledger is the last table that a micro-batch writes. So the first record that the
+ledger lacks is the first record to read. An interrupted micro-batch may already be in
+tables that are written before the ledger. Their newest offsets are the floors: records
+up to a floor are not written to that table again.
 
-A query goes on in its checkpoint location. Where Kafka has no longer what it had still
-to read, it may only go on behind that, by a decision of a person's: Spark cannot leave
-records out, so a folder inside the checkpoint location is that of a new query, and the
-decision is kept there before anything is read.
+A query continues with its checkpoint. If Kafka no longer has the records that it needs,
+the job stops. With `--accept-data-loss` the old checkpoint moves aside under a dated
+name, and a new query starts at the same checkpoint location, after the lost records.
 
-What a job decided when the checkpoint location was new stands in small files of ours
-inside it, on any Hadoop file system; Spark ignores names that it does not know.
+The decision is in a small file of ours in the checkpoint location, on any Hadoop file
+system. Spark ignores names that it does not know.
 """
 
-import json
+import logging
 from collections.abc import Callable
-from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from pipelines.delta_tables.locations import open_path
 from pipelines.errors import LostRecords, UnsafeStart
 from pipelines.settings.records import TableSettings
 
+from .checkpoint_files import (
+    has_planned_batches,
+    move_checkpoint_aside,
+    read_checkpoint_file,
+    write_checkpoint_file,
+)
 from .continuations import (
     begin_anew,
     find_hidden,
@@ -45,69 +48,9 @@ from .start_records import (
 from .stored_offsets import StoredOffsets, read_stored_offsets
 from .topic_losses import find_expired, is_made_anew
 
-_FOLDER = "kafka_clientele"
-_OFFSET_LOG = "offsets"
-"""Where Spark plans each micro-batch before it runs."""
-
-
-def has_planned_batches(spark: SparkSession, checkpoint_location: str) -> bool:
-    """Say whether a query has ever planned a micro-batch there."""
-    file_system, folder = open_path(spark, f"{checkpoint_location}/{_OFFSET_LOG}")
-    if not file_system.exists(folder):
-        return False
-    names = [status.getPath().getName() for status in file_system.listStatus(folder)]
-    return any(name.isdecimal() for name in names)
-
-
-def read_checkpoint_file(
-    spark: SparkSession, checkpoint_location: str, name: str
-) -> str | None:
-    """Return the text of a file of ours; null where it was never written."""
-    file_system, path = open_path(spark, f"{checkpoint_location}/{_FOLDER}/{name}")
-    if not file_system.exists(path):
-        return None
-    stream = file_system.open(path)
-    try:
-        return bytes(stream.readAllBytes()).decode("utf-8")
-    finally:
-        stream.close()
-
-
-def write_checkpoint_file(
-    spark: SparkSession, checkpoint_location: str, name: str, text: str
-) -> None:
-    """Write a file of ours that is not there; readers see the whole of it or nothing.
-
-    It cannot be replaced: HDFS and others rename onto no file that there is.
-    """
-    location = f"{checkpoint_location}/{_FOLDER}"
-    file_system, path = open_path(spark, f"{location}/{name}")
-    _, unfinished = open_path(spark, f"{location}/.{name}.unfinished")
-    stream = file_system.create(unfinished, True)
-    try:
-        stream.write(bytearray(text.encode("utf-8")))
-    finally:
-        stream.close()
-    if not file_system.rename(unfinished, path):
-        raise OSError(f"{path.toString()}: cannot be written")
-
-
-def delete_checkpoint_files(
-    spark: SparkSession, checkpoint_location: str, is_old: Callable[[str], bool]
-) -> None:
-    """Delete the files of ours whose names are old."""
-    file_system, folder = open_path(spark, f"{checkpoint_location}/{_FOLDER}")
-    for status in file_system.listStatus(folder):
-        if is_old(status.getPath().getName()):
-            file_system.delete(status.getPath(), False)
-
-
 START_FILE = "start.json"
-TOPIC_ID_FILE = "topic-id.json"
-"""Beside a start that did not know the id: no file of a checkpoint is written twice."""
 EARLIEST = "earliest"
-_CONTINUED = "continued"
-"""Beginning of the names of folders behind a loss, inside a checkpoint location."""
+_logger = logging.getLogger(__name__)
 
 
 def decide_start(
@@ -121,6 +64,7 @@ def decide_start(
     starting_offsets: str,
     accepts_data_loss: bool = False,
     tell_topic: Callable[[], str] = str,
+    on_moved: Callable[[], None] = lambda: None,
 ) -> JobStart:
     """Return the start of a checkpoint location, deciding it if it has none yet.
 
@@ -132,26 +76,28 @@ def decide_start(
         bounds: What the topic holds now.
         checkpoint_location: Folder of the query's progress.
         starting_offsets: earliest or latest, where no table has a record of the topic.
-        accepts_data_loss: Whether to go on behind records that are gone.
+        accepts_data_loss: Whether to start after records that are lost.
         tell_topic: Says of a topic that was recreated what is wrong with it.
+        on_moved: Called when the old checkpoint was moved aside.
     Raises: UnsafeStart where going on would lose or repeat records.
     """
-    location = find_location(spark, checkpoint_location)
-    known = read_known_start(spark, location)
+    known = read_known_start(spark, checkpoint_location)
     if known is not None:
         start = _check_topic(ledger, known, topic, checkpoint_location)
-        progress = read_query_progress(spark, location, topic)
+        progress = read_query_progress(spark, checkpoint_location, topic)
         # A former topic of which nothing was read takes no records with it.
         is_former = is_made_anew({}, {}, bounds, start.topic_id)
         if not is_former and not find_losses(start, progress, bounds):
-            return _note_topic_id(spark, location, start, bounds)
+            return start
         stored = read_stored_offsets(spark, tables, ledger, topic)
         decided = go_on_behind(start, progress, stored, bounds)
         if decided.losses and not accepts_data_loss:
             told = describe_losses(start, decided, progress, tell_topic)
             raise LostRecords(told)
-        location = _next_location(spark, checkpoint_location)
-        return _keep(spark, location, decided)
+        moved = move_checkpoint_aside(spark, checkpoint_location)
+        _logger.info("%s: the old checkpoint is at %s", ledger.job_name, moved)
+        on_moved()
+        return _keep(spark, checkpoint_location, decided)
     if has_planned_batches(spark, checkpoint_location):
         raise UnsafeStart(
             f"checkpoint location {checkpoint_location} holds the progress of a query "
@@ -162,38 +108,13 @@ def decide_start(
     decided = _decide_first(
         ledger, topic, stored, bounds, starting_offsets, accepts=accepts_data_loss
     )
-    return _keep(spark, location, decided)
+    return _keep(spark, checkpoint_location, decided)
 
 
-def find_location(spark: SparkSession, checkpoint_location: str) -> str:
-    """Return the folder of the query that goes on now, of those in a location."""
-    return list_former_locations(spark, checkpoint_location)[1]
-
-
-def list_former_locations(
-    spark: SparkSession, checkpoint_location: str
-) -> tuple[list[str], str]:
-    """Return the folders of former queries in a location, and that of the one now."""
-    former: list[str] = []
-    location = checkpoint_location
-    while True:
-        later = f"{checkpoint_location}/{_CONTINUED}-{len(former) + 1}"
-        if read_checkpoint_file(spark, later, START_FILE) is None:
-            return former, location
-        former.append(location)
-        location = later
-
-
-def read_known_start(spark: SparkSession, location: str) -> JobStart | None:
-    """Return where the query of a location began; null where none ever did."""
-    text = read_checkpoint_file(spark, location, START_FILE)
-    return None if text is None else _with_noted_id(spark, location, read_start(text))
-
-
-def _next_location(spark: SparkSession, checkpoint_location: str) -> str:
-    now = find_location(spark, checkpoint_location)
-    number = 0 if now == checkpoint_location else int(now.rpartition("-")[2])
-    return f"{checkpoint_location}/{_CONTINUED}-{number + 1}"
+def read_known_start(spark: SparkSession, checkpoint_location: str) -> JobStart | None:
+    """Return where the query of a location started; null: no query ever started."""
+    text = read_checkpoint_file(spark, checkpoint_location, START_FILE)
+    return None if text is None else read_start(text)
 
 
 def _decide_first(
@@ -273,25 +194,6 @@ def resume_offsets(
         _check_resumable(ledger, topic, partition, offset + 1, bounds)
         resumed[partition] = offset + 1
     return dict(sorted(resumed.items()))
-
-
-def _with_noted_id(spark: SparkSession, location: str, start: JobStart) -> JobStart:
-    """Add the id of a topic that was not known when the start was decided."""
-    if start.topic_id is not None:
-        return start
-    text = read_checkpoint_file(spark, location, TOPIC_ID_FILE)
-    return start if text is None else replace(start, topic_id=json.loads(text))
-
-
-def _note_topic_id(
-    spark: SparkSession, location: str, start: JobStart, bounds: TopicBounds
-) -> JobStart:
-    """Keep the id of a topic that is not known yet."""
-    if start.topic_id is not None or bounds.topic_id is None:
-        return start
-    text = json.dumps(bounds.topic_id)
-    write_checkpoint_file(spark, location, TOPIC_ID_FILE, text)
-    return replace(start, topic_id=bounds.topic_id)
 
 
 def _keep(spark: SparkSession, location: str, start: JobStart) -> JobStart:

@@ -21,7 +21,7 @@ from .positions import (
 )
 from .query_progress import read_query_progress
 from .start_records import Ledger, find_topic
-from .starts import find_location, read_known_start
+from .starts import read_known_start
 from .stored_offsets import read_stored_offsets
 from .topic_losses import find_expired, is_made_anew
 
@@ -161,7 +161,7 @@ def _find_position(
     spark: SparkSession, settings: Settings, ledger: Ledger, topic: str
 ) -> _Read:
     job: StreamJobSettings = getattr(settings, ledger.job_name)
-    location = find_location(spark, qualify_path(spark, job.checkpoint_location))
+    location = qualify_path(spark, job.checkpoint_location)
     progress = read_query_progress(spark, location, topic)
     start = read_known_start(spark, location)
     if start is not None and start.topic != topic:

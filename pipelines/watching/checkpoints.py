@@ -19,8 +19,7 @@ from .site import MS_PER_S
 _PLANNED, _COMMITTED = "offsets", "commits"
 _FIRST = "sources/0/0"
 _START = "kafka_clientele/start.json"
-_CONTINUED = "continued"
-"""Names of ours inside a checkpoint location, see `streaming.starts`."""
+"""File of ours inside a checkpoint location, see `streaming.starts`."""
 _FLOCK = {
     # struct flock of <fcntl.h>: its form, and the place of its type. Of all else zero
     # is right: the whole file.
@@ -45,10 +44,11 @@ def read_progress(checkpoint_location: Path, topic: str) -> LocalProgress | None
 
     Nulls: None where no job was ever started with it.
     """
-    folder = _find_folder(checkpoint_location)
-    if not (folder / _START).exists():
+    if not (checkpoint_location / _START).exists():
         return None
-    planned, committed = (_numbers(folder / one) for one in (_PLANNED, _COMMITTED))
+    planned, committed = (
+        _numbers(checkpoint_location / one) for one in (_PLANNED, _COMMITTED)
+    )
     newest = max(planned, default=None)
     last = max(committed, default=None)
     if newest is not None and newest not in committed:
@@ -56,10 +56,10 @@ def read_progress(checkpoint_location: Path, topic: str) -> LocalProgress | None
     position: Mapping[int, int] = {}
     if newest is not None and newest in planned:
         position = _read_offsets(planned[newest], topic)
-    elif (folder / _FIRST).exists():
-        position = _read_offsets(folder / _FIRST, topic)
+    elif (checkpoint_location / _FIRST).exists():
+        position = _read_offsets(checkpoint_location / _FIRST, topic)
     else:
-        start = json.loads((folder / _START).read_text(encoding="utf-8"))
+        start = json.loads((checkpoint_location / _START).read_text(encoding="utf-8"))
         position = _with_partitions(start["starting_offsets"])
     return LocalProgress(
         # Spark's sign for "the oldest" is negative.
@@ -68,16 +68,6 @@ def read_progress(checkpoint_location: Path, topic: str) -> LocalProgress | None
         if last is None
         else int(committed[last].stat().st_mtime * MS_PER_S),
     )
-
-
-def _find_folder(checkpoint_location: Path) -> Path:
-    """Return the folder of the query that goes on now, of those in a location."""
-    folder, number = checkpoint_location, 1
-    while (later := checkpoint_location / f"{_CONTINUED}-{number}").exists():
-        if not (later / _START).exists():
-            break
-        folder, number = later, number + 1
-    return folder
 
 
 def _numbers(folder: Path) -> dict[int, Path]:

@@ -181,6 +181,9 @@ def test_a_job_that_fails_is_started_again_while_others_go_on(
         *[traffic.JOB_NAME] * 2,
         cluster.JOB_NAME,
     ]
+    # The first starts have the order of the jobs, telemetry first.
+    in_order = [telemetry.JOB_NAME, traffic.JOB_NAME, cluster.JOB_NAME]
+    assert list(dict.fromkeys(group.starts)) == in_order
     assert not any(one.isActive for each in group.queries.values() for one in each)
     assert find_differences(spark, settings, pushes.expected) == {}
     rows = read_rows(spark, settings, CLIENT_TRAFFIC, "produced_bytes")

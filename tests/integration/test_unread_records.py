@@ -3,7 +3,7 @@
 import shutil
 import time
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -164,17 +164,19 @@ def test_what_former_queries_left_in_a_checkpoint_location_goes(spark, settings)
         f"file:{unfinished}"
     ]
     assert list_left_overs(spark, str(location), later_ms - two_days_ms) == []
-    now = location / "continued-1" / "kafka_clientele"
-    now.mkdir(parents=True)
-    (now / "start.json").write_text(
-        (location / "kafka_clientele/start.json").read_text()
+    now = datetime.now(tz=UTC)
+    old, recent = (
+        location.with_name(f"{location.name}.until-{moment:%Y%m%dT%H%M%SZ}")
+        for moment in (now - timedelta(days=31), now - timedelta(days=29))
     )
+    shutil.copytree(location, old)
+    shutil.copytree(location, recent)
     said = []
     for is_dry_run in (True, False, False):
         clean_checkpoints(spark, settings, [LEDGER], said.append, is_dry_run=is_dry_run)
     would, did = said
     assert would.replace("would delete", "deleted") == did
     assert did.endswith(" bytes of former queries in its checkpoint location")
-    assert not offsets.exists()
+    assert not old.exists()
+    assert (recent / "kafka_clientele" / "start.json").exists()
     assert (location / "kafka_clientele" / "start.json").exists()
-    assert (now / "start.json").exists()

@@ -8,15 +8,13 @@ from pipelines.errors import UnsafeStart
 from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.settings import load_settings
 from pipelines.streaming import starts
-from pipelines.streaming.positions import TopicBounds
-from pipelines.streaming.starts import (
-    EARLIEST_OFFSET,
-    JobStart,
+from pipelines.streaming.checkpoint_files import (
     has_planned_batches,
     read_checkpoint_file,
-    resume_offsets,
     write_checkpoint_file,
 )
+from pipelines.streaming.positions import TopicBounds
+from pipelines.streaming.starts import EARLIEST_OFFSET, JobStart, resume_offsets
 from pipelines.streaming.stored_offsets import keep_topic_id, read_stored_offsets
 from pipelines.tables.telemetry import TELEMETRY_CONTRACTS
 from tests.support.spark.empty_tables import make_tables

@@ -26,7 +26,7 @@ class HadoopStub:
         return self, SimpleNamespace(name=path, toString=lambda: path)
 
     def exists(self, path):
-        return path.name in self.files
+        return any(self._is_below(one, path.name) for one in self.files)
 
     def create(self, path, overwrites):
         assert overwrites or path.name not in self.files
@@ -50,5 +50,10 @@ class HadoopStub:
     def rename(self, old, new):
         if new.name in self.files:
             return False
-        self.files[new.name] = self.files.pop(old.name)
+        for path in [one for one in self.files if self._is_below(one, old.name)]:
+            self.files[new.name + path.removeprefix(old.name)] = self.files.pop(path)
         return True
+
+    @staticmethod
+    def _is_below(path, folder):
+        return f"{path}/".startswith(f"{folder}/")

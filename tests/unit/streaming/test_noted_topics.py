@@ -1,6 +1,6 @@
-"""A checkpoint that is older than topic ids gets one, on any Hadoop file system."""
+"""Test starts by topic IDs, on a Hadoop file system in memory."""
 
-import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,22 +8,22 @@ import pytest
 from pipelines.errors import LostRecords, UnsafeStart
 from pipelines.jobs.telemetry.job import LEDGER
 from pipelines.settings import load_settings
-from pipelines.streaming import starts
+from pipelines.streaming import checkpoint_files, starts
 from pipelines.streaming.positions import TopicBounds
 from pipelines.streaming.query_progress import QueryProgress
-from pipelines.streaming.start_records import EARLIEST_OFFSET, JobStart
+from pipelines.streaming.start_records import EARLIEST_OFFSET
 from pipelines.streaming.stored_offsets import StoredOffsets
 from tests.unit.streaming.hadoop_stub import HadoopStub
 
-START = JobStart(topic="t", starting_offsets={0: 5}, floors={})
 BOUNDS = TopicBounds(beginning={0: 0}, end={0: 9}, topic_id="first")
-FOLDER = "hdfs://site/checkpoint/kafka_clientele"
+CHECKPOINT = "hdfs://site/checkpoint"
+FOLDER = f"{CHECKPOINT}/kafka_clientele"
 
 
 @pytest.fixture
 def hadoop(monkeypatch):
     stub = HadoopStub()
-    monkeypatch.setattr(starts, "open_path", stub.open_path)
+    monkeypatch.setattr(checkpoint_files, "open_path", stub.open_path)
     progress = QueryProgress(position={0: 7}, planned_end={}, committed_at_ms=None)
     monkeypatch.setattr(starts, "read_query_progress", lambda *_: progress)
     stored = StoredOffsets(ledger={}, before={}, marks={})
@@ -38,35 +38,39 @@ def decide(bounds, **options):
         LEDGER,
         "t",
         bounds,
-        checkpoint_location="hdfs://site/checkpoint",
+        checkpoint_location=CHECKPOINT,
         **({"starting_offsets": "latest"} | options),
     )
 
 
-def keep_as_before(hadoop):
-    """Keep a start as a program did that knew no ids."""
-    old = json.loads(starts.write_start(START))
-    text = json.dumps({k: old[k] for k in ("topic", "starting_offsets", "floors")})
-    hadoop.files[f"{FOLDER}/start.json"] = text.encode()
-    return dict(hadoop.files)
-
-
-def test_the_id_of_a_topic_is_kept_beside_an_older_start(hadoop):
-    before = keep_as_before(hadoop)
-    known = replace(START, topic_id="first")
-    assert decide(BOUNDS) == known
-    assert decide(BOUNDS) == known
-    kept = {f"{FOLDER}/topic-id.json": b'"first"'}
-    assert hadoop.files == before | kept
-    # A broker that does not tell it does not make it unknown again.
-    assert decide(replace(BOUNDS, topic_id=None)) == known
-
-
-def test_the_kept_id_tells_a_topic_that_was_made_anew(hadoop):
-    keep_as_before(hadoop)
+def test_decide_start_of_read_topic_that_was_recreated_names_both_ids(hadoop):
     decide(BOUNDS)
+    known = dict(hadoop.files)
+    # A broker that reports no ID changes nothing.
+    assert decide(replace(BOUNDS, topic_id=None)).topic_id == "first"
     with pytest.raises(LostRecords, match="its id was first, is second"):
         decide(replace(BOUNDS, topic_id="second"))
+    assert hadoop.files == known
+
+
+def test_decide_start_with_accepted_loss_moves_old_checkpoint_aside(hadoop):
+    first = decide(BOUNDS)
+    kept = hadoop.files[f"{FOLDER}/start.json"]
+    hadoop.files[f"{CHECKPOINT}/offsets/0"] = b"v1"
+    calls = []
+    recreated = replace(BOUNDS, topic_id="second")
+    start = decide(recreated, accepts_data_loss=True, on_moved=lambda: calls.append(1))
+    assert (first.topic_id, start.topic_id) == ("first", "second")
+    [moved] = {path.split("/")[3] for path in hadoop.files} - {"checkpoint"}
+    assert re.fullmatch(r"checkpoint\.until-\d{8}T\d{6}Z", moved)
+    assert hadoop.files == {
+        f"hdfs://site/{moved}/kafka_clientele/start.json": kept,
+        f"hdfs://site/{moved}/offsets/0": b"v1",
+        f"{FOLDER}/start.json": starts.write_start(start).encode(),
+    }
+    assert calls == [1]
+    # The next start needs no decision.
+    assert decide(recreated) == start
 
 
 @pytest.mark.parametrize("end", [10, 500])
@@ -91,10 +95,9 @@ def test_decide_start_with_new_checkpoint_and_recreated_topic_is_refused(
     )
 
 
-@pytest.mark.usefixtures("hadoop")
 @pytest.mark.parametrize("planned_end", [{}, {0: 3}])
 def test_decide_start_of_unread_topic_that_was_recreated_starts_with_new_topic_id(
-    monkeypatch, planned_end
+    hadoop, monkeypatch, planned_end
 ):
     progress = QueryProgress(position={}, planned_end=planned_end, committed_at_ms=None)
     monkeypatch.setattr(starts, "read_query_progress", lambda *_: progress)
@@ -106,7 +109,7 @@ def test_decide_start_of_unread_topic_that_was_recreated_starts_with_new_topic_i
         assert (start.topic_id, start.starting_offsets) == ("second", {0: -2})
         assert start.losses == ()
     assert first.topic_id == "first"
-    assert starts.find_location(None, "hdfs://site/checkpoint").endswith("continued-1")
+    assert len(hadoop.files) == len(("old start", "new start"))
 
 
 @pytest.mark.parametrize("topic_id", ["first", None])

@@ -72,16 +72,6 @@ def test_the_newest_committed_micro_batch_counts(tmp_path):
     assert read_progress(tmp_path, TOPIC).position == {0: 110}
 
 
-def test_a_query_behind_a_loss_is_the_one_that_goes_on(tmp_path):
-    start(tmp_path, p0=0)
-    write(tmp_path, "offsets/0", offsets_file(p0=9))
-    write(tmp_path, "commits/0", "v1\n{}")
-    for number, offset in ((1, 20), (2, 30)):
-        start(tmp_path / f"continued-{number}", p0=offset)
-    (tmp_path / "continued-3").mkdir()
-    assert read_progress(tmp_path, TOPIC).position == {0: 30}
-
-
 def test_another_topic_of_the_same_folder_is_not_counted(tmp_path):
     start(tmp_path, p0=0)
     write(tmp_path, "offsets/0", offsets_file(p0=9))
