@@ -68,10 +68,9 @@ starts_jvm() {
   local word
   case "${1:-}" in
     demo | kafka | jobs | client_telemetry_to_delta | client_configs_to_delta) ;;
-    client_wire_configs_to_delta | client_traffic_to_delta | cluster_metadata_to_delta | replay_pushes | compact_tables | purge_secrets) ;;
+    client_wire_configs_to_delta | client_traffic_to_delta | cluster_metadata_to_delta | replay_pushes | purge_secrets) ;;
     check_tables) ;;
     dynamic_configs_to_delta) ;;
-    purge-secrets) ;; # as it was called
     refresh_quotas | client_findings | maintain_tables | migrate_tables) ;;
     # What stands in tables of this machine is read without one.
     findings) [[ " $* " == *" check "* ]] || return 1 ;;

@@ -10,7 +10,7 @@ import signal
 import sys
 
 # In full: Spark starts this file as a script.
-from pipelines.commands import COMMANDS_BY_NAME, FORMER_NAMES, is_available, parse_words
+from pipelines.commands import COMMANDS_BY_NAME, is_available, parse_words
 from pipelines.commands.call import Call
 from pipelines.commands.failures import (
     EXIT_INTERRUPTED,
@@ -34,10 +34,6 @@ def main(words: list[str]) -> int:
     """Run one command; return its exit code."""
     is_driver = words[:1] == [RUN]
     words = words[1:] if is_driver else words
-    if words and words[0] in FORMER_NAMES:
-        now = FORMER_NAMES[words[0]]
-        print(f"kafka-clientele: {words[0]} is called {now} now", file=sys.stderr)
-        words = [now, *words[1:]]
     command = COMMANDS_BY_NAME.get(words[0] if words else "")
     if command and not is_available(command):
         print(

@@ -23,7 +23,6 @@ from . import (
     client_wire_configs_to_delta,
     clients,
     cluster_metadata_to_delta,
-    compact_tables,
     completion,
     configs,
     demo,
@@ -88,7 +87,6 @@ GROUPS = {
         client_findings,
         replay_pushes,
         maintain_tables,
-        compact_tables,
         check_tables,
         migrate_tables,
         purge_secrets,
@@ -116,9 +114,6 @@ EXAMPLES = (
     "notebook notebooks/clients_overview.py",
 )
 COMMANDS = tuple(one.COMMAND for group in GROUPS.values() for one in group)
-FORMER_NAMES = {
-    command.former_name: command.name for command in COMMANDS if command.former_name
-}
 COMMANDS_BY_NAME = {
     command.name: replace(
         command,
@@ -159,8 +154,7 @@ def _ask_for_help(words: list[str]) -> list[str]:
         return ["--help"]
     if words[0] != HELP:
         return words
-    names = [FORMER_NAMES.get(name, name) for name in words[1:2]]
-    return [*names, *words[2:3], "--help"]
+    return [*words[1:3], "--help"]
 
 
 def _check_action_is_first(words: list[str]) -> None:

@@ -71,8 +71,6 @@ class Command:
     """Whether a word too many may be a secret: then none is repeated."""
     needs_checkout: bool = False
     """Whether an installation by pip lacks what it needs."""
-    former_name: str | None = None
-    """What it was called; taken for one release, with a word on it."""
     is_job: bool = False
     """Whether Spark's own spark-submit starts it, here or on a cluster."""
     is_small: bool = False

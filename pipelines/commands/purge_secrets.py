@@ -16,7 +16,6 @@ def run(call: Call) -> int:
 
 COMMAND = Command(
     name="purge_secrets",
-    former_name="purge-secrets",
     help="job: Remove configuration values that rules hide now; stop their jobs first",
     options=(
         flag("--dry-run", "Print what would be removed, and change nothing"),

@@ -259,7 +259,6 @@ class JobGroup:
 
         Nulls: None where it has done what it was asked.
         """
-
         is_over = self._first_starts[job.name]
 
         def start(job_run: JobRun) -> StreamingQuery:

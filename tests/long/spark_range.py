@@ -40,7 +40,7 @@ JOBS = (
     *("spark/test_sinks.py", "spark/test_table_setup.py"),
     *("spark/test_wire_configs.py", "spark/test_writers.py"),
     *("spark/test_client_traffic.py", "spark/test_maintain_tables.py"),
-    *("integration/test_compact_tables.py", "integration/test_configs_job.py"),
+    "integration/test_configs_job.py",
     *("integration/test_config_job_canaries.py", "integration/test_job_progress.py"),
     *("integration/test_job_bombs.py", "integration/test_job_instances.py"),
     *("integration/test_job_quarantine.py", "integration/test_job_restarts.py"),

@@ -82,8 +82,8 @@ def test_parts_are_bounded_in_bytes_as_well():
     "words",
     [
         ["replay_pushes", "--from", "2026-03-01T06:00+01:00", "--to", "2026-03-02"],
-        ["compact_tables", "--from", "2026-03-01", "--to", "2026-03-02"],
-        ["compact_tables", "--set", "a.b=1", "--set", "a.c=2", "--env", "cluster"],
+        ["purge_secrets", "--dry-run"],
+        ["maintain_tables", "--set", "a.b=1", "--set", "a.c=2", "--env", "cluster"],
         ["client_telemetry_to_delta", "--once"],
     ],
 )

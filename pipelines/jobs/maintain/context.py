@@ -24,10 +24,6 @@ class Request:
     """Names; without one, all that there are."""
     actions: Collection[str] = ACTIONS
     is_dry_run: bool = False
-    dates: tuple[str, str] | None = None
-    """First date, and the one after the last: of compaction; null: all."""
-    quiet_minutes: int | None = None
-    """In the place of the setting; null: as that says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

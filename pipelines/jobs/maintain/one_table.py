@@ -153,19 +153,15 @@ class OneTable:
             yield self._compact_dates(due)
 
     def _judge(self) -> list[Judged]:
-        request, job = self.context.request, self.context.settings.maintain_tables
+        job = self.context.settings.maintain_tables
         held = self._list_files().held
         held = {day: files for day, files in held.items() if day not in self._would_go}
-        if request.dates is not None:
-            first, end = request.dates
-            held = {day: files for day, files in held.items() if first <= day < end}
-        quiet = request.quiet_minutes
         return judge_dates(
             held,
             CompactionRules(
                 file_bytes=job.max_file_bytes,
                 min_spare_files=job.min_spare_files,
-                quiet_minutes=job.quiet_minutes if quiet is None else quiet,
+                quiet_minutes=job.quiet_minutes,
             ),
             now_ms=time.time_ns() // _MS_NS,
             read_clusterings=(

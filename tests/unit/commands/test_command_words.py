@@ -65,28 +65,16 @@ def test_a_bare_call_and_help_show_the_commands_in_groups(words, capsys):
     assert "./spark-submit.sh demo\n" in said
 
 
-@pytest.mark.parametrize(
-    ("asked", "name"), [("sql", "sql"), ("purge-secrets", "purge_secrets")]
-)
-def test_help_on_one_command_is_its_own(asked, name, capsys):
+def test_help_on_one_command_is_its_own(capsys):
     with pytest.raises(SystemExit):
-        parse_words(["help", asked])
-    assert capsys.readouterr().out.startswith(f"usage: ./spark-submit.sh {name} ")
+        parse_words(["help", "sql"])
+    assert capsys.readouterr().out.startswith("usage: ./spark-submit.sh sql ")
 
 
 def test_every_file_of_a_command_is_listed_under_its_name():
     for group in GROUPS.values():
         for one in group:
             assert one.__name__.rpartition(".")[2] == one.COMMAND.name.replace("-", "_")
-
-
-def test_a_former_name_is_taken_with_a_word_on_it(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["purge-secrets", "--help"])
-    assert ended.value.code == 0
-    said = capsys.readouterr()
-    assert said.err == "kafka-clientele: purge-secrets is called purge_secrets now\n"
-    assert said.out.startswith("usage: ./spark-submit.sh purge_secrets ")
 
 
 @pytest.mark.parametrize(

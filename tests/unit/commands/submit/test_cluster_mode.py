@@ -50,9 +50,9 @@ def test_a_folder_of_this_machine_is_refused_by_its_key(key, value):
 
 
 def test_a_job_without_a_checkpoint_has_its_tables_checked():
-    check(command="compact_tables")
+    check(command="purge_secrets")
     with pytest.raises(InvalidSetting, match=r"tables\.root_path"):
-        check("tables.root_path=tables", command="compact_tables")
+        check("tables.root_path=tables", command="purge_secrets")
 
 
 @pytest.mark.parametrize("command", ["jobs", "maintain_tables"])
