@@ -6,13 +6,13 @@ import time
 import uuid
 from collections.abc import Mapping
 
-from pipelines.bridge.cluster.feed.part import make_feed
 from pipelines.bridge.cluster.part import ClusterPart
-from pipelines.bridge.core.feed_records import FeedCounters
 from pipelines.bridge.operations.logs import describe_exception
-from pipelines.bridge.publishing.feed_topic import FeedTopic
-from pipelines.bridge.publishing.topics import ensure_feed_topic
 from pipelines.errors import MissingService
+from pipelines.feed.led_topic import FeedTopic
+from pipelines.feed.part import make_feed
+from pipelines.feed.records import FeedCounters
+from pipelines.kafka_wire.topics import ensure_feed_topic
 from pipelines.settings.cluster_settings import OFF
 from pipelines.settings.loading import load_broker_configs, load_config_catalogs
 from pipelines.settings.records import Settings

@@ -23,12 +23,12 @@ from pipelines.bridge.publishing.store_topic import (
     StoreTopicLink,
     TopicFault,
 )
-from pipelines.bridge.publishing.topics import (
+from pipelines.errors import InvalidSetting, MissingService
+from pipelines.kafka_wire.topics import (
     ensure_single_topic,
     plan_config_topic,
     plan_registration_topic,
 )
-from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings.dynamic_config_keys import load_dynamic_config_keys
 from pipelines.settings.records import Settings
 from udfs.dynamic_configs.records import SUPPORTED_CONFIGS

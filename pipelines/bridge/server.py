@@ -11,12 +11,6 @@ from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
 
-from pipelines.bridge.cluster.access import check_token, read_access
-from pipelines.bridge.cluster.clients_cluster import (
-    KAFKA,
-    ClientsCluster,
-    find_clients_cluster,
-)
 from pipelines.bridge.cluster.part import ClusterPart
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, serve_metadata
@@ -34,13 +28,19 @@ from pipelines.bridge.proxy.wire.shown_by_clients import WireOutlet
 from pipelines.bridge.publishing.limits import check_limits
 from pipelines.bridge.publishing.publisher import Publisher, producer_config
 from pipelines.bridge.publishing.telemetry_kafka import TelemetryKafka
-from pipelines.bridge.publishing.topics import ensure_topics
-from pipelines.bridge.publishing.waiting import is_done_before
 from pipelines.bridge.push_config.part import PushConfigPart
 from pipelines.bridge.security.sasl_handlers import serve_sasl
 from pipelines.bridge.security.security_files import SecurityFiles
 from pipelines.bridge.telemetry.handlers import TelemetryHandlers
 from pipelines.bridge.telemetry.instances import ClientInstances, TelemetryLimits
+from pipelines.kafka_wire.access import check_token, read_access
+from pipelines.kafka_wire.topics import ensure_topics
+from pipelines.kafka_wire.waiting import is_done_before
+from pipelines.settings.clients_cluster import (
+    KAFKA,
+    ClientsCluster,
+    find_clients_cluster,
+)
 from pipelines.settings.kafka import publisher_config
 from pipelines.settings.loading import load_config_catalogs
 from pipelines.settings.records import Settings

@@ -28,11 +28,11 @@ from .kafka_client.faults import (
     THROTTLING_QUOTA_EXCEEDED,
     UNSUPPORTED_VERSION,
     LoginRefused,
-    MalformedAnswer,
     Refused,
     describe,
 )
 from .kafka_client.messages import Served
+from .kafka_client.primitives import MalformedBytes
 from .kafka_client.session import Conversation, log_in
 from .node_search import FAULTS, NodeSearch, SearchEnded, describe_refusal
 from .push_messages import PushAnswer, name_instance, push_config
@@ -181,7 +181,7 @@ class Handshake:
         except FAULTS as error:
             self.dynamic_fault = self.dynamic_fault or describe(error)
             deadline.remaining_s()
-            if isinstance(error, TimeoutError | MalformedAnswer):
+            if isinstance(error, TimeoutError | MalformedBytes):
                 self._asks_left = 0
             raise ConnectionError(self.dynamic_fault) from None
 

@@ -19,13 +19,14 @@ from .kafka_client.blocking_link import (
     DeadlinePassed,
     open_link,
 )
-from .kafka_client.faults import MalformedAnswer, Refused, describe
+from .kafka_client.faults import Refused, describe
 from .kafka_client.messages import Served
+from .kafka_client.primitives import MalformedBytes
 from .kafka_client.properties import Address
 from .kafka_client.session import ask_versions, list_nodes
 from .push_plan import PushPlan
 
-FAULTS = (OSError, MalformedAnswer)
+FAULTS = (OSError, MalformedBytes)
 """Of the network or of a peer: another attempt may succeed."""
 _MAX_NODES_TRIED = 3
 """Each has its share of the time, in which TLS and a login must fit."""

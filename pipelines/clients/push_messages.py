@@ -11,14 +11,16 @@ from typing import NamedTuple
 
 from .kafka_client.messages import (
     API_VERSIONS,
-    NO_TAGGED_FIELDS,
-    Reader,
     Request,
     Served,
     api_versions,
-    compact_string,
     read_api_versions,
-    uvarint,
+)
+from .kafka_client.primitives import (
+    NO_TAGGED_FIELDS,
+    Cursor,
+    write_compact_string,
+    write_uvarint,
 )
 from .kafka_client.session import Conversation, Software, check_versions
 
@@ -91,7 +93,7 @@ def push_config(
 
 def naming_api_versions(software: NamedSoftware) -> Request:
     """Return ApiVersions v6: v5 with the client instance id behind it."""
-    said = compact_string(software.name) + compact_string(software.version)
+    said = write_compact_string(software.name) + write_compact_string(software.version)
     named = _NULL_CLUSTER_AND_NODE + software.client_instance_id.bytes
     body = said + named + NO_TAGGED_FIELDS
     return Request(API_VERSIONS, NAMING_API_VERSIONS_VERSION, body, is_flexible=True)
@@ -100,11 +102,11 @@ def naming_api_versions(software: NamedSoftware) -> Request:
 def write_push_config(entries: Iterable[ConfigEntry]) -> bytes:
     """Return the body of PushConfig v0."""
     every = list(entries)
-    parts = [uvarint(len(every) + 1)]
+    parts = [write_uvarint(len(every) + 1)]
     for one in every:
         parts += (
-            compact_string(one.config_key),
-            compact_string(one.config_value),
+            write_compact_string(one.config_key),
+            write_compact_string(one.config_value),
             struct.pack(">b?", one.config_type, one.is_default),
             NO_TAGGED_FIELDS,
         )
@@ -113,6 +115,6 @@ def write_push_config(entries: Iterable[ConfigEntry]) -> bytes:
 
 def read_push_config(body: bytes) -> PushAnswer:
     """Return what a PushConfig v0 answer says."""
-    reader = Reader(body)
-    throttle_time_ms, error_code = reader.unpack(">ih")
-    return PushAnswer(throttle_time_ms, error_code, reader.read_compact_string())
+    cursor = Cursor(body)
+    throttle_time_ms, error_code = cursor.read_int32(), cursor.read_int16()
+    return PushAnswer(throttle_time_ms, error_code, cursor.read_compact_string())

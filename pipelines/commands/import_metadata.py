@@ -15,9 +15,9 @@ from .call import Call
 from .options import CONFIG, ENV, SET, Command, option, whole_number
 
 if TYPE_CHECKING:
-    from pipelines.bridge.cluster.imported_logs import LogImport
-    from pipelines.bridge.cluster.log_files import LogFiles
-    from pipelines.bridge.core.feed_records import FeedRecord
+    from pipelines.feed.imported_logs import LogImport
+    from pipelines.feed.log_files import LogFiles
+    from pipelines.feed.records import FeedRecord
     from pipelines.settings.records import Settings
     from udfs.cluster.published_records import PublishedRules
 
@@ -70,8 +70,8 @@ def _load_rules(settings: "Settings") -> "PublishedRules":
 def _import_files(
     arguments: argparse.Namespace, rules: "PublishedRules", observed_at_ms: int
 ) -> "tuple[LogImport, Iterator[FeedRecord]]":
-    from pipelines.bridge.cluster.imported_logs import LogImport
-    from pipelines.bridge.cluster.log_files import (
+    from pipelines.feed.imported_logs import LogImport
+    from pipelines.feed.log_files import (
         find_cluster_ids,
         find_files,
         read_batches,
@@ -103,15 +103,15 @@ def _tell_passed_over(files: "LogFiles") -> None:
 def _import_registration(
     arguments: argparse.Namespace, rules: "PublishedRules", observed_at_ms: int
 ) -> "tuple[LogImport, Iterator[FeedRecord]]":
-    from pipelines.bridge.cluster.imported_logs import LogImport
-    from pipelines.bridge.protocol.broker_registration import read_broker_registration
-    from pipelines.bridge.protocol.errors import MalformedRequest
+    from pipelines.feed.broker_registration import read_broker_registration
+    from pipelines.feed.imported_logs import LogImport
+    from pipelines.kafka_client.primitives import MalformedBytes
 
     path = Path(arguments.registration_request)
     version = arguments.api_version
     try:
         told = read_broker_registration(path.read_bytes(), version)
-    except MalformedRequest as error:
+    except MalformedBytes as error:
         raise InvalidSetting(
             f"{path}: is no BrokerRegistrationRequest {version}: {error}"
         ) from None
@@ -137,7 +137,7 @@ def _choose_cluster_id(given: str | None, found: set[str]) -> str:
 
 
 def _write(call: Call, settings: "Settings", records: "Iterator[FeedRecord]") -> int:
-    from pipelines.bridge.publishing.cluster_records import write_cluster_records
+    from pipelines.feed.import_records import write_cluster_records
     from pipelines.settings.kafka import publisher_config
 
     connection = publisher_config(settings.kafka, call.make_secret_reader())

@@ -16,13 +16,12 @@ from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import f64
 
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.faults import ClusterFault
-
 # The one line that an application changes to have its configuration seen.
 from pipelines.clients import Consumer, Producer
 from pipelines.errors import MissingService
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.faults import ClusterFault
 
 PRODUCER = "producer"
 CONSUMER = "consumer"

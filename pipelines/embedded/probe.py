@@ -6,7 +6,8 @@ Anything but a whole, error-free answer means "not yet".
 import ssl
 
 from pipelines.kafka_client.blocking_link import Deadline, open_link
-from pipelines.kafka_client.faults import MalformedAnswer, Refused
+from pipelines.kafka_client.faults import Refused
+from pipelines.kafka_client.primitives import MalformedBytes
 from pipelines.kafka_client.session import (
     Answer,
     Conversation,
@@ -44,7 +45,7 @@ def _ask(
         return None
     try:
         return link.hold(conversation, deadline)
-    except (OSError, Refused, MalformedAnswer):
+    except (OSError, Refused, MalformedBytes):
         return None
     finally:
         link.close()

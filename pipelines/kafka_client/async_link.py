@@ -12,8 +12,9 @@ import asyncio
 import ssl
 from collections.abc import Callable
 
-from .faults import LoginRefused, MalformedAnswer, NoAnswer, describe
+from .faults import LoginRefused, NoAnswer, describe
 from .messages import Request, Served
+from .primitives import MalformedBytes
 from .properties import Access, Address
 from .session import (
     Answer,
@@ -64,7 +65,7 @@ class AsyncLink:
             start: Begins it with what the node serves; more than once where a
                 connection breaks.
             timeout_s: Seconds until it is given up.
-        Raises: Refused; NoAnswer; what the conversation raises, MalformedAnswer apart.
+        Raises: Refused; NoAnswer; what the conversation raises, MalformedBytes apart.
         """
         self._fault = "no answer"
         try:
@@ -91,7 +92,7 @@ class AsyncLink:
                 if not isinstance(fault, OSError):
                     raise fault from None
                 self._fault = describe(fault)
-            except (OSError, MalformedAnswer) as error:
+            except (OSError, MalformedBytes) as error:
                 self._fault = describe(error)
             await asyncio.sleep(backoff_s)
             backoff_s = min(2 * backoff_s, LONGEST_BACKOFF_S)
@@ -106,7 +107,7 @@ class AsyncLink:
         try:
             await self._log_in_again(connection)
             return await connection.hold(start(connection.served))
-        except MalformedAnswer:
+        except MalformedBytes:
             self.close()
             raise
         finally:

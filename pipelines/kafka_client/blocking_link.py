@@ -60,7 +60,7 @@ class BlockingLink:
         """Return what a conversation comes to.
 
         Raises: OSError, DeadlinePassed among them; LoginRefused where TLS finds no
-            trust; MalformedAnswer; what the conversation raises.
+            trust; MalformedBytes; what the conversation raises.
         """
         try:
             request = next(conversation)

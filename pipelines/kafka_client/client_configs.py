@@ -3,7 +3,7 @@
 Strategy: bodies by hand, in Kafka's classic lengths, for the proposal's messages are
 not flexible: request header 1, response header 0. A count of an answer is compared
 with the bytes that are left before anything is made of it.
-What comes back when bytes are short or bad: MalformedAnswer, and nothing else.
+What comes back when bytes are short or bad: MalformedBytes, and nothing else.
 Source: KIP-649, Network Protocol. The proposal's API keys 50 and 51 belong to SCRAM in
 every release, so the numbers here are those of a bridge, and a setting of it.
 """
@@ -13,18 +13,17 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
-from .faults import MalformedAnswer
-from .messages import Reader, Request
+from .messages import Request
+from .primitives import Cursor, MalformedBytes
 
 DESCRIBE_CLIENT_CONFIGS, ALTER_CLIENT_CONFIGS = 10_050, 10_051
 CLIENT_CONFIGS_VERSION = 0
 MAX_STRING_BYTES = 2**15 - 1
 
-_NULL_LENGTH = -1
 _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
 _THROTTLE_AND_ERROR = struct.Struct(">ih")
-_NULL_STRING = _INT16.pack(_NULL_LENGTH)
-_NULL_ARRAY = _INT32.pack(_NULL_LENGTH)
+_NULL_STRING = _INT16.pack(-1)
+_NULL_ARRAY = _INT32.pack(-1)
 _SMALLEST_ITEM_BYTES = 4
 """Two empty strings: an entity's part, or a value. No other item takes less."""
 
@@ -175,22 +174,22 @@ def write_altered(throttle_time_ms: int, altered: Iterable[Altered]) -> bytes:
 
 
 def read_described(body: bytes) -> Described:
-    """Read an answer to DescribeClientConfigs v0. Raises: MalformedAnswer."""
-    reader = Reader(body)
-    throttle_time_ms, error_code = reader.unpack(">ih")
-    message = _read_nullable_string(reader)
-    entries = _read_nullable_array(reader, _read_described_entity)
+    """Read an answer to DescribeClientConfigs v0. Raises: MalformedBytes."""
+    cursor = Cursor(body)
+    throttle_time_ms, error_code = cursor.read_int32(), cursor.read_int16()
+    message = cursor.read_legacy_string()
+    entries = _read_nullable_array(cursor, _read_described_entity)
     return Described(throttle_time_ms, error_code, message, entries)
 
 
 def read_altered(body: bytes) -> tuple[int, list[Altered]]:
     """Read an answer to AlterClientConfigs v0: throttle time in ms, and the entries.
 
-    Raises: MalformedAnswer.
+    Raises: MalformedBytes.
     """
-    reader = Reader(body)
-    (throttle_time_ms,) = reader.unpack(">i")
-    return throttle_time_ms, _read_array(reader, _read_altered)
+    cursor = Cursor(body)
+    throttle_time_ms = cursor.read_int32()
+    return throttle_time_ms, _read_array(cursor, _read_altered)
 
 
 def string(text: str) -> bytes:
@@ -228,53 +227,44 @@ def _op(op: Op) -> bytes:
     return string(op.key) + string(op.value) + struct.pack(">?", op.remove)
 
 
-def _read_described_entity(reader: Reader) -> DescribedEntity:
-    entity = _read_entity(reader)
-    return DescribedEntity(entity, dict(_read_array(reader, _read_value)))
+def _read_described_entity(cursor: Cursor) -> DescribedEntity:
+    entity = _read_entity(cursor)
+    return DescribedEntity(entity, dict(_read_array(cursor, _read_value)))
 
 
-def _read_altered(reader: Reader) -> Altered:
-    (error_code,) = reader.unpack(">h")
-    return Altered(error_code, _read_nullable_string(reader), _read_entity(reader))
+def _read_altered(cursor: Cursor) -> Altered:
+    error_code, message = cursor.read_int16(), cursor.read_legacy_string()
+    return Altered(error_code, message, _read_entity(cursor))
 
 
-def _read_entity(reader: Reader) -> Entity:
-    return tuple(_read_array(reader, _read_part))
+def _read_entity(cursor: Cursor) -> Entity:
+    return tuple(_read_array(cursor, _read_part))
 
 
-def _read_part(reader: Reader) -> tuple[str, str | None]:
-    return _read_string(reader), _read_nullable_string(reader)
+def _read_part(cursor: Cursor) -> tuple[str, str | None]:
+    return _read_string(cursor), cursor.read_legacy_string()
 
 
-def _read_value(reader: Reader) -> tuple[str, str]:
-    return _read_string(reader), _read_string(reader)
+def _read_value(cursor: Cursor) -> tuple[str, str]:
+    return _read_string(cursor), _read_string(cursor)
 
 
-def _read_array(reader: Reader, read_item: Callable[[Reader], _Item]) -> list[_Item]:
-    items = _read_nullable_array(reader, read_item)
+def _read_array(cursor: Cursor, read_item: Callable[[Cursor], _Item]) -> list[_Item]:
+    items = _read_nullable_array(cursor, read_item)
     if items is None:
-        raise MalformedAnswer("answer has a null where its message has none")
+        raise MalformedBytes("answer has a null where its message has none")
     return items
 
 
 def _read_nullable_array(
-    reader: Reader, read_item: Callable[[Reader], _Item]
+    cursor: Cursor, read_item: Callable[[Cursor], _Item]
 ) -> list[_Item] | None:
-    (count,) = reader.unpack(">i")
-    if count == _NULL_LENGTH:
-        return None
-    if count < 0 or count * _SMALLEST_ITEM_BYTES > reader.remaining_bytes:
-        raise MalformedAnswer(f"answer claims {count} items")
-    return [read_item(reader) for _ in range(count)]
+    count = cursor.read_array_length(is_compact=False, item_bytes=_SMALLEST_ITEM_BYTES)
+    return None if count is None else [read_item(cursor) for _ in range(count)]
 
 
-def _read_string(reader: Reader) -> str:
-    text = _read_nullable_string(reader)
+def _read_string(cursor: Cursor) -> str:
+    text = cursor.read_legacy_string()
     if text is None:
-        raise MalformedAnswer("answer has a null where its message has none")
+        raise MalformedBytes("answer has a null where its message has none")
     return text
-
-
-def _read_nullable_string(reader: Reader) -> str | None:
-    (size,) = reader.unpack(">h")
-    return None if size == _NULL_LENGTH else reader.take(size).decode(errors="replace")

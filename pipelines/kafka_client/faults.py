@@ -25,7 +25,7 @@ ERROR_NAMES = {
 """Of those that greetings and logins are answered with."""
 
 
-class MalformedAnswer(ValueError):
+class MalformedBytes(ValueError):
     """Raised when the peer's bytes are not what its answer should be."""
 
 

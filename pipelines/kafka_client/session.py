@@ -16,7 +16,6 @@ from .faults import (
     RETRIABLE_ERROR_CODES,
     UNSUPPORTED_VERSION,
     LoginRefused,
-    MalformedAnswer,
     Refused,
     name_error,
 )
@@ -26,7 +25,6 @@ from .messages import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     Node,
-    Reader,
     Request,
     Served,
     api_versions,
@@ -41,6 +39,7 @@ from .messages import (
     sasl_handshake,
     write_frame,
 )
+from .primitives import Cursor, MalformedBytes
 
 _SIZE = struct.Struct(">i")
 _ID_BYTES = 4
@@ -83,7 +82,7 @@ class Session:
     def receive(self, data: bytes) -> bytes | None:
         """Take bytes as they came; return the answer's body once it is whole.
 
-        Raises: MalformedAnswer, as soon as the size is known to be unusable; the
+        Raises: MalformedBytes, as soon as the size is known to be unusable; the
             connection is of no use after it.
         """
         self._buffer += data
@@ -91,20 +90,19 @@ class Session:
             return None
         (size,) = _SIZE.unpack_from(self._buffer)
         if not _ID_BYTES <= size <= self._max_answer_bytes:
-            raise MalformedAnswer(f"answer of {size} bytes")
+            raise MalformedBytes(f"answer of {size} bytes")
         missing = _SIZE.size + size - len(self._buffer)
         if missing > 0:
             return None
         (correlation_id,) = _SIZE.unpack_from(self._buffer, _SIZE.size)
         if missing or not self.is_waiting or correlation_id != self._correlation_id:
-            raise MalformedAnswer("answer that nothing has asked for")
-        reader = Reader(bytes(self._buffer))
+            raise MalformedBytes("answer that nothing has asked for")
+        cursor = Cursor(bytes(self._buffer), _SIZE.size + _ID_BYTES)
         self._buffer.clear()
-        reader.take(_SIZE.size + _ID_BYTES)
         if self._has_tags:
-            reader.skip_tagged_fields()
+            cursor.skip_tagged_fields()
         self.is_waiting = False
-        return reader.rest()
+        return cursor.take(cursor.remaining_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +117,7 @@ class Greeted:
 def greet(software: Software, login: Login | None) -> Conversation[Greeted]:
     """Ask what a node serves, in the oldest version where it is old, and log in.
 
-    Raises: Refused, LoginRefused, MalformedAnswer.
+    Raises: Refused, LoginRefused, MalformedBytes.
     """
     served = yield from ask_versions(software)
     if served is None:
@@ -135,7 +133,7 @@ def greet(software: Software, login: Login | None) -> Conversation[Greeted]:
 def ask_versions(software: Software) -> Conversation[Served | None]:
     """Ask what a node serves; None of one that is too old for the question.
 
-    Raises: Refused, MalformedAnswer.
+    Raises: Refused, MalformedBytes.
     """
     body = yield api_versions(software.name, software.version)
     error_code, served = read_api_versions(body)
@@ -148,7 +146,7 @@ def ask_versions(software: Software) -> Conversation[Served | None]:
 def ask_oldest_versions() -> Conversation[Served]:
     """Ask the same in a way that every node knows.
 
-    Raises: Refused, MalformedAnswer.
+    Raises: Refused, MalformedBytes.
     """
     error_code, served = read_oldest_api_versions((yield oldest_api_versions()))
     check_versions(error_code)
@@ -158,13 +156,13 @@ def ask_oldest_versions() -> Conversation[Served]:
 def check_versions(error_code: int) -> None:
     """Check an answer to ApiVersions.
 
-    Raises: Refused; MalformedAnswer where another attempt may do better.
+    Raises: Refused; MalformedBytes where another attempt may do better.
     """
     if not error_code:
         return
     text = f"ApiVersions is answered with {name_error(error_code)}"
     if error_code in RETRIABLE_ERROR_CODES:
-        raise MalformedAnswer(text)
+        raise MalformedBytes(text)
     raise Refused(text)
 
 

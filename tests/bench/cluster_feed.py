@@ -11,8 +11,8 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from pipelines.bridge.cluster.feed.connections import BrokerLinks  # noqa: E402 - path
 from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.feed.connections import BrokerLinks  # noqa: E402 - path
 from tests.support.bridge.bridge_support import (  # noqa: E402 - path
     make_settings,
     running_bridge,

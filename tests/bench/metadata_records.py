@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 import pyarrow as pa  # noqa: E402 - path
 
-from pipelines.bridge.protocol.record_batches import BatchStream, read_records  # noqa: E402 - path
+from pipelines.feed.record_batches import BatchStream, read_records  # noqa: E402 - path
 from pipelines.settings import load_broker_configs  # noqa: E402 - path
 from tests.support.kafka.metadata_logs import control_batch, write_batch  # noqa: E402 - path
 from udfs.cluster.broker_configs import judge_reported  # noqa: E402 - path

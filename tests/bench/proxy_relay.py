@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 import uvloop  # noqa: E402 - path
 
-from pipelines.bridge.protocol.metadata import encode_uvarint  # noqa: E402 - path
+from pipelines.kafka_client.primitives import write_uvarint  # noqa: E402 - path
 from tests.fuzz.proxy_lives import Proxy, frame  # noqa: E402 - path
 
 HEAD = struct.pack(">hhih", 0, 11, 7, 5) + b"myapp\0\0" + struct.pack(">h", 1)
@@ -65,9 +65,7 @@ def ask(port, count, load, told):
     """Write requests, wait for each answer; say the median round trip."""
     size, pause_s = LOADS[load]
     records = BATCH_HEAD + b"x" * size
-    request = frame(
-        HEAD + TOPIC + encode_uvarint(len(records) + 1) + records + bytes(3)
-    )
+    request = frame(HEAD + TOPIC + write_uvarint(len(records) + 1) + records + bytes(3))
     one = socket.create_connection((LOOPBACK, port))
     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     took, due = [], time.perf_counter()

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pipelines.bridge.core.handlers import Connection, make_identity
-from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import plain_push_reader
 from pipelines.bridge.protocol.replies import ReplyOrder
 from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.protocol.requests import parse_request
+from pipelines.kafka_client.primitives import MalformedBytes
 
 MAX_REQUEST_BYTES = 4_000
 CLIENT_IDS = (None, "app-1", "")
@@ -69,7 +70,7 @@ class FuzzedConnection:
         try:
             while not self.is_ended and self._serve_one():
                 pass
-        except (MalformedRequest, UnsupportedRequest) as error:
+        except (MalformedBytes, UnsupportedRequest) as error:
             self.is_ended = True
             self._core.seen.frames += 1
             self._core.seen.unasked[type(error).__name__] += 1
@@ -82,7 +83,7 @@ class FuzzedConnection:
         handlers = self._core.handlers
         try:
             request = parse_request(frame, handlers.apis)
-        except (MalformedRequest, UnsupportedRequest):
+        except (MalformedBytes, UnsupportedRequest):
             self._check_is_not_plain(frame)
             raise
         plain = self._read_at_once(frame, request)

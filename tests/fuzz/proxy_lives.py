@@ -26,11 +26,7 @@ from pipelines.bridge.core.handlers import RequestHandlers, ServedRequest
 from pipelines.bridge.core.records import PushIds
 from pipelines.bridge.front.admission import Connections
 from pipelines.bridge.protocol.push_telemetry import PUSH_TELEMETRY_API
-from pipelines.bridge.protocol.replies import (
-    NO_THROTTLE,
-    encode_body,
-    encode_push_reply,
-)
+from pipelines.bridge.protocol.replies import encode_push_reply
 from pipelines.bridge.proxy.frames.addresses import rewrite_addresses
 from pipelines.bridge.proxy.relay.endpoint import ProxyEndpoint
 from pipelines.bridge.proxy.relay.pairs import ProxiedConnection
@@ -44,6 +40,7 @@ from pipelines.bridge.proxy.wire.shown_by_clients import (
     watched_cares,
 )
 from pipelines.bridge.proxy.wire.traffic import ClientTraffic
+from pipelines.kafka_wire.messages import NO_THROTTLE, encode_body
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 

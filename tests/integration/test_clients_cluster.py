@@ -30,9 +30,9 @@ from kio.schema.incremental_alter_configs.v1.response import (
 from kio.serial import entity_reader
 
 from pipelines.bridge.cluster import following
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.embedded import EmbeddedKafka
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
 from tests.support.bridge.bridge_support import running_bridge
 from tests.support.bridge.proxy_support import (
     PATIENCE_S,

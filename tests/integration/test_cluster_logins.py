@@ -20,11 +20,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.faults import ClusterRefusal
 from pipelines.bridge.cluster.following import read_resources
 from pipelines.embedded import EmbeddedKafka
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.faults import ClusterRefusal
 
 USER, PASSWORD = "clientele", "pässword, =of; the bridge"
 KEY_PASSWORD = "key password"

@@ -16,9 +16,9 @@ from kio.schema.incremental_alter_configs.v1.response import (
     IncrementalAlterConfigsResponse,
 )
 
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.embedded import EmbeddedKafka
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
 from tests.support.bridge.bridge_support import make_settings, running_bridge
 from tests.support.kafka.kafka_commands import configure
 

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.faults import ClusterFault, ClusterRefusal
 from pipelines.bridge.cluster.following import read_resources
 from pipelines.embedded import EmbeddedKafka
 from pipelines.errors import MissingService
 from pipelines.jobs.telemetry import job as client_telemetry_to_delta
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.faults import ClusterFault, ClusterRefusal
 from pipelines.settings import load_settings
 from pipelines.settings.kafka import ALLOWED_ENDPOINTS_PROPERTY, publisher_config
 from pipelines.settings.secret_references import SecretReader

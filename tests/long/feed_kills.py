@@ -31,25 +31,25 @@ from kio.schema.incremental_alter_configs.v1 import request as configs  # noqa: 
 from kio.schema.incremental_alter_configs.v1 import response as changed  # noqa: E402
 from kio.static.primitive import f64, i8  # noqa: E402 - path
 
-from pipelines.bridge.cluster.access import read_access  # noqa: E402 - path
-from pipelines.bridge.cluster.client import ClusterClient  # noqa: E402 - path
-from pipelines.bridge.cluster.faults import ClusterFault  # noqa: E402 - path
-from pipelines.bridge.cluster.feed.answers import (  # noqa: E402 - path
+from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.feed.answers import (  # noqa: E402 - path
     DYNAMIC_DEFAULT,
     read_quotas,
     read_resources,
     read_set_configs,
 )
-from pipelines.bridge.cluster.feed.connections import BrokerLinks  # noqa: E402 - path
-from pipelines.bridge.cluster.feed.state import restore  # noqa: E402 - path
-from pipelines.bridge.protocol.cursor import Cursor  # noqa: E402 - path
-from pipelines.bridge.protocol.entities import ItemBudget, read_entity  # noqa: E402
-from pipelines.bridge.protocol.replies import encode_body  # noqa: E402 - path
-from pipelines.embedded import EmbeddedKafka  # noqa: E402 - path
+from pipelines.feed.connections import BrokerLinks  # noqa: E402 - path
+from pipelines.feed.state import restore  # noqa: E402 - path
 from pipelines.kafka_client.async_link import AsyncLink  # noqa: E402 - path
 from pipelines.kafka_client.faults import NoAnswer, Refused  # noqa: E402 - path
 from pipelines.kafka_client.messages import Request  # noqa: E402 - path
+from pipelines.kafka_client.primitives import Cursor  # noqa: E402 - path
 from pipelines.kafka_client.session import Software  # noqa: E402 - path
+from pipelines.kafka_wire.access import read_access  # noqa: E402 - path
+from pipelines.kafka_wire.client import ClusterClient  # noqa: E402 - path
+from pipelines.kafka_wire.entities import ItemBudget, read_entity  # noqa: E402
+from pipelines.kafka_wire.faults import ClusterFault  # noqa: E402 - path
+from pipelines.kafka_wire.messages import encode_body  # noqa: E402 - path
 from tests.integration.test_bridge_workers import list_children  # noqa: E402 - path
 from tests.support.bridge.bridge_process import BridgeProcess  # noqa: E402 - path
 from tests.support.feed.feed_tables import check_tables  # noqa: E402 - path

@@ -11,12 +11,6 @@ from kio.schema.errors import ErrorCode
 from kio.static.primitive import f64
 
 from pipelines.bridge.protocol.client_configs import read_alterations, read_describe
-from pipelines.bridge.protocol.cluster_requests import (
-    ALTER_CLIENT_QUOTAS,
-    DESCRIBE_CLIENT_QUOTAS,
-)
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.kafka_client.client_configs import (
     ALTER_CLIENT_CONFIGS,
     DESCRIBE_CLIENT_CONFIGS,
@@ -27,6 +21,12 @@ from pipelines.kafka_client.client_configs import (
     write_altered,
     write_described,
 )
+from pipelines.kafka_client.primitives import Cursor
+from pipelines.kafka_wire.cluster_requests import (
+    ALTER_CLIENT_QUOTAS,
+    DESCRIBE_CLIENT_QUOTAS,
+)
+from pipelines.kafka_wire.messages import NO_THROTTLE
 from tests.support.kafka_answers import Answers, frame_answer, split_request
 
 _HEADER = struct.Struct(">hhih")

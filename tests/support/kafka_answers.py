@@ -23,7 +23,7 @@ from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i32Timedelta, i64Timedelta
 
-from pipelines.bridge.protocol.replies import NO_THROTTLE
+from pipelines.kafka_wire.messages import NO_THROTTLE
 
 OFFERED = {17: (0, 1), 18: (0, 4), 32: (1, 4), 36: (0, 2), 44: (0, 1), 74: (0, 1)}
 USER, PASSWORD = "bridge", "open, =sesame"

@@ -2,7 +2,7 @@
 
 Strategy: one table of fields (record_fields) is interpreted both ways, so that what is
 written is what is read. A record is small and comes seldom; a snapshot of other types
-is never read here (bridge/protocol/record_batches.py passes over it).
+is never read here (feed/record_batches.py passes over it).
 What comes back when bytes are short or bad: a frame_error, never an exception. Every
 length is compared with the bytes that are left before anything is made of it.
 Deliberate differences from Kafka's generated readers: a tagged field that is absent is
@@ -19,6 +19,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from udfs.wire.primitives import (
+    Cursor,
+    MalformedBytes,
+    TruncatedBytes,
+    write_compact_string,
+    write_uvarint,
+)
+
 from . import record_fields as f
 
 TRUNCATED = "truncated"
@@ -29,9 +37,6 @@ MALFORMED = "malformed"
 TRAILING_BYTES = "trailing_bytes"
 
 _MAX_STRING_BYTES = 0x7FFF
-_MAX_UVARINT_SHIFT = 28
-_MAX_INT32 = 2**31 - 1
-_VARINT_MORE = 0x80
 _UUID_BYTES = 16
 _UUID_CHARACTERS = 22
 _UUID_PADDING = "=="
@@ -66,51 +71,14 @@ class MetadataRecord(NamedTuple):
     has_unknown_tags: bool = False
 
 
-class _Unreadable(Exception):
-    """Raised when bytes are short or mean nothing."""
-
-    def __init__(self, frame_error: str) -> None:
-        super().__init__(frame_error)
-        self.frame_error = frame_error
-
-
-class _Reader:
+class _Reader(Cursor):
     """A position in the bytes of one record."""
 
-    __slots__ = ("at", "data", "has_unknown_tags")
+    __slots__ = ("has_unknown_tags",)
 
     def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.at = 0
+        super().__init__(data)
         self.has_unknown_tags = False
-
-    def take(self, size: int) -> bytes:
-        """Read so many bytes."""
-        end = self.at + size
-        if end > len(self.data):
-            raise _Unreadable(TRUNCATED)
-        taken = self.data[self.at : end]
-        self.at = end
-        return taken
-
-    def read_uvarint(self) -> int:
-        """Read an unsigned variable-length integer of at most 31 bits."""
-        value = shift = 0
-        data = self.data
-        while True:
-            if self.at >= len(data):
-                raise _Unreadable(TRUNCATED)
-            byte = data[self.at]
-            self.at += 1
-            value |= (byte & ~_VARINT_MORE) << shift
-            if byte < _VARINT_MORE:
-                break
-            shift += 7
-            if shift > _MAX_UVARINT_SHIFT:
-                raise _Unreadable(MALFORMED)
-        if value > _MAX_INT32:
-            raise _Unreadable(MALFORMED)
-        return value
 
     def read_value(self, field: f.Field) -> object:
         """Read a field, whatever it is."""
@@ -124,28 +92,25 @@ class _Reader:
             return self._read_string(is_nullable=field.is_nullable)
         if kind == f.UUID:
             return format_uuid(self.take(_UUID_BYTES))
-        layout = _NUMBERS[kind]
-        value = layout.unpack(self.take(layout.size))[0]
+        value = self.unpack(_NUMBERS[kind])[0]
         return name_protocol(value) if kind == f.PROTOCOL else value
 
     def _read_string(self, *, is_nullable: bool) -> str | None:
         length = self.read_uvarint() - 1
         if length < 0:
             if not is_nullable:
-                raise _Unreadable(MALFORMED)
+                raise MalformedBytes("a null string")
             return None
         if length > _MAX_STRING_BYTES:
-            raise _Unreadable(MALFORMED)
+            raise MalformedBytes("a string that is too long")
         return self.take(length).decode("utf-8", "replace")
 
     def _read_array(self, field: f.Field) -> list[object] | None:
-        length = self.read_uvarint() - 1
-        if length < 0:
+        length = self.read_array_length(is_compact=True, item_bytes=_min_bytes(field))
+        if length is None:
             if not field.is_nullable:
-                raise _Unreadable(MALFORMED)
+                raise MalformedBytes("a null array")
             return None
-        if length * _fewest_bytes(field) > len(self.data) - self.at:
-            raise _Unreadable(TRUNCATED)
         if not field.items:
             return [self._read_plain(field) for _ in range(length)]
         return [self._read_item(field.items) for _ in range(length)]
@@ -171,7 +136,7 @@ class _Reader:
             tag = self.read_uvarint()
             content = self.take(self.read_uvarint())
             if tag <= last or tag in refused:
-                raise _Unreadable(MALFORMED)
+                raise MalformedBytes("a tag out of order, or of another version")
             last = tag
             if tag in known:
                 found[known[tag].name] = _read_whole(content, known[tag])
@@ -185,11 +150,15 @@ def _read_whole(content: bytes, field: f.Field) -> object:
     reader = _Reader(content)
     try:
         value = reader.read_value(field)
-    except _Unreadable:
-        raise _Unreadable(MALFORMED) from None
-    if reader.at != len(content):
-        raise _Unreadable(MALFORMED)
+    except TruncatedBytes:
+        raise MalformedBytes("a tagged field that ends early") from None
+    if reader.remaining_bytes:
+        raise MalformedBytes("a tagged field with trailing bytes")
     return value
+
+
+def _name_fault(error: MalformedBytes) -> str:
+    return TRUNCATED if isinstance(error, TruncatedBytes) else MALFORMED
 
 
 class _Layout(NamedTuple):
@@ -217,10 +186,10 @@ def _layout(record_type: str, version: int) -> _Layout:
 
 
 @cache
-def _fewest_bytes(field: f.Field) -> int:
+def _min_bytes(field: f.Field) -> int:
     """Return the fewest bytes that one item of an array takes."""
     if field.items:
-        return 1 + sum(_fewest_bytes(one) for one in field.items)
+        return 1 + sum(_min_bytes(one) for one in field.items)
     if field.kind == f.STRING:
         return 1
     return _UUID_BYTES if field.kind == f.UUID else _NUMBERS[field.kind].size
@@ -253,9 +222,9 @@ def _read(value: bytes | None, known: Mapping[str, f.RecordFields]) -> MetadataR
         return record
     try:
         fields = _read_fields(reader, _layout(record.record_type, record.version))
-    except _Unreadable as error:
-        return record._replace(frame_error=error.frame_error)
-    if reader.at != len(reader.data):
+    except MalformedBytes as error:
+        return record._replace(frame_error=_name_fault(error))
+    if reader.remaining_bytes:
         return record._replace(frame_error=TRAILING_BYTES)
     return record._replace(fields=fields, has_unknown_tags=reader.has_unknown_tags)
 
@@ -267,8 +236,8 @@ def _read_head(reader: _Reader, known: Mapping[str, f.RecordFields]) -> Metadata
     try:
         while len(parts) < _FRAME_PARTS:
             parts.append(reader.read_uvarint())
-    except _Unreadable as error:
-        fault = error.frame_error
+    except MalformedBytes as error:
+        fault = _name_fault(error)
     padded: list[int | None] = [*parts, None, None, None]
     frame_version, api_key, version = padded[:_FRAME_PARTS]
     if frame_version not in (None, f.FRAME_VERSION):
@@ -302,7 +271,7 @@ def write_record(record_type: str, version: int, fields: Mapping[str, Any]) -> b
     """
     layout = _layout(record_type, version)
     api_key = _KNOWN[record_type].api_key
-    head = [_uvarint(one) for one in (f.FRAME_VERSION, api_key, version)]
+    head = [write_uvarint(one) for one in (f.FRAME_VERSION, api_key, version)]
     body = [_write(one, fields[one.name]) for one in layout.plain]
     tagged = {
         tag: _write(one, fields[one.name])
@@ -310,32 +279,25 @@ def write_record(record_type: str, version: int, fields: Mapping[str, Any]) -> b
         if fields.get(one.name) is not None
     }
     tags = [
-        _uvarint(tag) + _uvarint(len(content)) + content
+        write_uvarint(tag) + write_uvarint(len(content)) + content
         for tag, content in tagged.items()
     ]
-    return b"".join([*head, *body, _uvarint(len(tags)), *tags])
+    return b"".join([*head, *body, write_uvarint(len(tags)), *tags])
 
 
 def _write(field: f.Field, value: Any) -> bytes:  # noqa: ANN401 - as the field says
     if not field.is_array:
         return _WRITERS[field.kind](value)
     if value is None:
-        return _uvarint(0)
-    written = [_uvarint(len(value) + 1)]
+        return write_uvarint(0)
+    written = [write_uvarint(len(value) + 1)]
     for one in value:
         if field.items:
             written += [_write(part, one[part.name]) for part in field.items]
-            written.append(_uvarint(0))  # no tagged fields
+            written.append(write_uvarint(0))  # no tagged fields
         else:
             written.append(_WRITERS[field.kind](one))
     return b"".join(written)
-
-
-def _write_string(text: str | None) -> bytes:
-    if text is None:
-        return _uvarint(0)
-    encoded = text.encode("utf-8", "replace")
-    return _uvarint(len(encoded) + 1) + encoded
 
 
 def format_uuid(raw: bytes) -> str:
@@ -350,19 +312,10 @@ def parse_uuid(text: str) -> bytes:
 
 _WRITERS: dict[str, Callable[[Any], bytes]] = {
     **{kind: layout.pack for kind, layout in _NUMBERS.items()},
-    f.STRING: _write_string,
+    f.STRING: write_compact_string,
     f.UUID: parse_uuid,
     f.PROTOCOL: lambda name: _NUMBERS[f.PROTOCOL].pack(_protocol_id(name)),
 }
-
-
-def _uvarint(value: int) -> bytes:
-    written = bytearray()
-    while value >= _VARINT_MORE:
-        written.append(value & ~_VARINT_MORE & 0xFF | _VARINT_MORE)
-        value >>= 7
-    written.append(value)
-    return bytes(written)
 
 
 def name_protocol(protocol: int) -> str:

@@ -36,12 +36,12 @@ from pipelines.bridge.protocol.admin_requests import (
     LIST_CONFIG_RESOURCES_API,
     encode_answer,
 )
-from pipelines.bridge.protocol.cluster_requests import CLIENT_METRICS
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.protocol.requests import Request
+from pipelines.kafka_wire.cluster_requests import CLIENT_METRICS
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.kafka_wire.messages import NO_THROTTLE
 
 from .admin_rules import Refusal, judge_change, judge_listing, judge_resource
-from .faults import ClusterFault
 
 Forward = Callable[[Payload, Callable[[Payload | ClusterFault], None]], None]
 """Asks the cluster, and says once, later, what it answers or why there is nothing."""

@@ -10,9 +10,9 @@ from typing import Protocol
 from kio.schema.errors import ErrorCode
 from kio.schema.incremental_alter_configs.v1.request import AlterConfigsResource
 
-from pipelines.bridge.protocol.cluster_requests import CLIENT_METRICS
 from pipelines.bridge.telemetry.subscriptions import InvalidRule, parse_subscription
 from pipelines.errors import InvalidSetting
+from pipelines.kafka_wire.cluster_requests import CLIENT_METRICS
 
 SET = 0
 """AlterConfigOp.OpType that gives a key a value."""

@@ -15,14 +15,13 @@ from kio.schema.describe_client_quotas.v1.request import DescribeClientQuotasReq
 from kio.schema.describe_client_quotas.v1.response import DescribeClientQuotasResponse
 from kio.static.protocol import Payload
 
-from pipelines.bridge.protocol.cluster_requests import decode_response, newest
-from pipelines.bridge.protocol.errors import MalformedResponse
 from pipelines.bridge.quotas.limits import QuotaLimits, SetQuota
 from pipelines.kafka_client.async_link import AsyncLink
-
-from .client import REQUEST_TIMEOUT_S
-from .faults import ClusterFault
-from .feed.questions import ask_raw, check_error, hold
+from pipelines.kafka_client.primitives import MalformedBytes
+from pipelines.kafka_wire.client import REQUEST_TIMEOUT_S, ask_raw, hold
+from pipelines.kafka_wire.cluster_requests import decode_response, newest
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.kafka_wire.questions import check_error
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +112,7 @@ class QuotaFollower:
 def _read_quotas(asked: Payload, body: bytes) -> frozenset[SetQuota]:
     try:
         answer = newest(decode_response(asked, body))
-    except MalformedResponse as error:
+    except MalformedBytes as error:
         raise ClusterFault(str(error)) from None
     if not isinstance(answer, DescribeClientQuotasResponse):
         raise TypeError(f"{type(answer).__name__} is no answer about quotas")

@@ -5,7 +5,7 @@ where the bridge cannot use it. Only what has changed touches the registry: each
 changes starts every client instance afresh.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipelines.bridge.telemetry.selections import SubscriptionRegistry
@@ -15,9 +15,7 @@ from pipelines.bridge.telemetry.subscriptions import (
     parse_subscription,
 )
 from pipelines.bridge.telemetry.unmatchable_selectors import find_unmatchable
-
-Resources = Mapping[str, Mapping[str, str]]
-"""Name of a CLIENT_METRICS resource to the properties that are set."""
+from pipelines.kafka_wire.cluster_requests import Resources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,11 @@ from kio.schema.list_config_resources.v1.request import ListConfigResourcesReque
 from kio.schema.list_config_resources.v1.response import ListConfigResourcesResponse
 from kio.static.primitive import i8
 
-from pipelines.bridge.protocol.cluster_requests import CLIENT_METRICS
+from pipelines.kafka_wire.client import REQUEST_TIMEOUT_S, ClusterClient
+from pipelines.kafka_wire.cluster_requests import CLIENT_METRICS, Resources
+from pipelines.kafka_wire.faults import ClusterFault, ClusterRefusal
 
-from .client import REQUEST_TIMEOUT_S, ClusterClient
-from .faults import ClusterFault, ClusterRefusal
-from .followed_subscriptions import FollowedSubscriptions, Resources
+from .followed_subscriptions import FollowedSubscriptions
 
 logger = logging.getLogger(__name__)
 

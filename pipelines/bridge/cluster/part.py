@@ -11,15 +11,15 @@ from pipelines.bridge.core.handlers import ServedRequest
 from pipelines.bridge.telemetry.selections import SubscriptionRegistry
 from pipelines.bridge.telemetry.subscriptions import load_subscriptions
 from pipelines.bridge.telemetry.unmatchable_selectors import find_unmatchable
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import REQUEST_TIMEOUT_S, ClusterClient
+from pipelines.kafka_wire.cluster_ids import read_metadata
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.settings.clients_cluster import find_clients_cluster
 from pipelines.settings.records import Settings
 
-from .access import read_access
 from .admin_handlers import AdminHandlers, Outcomes
 from .admin_rules import check_principals
-from .client import REQUEST_TIMEOUT_S, ClusterClient
-from .clients_cluster import find_clients_cluster
-from .cluster_ids import read_metadata
-from .faults import ClusterFault
 from .followed_subscriptions import FollowedSubscriptions
 from .following import SubscriptionFollower
 from .quota_handlers import QuotaHandlers

@@ -19,13 +19,13 @@ from pipelines.bridge.protocol.admin_requests import (
     ALTER_CLIENT_QUOTAS_API,
     DESCRIBE_CLIENT_QUOTAS_API,
 )
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.protocol.requests import Request
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.kafka_wire.messages import NO_THROTTLE
 from udfs.cluster.record_keys import quota_entity_path
 
 from .admin_handlers import ChangesOfAdmins, write_answer
 from .admin_rules import NOT_AN_ADMIN, Refusal
-from .faults import ClusterFault
 
 
 class QuotaHandlers(ChangesOfAdmins):

@@ -9,9 +9,9 @@ from pipelines.bridge.quotas.limits import QuotaLimits
 from pipelines.bridge.quotas.metering import QuotaMeter
 from pipelines.bridge.quotas.rates import QuotaWindows
 from pipelines.bridge.quotas.shares import NS_PER_MS, ClientQuotas, ShareUse
+from pipelines.kafka_wire.client import ClusterClient
 from pipelines.settings.records import Settings
 
-from .client import ClusterClient
 from .followed_quotas import QuotaFollower
 
 NowNs = Callable[[], int]

@@ -18,12 +18,12 @@ from kio.static.protocol import Payload
 
 from pipelines.bridge.core.handlers import Connection, ServedRequest, WriteReply, expect
 from pipelines.bridge.protocol.admin_requests import DESCRIBE_USER_SCRAM_CREDENTIALS_API
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.protocol.requests import Request
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.kafka_wire.messages import NO_THROTTLE
 
 from .admin_handlers import OfAdmins, write_answer
 from .admin_rules import NOT_AN_ADMIN, Refusal
-from .faults import ClusterFault
 
 
 class ScramHandlers(OfAdmins):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge.protocol.errors import MalformedRequest, WireError
+from pipelines.kafka_client.primitives import MalformedBytes, WireError
 
 Snapshot = Callable[[], Mapping[str, float | Mapping[str, float]]]
 """Kafka's metric names to a number, or to one number per client_instance_id."""
@@ -152,7 +152,7 @@ class BridgeCounters:
 
     def count_bad_request(self, error: WireError) -> str:
         """Count a request that ends its connection; return the reason for the log."""
-        if isinstance(error, MalformedRequest):
+        if isinstance(error, MalformedBytes):
             self.malformed_requests += 1
             return "malformed_request"
         self.unsupported_requests += 1

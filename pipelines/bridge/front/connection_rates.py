@@ -12,7 +12,7 @@ from typing import cast
 
 from pipelines.bridge.core.client_identity import address_text
 from pipelines.bridge.core.counters import BridgeCounters
-from pipelines.bridge.protocol.errors import MalformedRequest
+from pipelines.kafka_client.primitives import MalformedBytes
 
 from .admission import Connections
 from .delays import Delay, Delays
@@ -21,7 +21,7 @@ Make = Callable[[], asyncio.Protocol]
 FindSource = Callable[[str, bytes], str | None]
 """Takes the peer's address and what it has sent; returns the address that counts.
 
-Returns None where more must come first. Raises: MalformedRequest."""
+Returns None where more must come first. Raises: MalformedBytes."""
 _MAX_EARLY_BYTES = 65_536
 _MS = 1_000
 
@@ -128,7 +128,7 @@ class WaitingConnection(asyncio.Protocol):
             return
         try:
             source = self._source or self._find_source(self.address, self._early)
-        except MalformedRequest:
+        except MalformedBytes:
             # Whoever serves it says so, and counts it.
             self._begin()
             return

@@ -21,10 +21,11 @@ from pipelines.bridge.core.handlers import (
     WriteReply,
     make_identity,
 )
-from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.replies import ReplyOrder
 from pipelines.bridge.protocol.request_stream import FRAME_SIZE_BYTES, RequestStream
 from pipelines.bridge.protocol.requests import parse_request
+from pipelines.kafka_client.primitives import MalformedBytes
 
 from .admission import Connections
 from .delays import Delay, Delays
@@ -263,7 +264,7 @@ class BridgeConnection(asyncio.Protocol):
                     break
                 if served == MAX_REQUESTS_A_TURN or served_bytes >= MAX_BYTES_A_TURN:
                     self._wait_for_turn()
-        except MalformedRequest as error:
+        except MalformedBytes as error:
             self._endpoint.counters.malformed_requests += 1
             self._end("malformed_request", error)
         except UnsupportedRequest as error:

@@ -25,7 +25,6 @@ from prometheus_client.registry import Collector
 
 from pipelines.bridge.core.client_identity import uuid_text
 from pipelines.bridge.core.counters import BridgeCounters, LatencyCounts, Snapshot
-from pipelines.bridge.core.feed_records import FeedCounters
 from pipelines.bridge.core.instance_metrics import Marks, TopInstances
 from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
 from pipelines.bridge.protocol.api_keys import (
@@ -33,6 +32,7 @@ from pipelines.bridge.protocol.api_keys import (
     PUSH_TELEMETRY,
 )
 from pipelines.bridge.quotas.shares import ShareUse
+from pipelines.feed.records import FeedCounters
 
 from .client_labels import ClientLabels
 from .dynamic_config_metrics import dynamic_config_metrics

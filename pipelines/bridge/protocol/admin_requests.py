@@ -10,8 +10,8 @@ from kio.index import load_request_schema
 from kio.static.primitive import i16
 from kio.static.protocol import Payload
 
-from .api_keys import ServedApi
-from .cluster_requests import (
+from pipelines.kafka_client.primitives import Cursor
+from pipelines.kafka_wire.cluster_requests import (
     ALTER_CLIENT_QUOTAS,
     DESCRIBE_CLIENT_QUOTAS,
     DESCRIBE_CONFIGS,
@@ -22,9 +22,11 @@ from .cluster_requests import (
     adapt,
     newest,
 )
-from .cursor import Cursor
-from .entities import ItemBudget, read_entity
-from .replies import encode_body, encode_reply
+from pipelines.kafka_wire.entities import ItemBudget, read_entity
+from pipelines.kafka_wire.messages import encode_body
+
+from .api_keys import ServedApi
+from .replies import encode_reply
 from .requests import Request
 
 MAX_REQUEST_ITEMS = 1_000

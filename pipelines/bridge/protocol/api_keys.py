@@ -6,7 +6,7 @@ Source: Kafka, clients/src/main/resources/common/message/*.json.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .cursor import Cursor
+from pipelines.kafka_client.primitives import Cursor
 
 METADATA = 3
 API_VERSIONS = 18

@@ -3,7 +3,7 @@
 Strategy: hand-written over the bounded Cursor, since kio has no such messages; what is
 read, and the writers of answers, are those of the client's side. The items of a request
 are few, so that a stranger's costs little before anyone knows who it is.
-What comes back when bytes are short or bad: MalformedRequest, and nothing else.
+What comes back when bytes are short or bad: MalformedBytes, and nothing else.
 Source: KIP-649, Network Protocol; neither message is flexible.
 """
 
@@ -24,11 +24,10 @@ from pipelines.kafka_client.client_configs import (
     write_altered,
     write_described,
 )
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
+from pipelines.kafka_wire.entities import ItemBudget
 
 from .api_keys import BodyReader, ServedApi
-from .cursor import Cursor
-from .entities import ItemBudget
-from .errors import MalformedRequest
 from .replies import encode_reply
 from .requests import Request
 
@@ -63,7 +62,7 @@ def alter_client_configs_api(api_key: int) -> ServedApi:
 
 
 def read_describe(cursor: Cursor) -> DescribeRequest:
-    """Read the body of DescribeClientConfigs v0. Raises: MalformedRequest."""
+    """Read the body of DescribeClientConfigs v0. Raises: MalformedBytes."""
     items = _Items(cursor)
     components = items.read(_read_component, _SMALLEST_COMPONENT_BYTES)
     supported = items.read_nullable(_read_string, _SMALLEST_STRING_BYTES)
@@ -73,7 +72,7 @@ def read_describe(cursor: Cursor) -> DescribeRequest:
 
 
 def read_alterations(cursor: Cursor) -> AlterRequest:
-    """Read the body of AlterClientConfigs v0. Raises: MalformedRequest."""
+    """Read the body of AlterClientConfigs v0. Raises: MalformedBytes."""
     items = _Items(cursor)
 
     def read_alteration(_cursor: Cursor) -> Alteration:
@@ -114,7 +113,7 @@ class _Items:
     ) -> tuple[_Item, ...]:
         items = self.read_nullable(read_item, smallest_bytes)
         if items is None:
-            raise MalformedRequest("a null array in a request about client configs")
+            raise MalformedBytes("a null array in a request about client configs")
         return items
 
     def read_nullable(
@@ -146,7 +145,7 @@ def _read_op(cursor: Cursor) -> Op:
 def _read_string(cursor: Cursor) -> str:
     text = _read_nullable_string(cursor)
     if text is None:
-        raise MalformedRequest("a null text in a request about client configs")
+        raise MalformedBytes("a null text in a request about client configs")
     return text
 
 
@@ -154,5 +153,5 @@ def _read_nullable_string(cursor: Cursor) -> str | None:
     text = cursor.read_legacy_string()
     # Bytes that are no UTF-8 grow, and an answer must be able to repeat the name.
     if text is not None and len(text.encode()) > MAX_STRING_BYTES:
-        raise MalformedRequest("a text in a request about client configs is too long")
+        raise MalformedBytes("a text in a request about client configs is too long")
     return text

@@ -16,8 +16,10 @@ from kio.schema.metadata.v13.request import MetadataRequest
 from kio.static.constants import EntityType
 from kio.static.protocol import Entity
 
+from pipelines.kafka_client.primitives import write_uvarint
+from pipelines.kafka_wire.messages import NO_THROTTLE, encode_body, fill, fill_response
+
 from .api_keys import METADATA
-from .replies import NO_THROTTLE, encode_body, fill, fill_response
 
 _FIRST_VERSION_BY_TOPIC_ID = 12
 _FIRST_VERSION_WITH_IS_INTERNAL = 1
@@ -28,8 +30,6 @@ _FIRST_VERSION_WITH_ERROR = 13
 _VERSIONS_WITH_CLUSTER_OPERATIONS = range(8, 11)
 # Broken bytes grow when they are read as text; this still fits a 16-bit length.
 _MAX_ECHOED_CHARACTERS = 8_191
-_VARINT_MORE = 0x80
-_VARINT_BITS = 0x7F
 _NO_AUTHORIZED_OPERATIONS = -(2**31)
 _NO_CONTROLLER = -1
 _MAX_TOPIC_NAME_LENGTH = 249
@@ -103,7 +103,7 @@ def _encode(
     head, tail = _encode_frame(api_version, node)
     is_flexible = api_version >= _FIRST_FLEXIBLE_VERSION
     count = (
-        encode_uvarint(len(answers) + 1)
+        write_uvarint(len(answers) + 1)
         if is_flexible
         else len(answers).to_bytes(4, "big")
     )
@@ -148,7 +148,7 @@ def _encode_topic(api_version: int, answer: _TopicAnswer) -> bytes:
     )
     parts = [answer.error_code.value.to_bytes(2, "big", signed=True)]
     if is_flexible:
-        parts.append(b"\0" if name is None else encode_uvarint(len(name) + 1))
+        parts.append(b"\0" if name is None else write_uvarint(len(name) + 1))
     else:
         length = -1 if name is None else len(name)
         parts.append(length.to_bytes(2, "big", signed=True))
@@ -163,13 +163,3 @@ def _encode_topic(api_version: int, answer: _TopicAnswer) -> bytes:
     if is_flexible:
         parts.append(b"\0")
     return b"".join(parts)
-
-
-def encode_uvarint(value: int) -> bytes:
-    """Write an unsigned variable-length integer."""
-    encoded = bytearray()
-    while value > _VARINT_BITS:
-        encoded.append(value & _VARINT_BITS | _VARINT_MORE)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)

@@ -3,7 +3,7 @@
 Strategy: hand-written over the bounded Cursor, since kio has no such message. A body
 larger than its limit is not read at all. A record is written anew from its entries, so
 that bytes which no field stands for (tagged fields, trailing bytes) go nowhere.
-What comes back when bytes are short or bad: MalformedRequest, and nothing else.
+What comes back when bytes are short or bad: MalformedBytes, and nothing else.
 Source: KIP-1324, PushConfigRequest and PushConfigResponse.
 """
 
@@ -12,18 +12,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pipelines.kafka_client.primitives import (
+    NO_TAGGED_FIELDS,
+    Cursor,
+    MalformedBytes,
+    write_compact_string,
+    write_uvarint,
+)
+
 from .api_keys import ServedApi
-from .cursor import Cursor
-from .errors import MalformedRequest
 
 _SMALLEST_ENTRY_BYTES = 5
 _TYPE_AND_FLAG = struct.Struct(">bB")
 _THROTTLE_AND_ERROR = struct.Struct(">ih")
-_NO_TAGGED_FIELDS = b"\x00"
-_NULL = b"\x00"
-_VARINT_MORE = 0x80
-_VARINT_SHIFT = 7
-_ONE_BYTE = tuple(bytes((value,)) for value in range(_VARINT_MORE))
 
 
 class ClientConfig(NamedTuple):
@@ -79,12 +80,12 @@ def push_config_api(api_key: int, max_bytes: int) -> ServedApi:
 def read_push_config(cursor: Cursor) -> PushConfigRequest:
     """Read a body, whatever its size.
 
-    Raises: MalformedRequest, also for a null array, key or value: none may be null.
+    Raises: MalformedBytes, also for a null array, key or value: none may be null.
     """
     body_bytes = cursor.remaining_bytes
     length = cursor.read_array_length(is_compact=True, item_bytes=_SMALLEST_ENTRY_BYTES)
     if length is None:
-        raise MalformedRequest("PushConfig with null configs")
+        raise MalformedBytes("PushConfig with null configs")
     configs = tuple([_read_entry(cursor) for _ in range(length)])
     cursor.skip_tagged_fields()
     return PushConfigRequest(configs=configs, body_bytes=body_bytes)
@@ -93,18 +94,15 @@ def read_push_config(cursor: Cursor) -> PushConfigRequest:
 def write_push_config(configs: Iterable[ClientConfig]) -> bytes:
     """Return the body of a request with these entries."""
     entries = list(configs)
-    parts = [_uvarint(len(entries) + 1)]
+    parts = [write_uvarint(len(entries) + 1)]
     for one in entries:
-        config_key, config_value = one.config_key.encode(), one.config_value.encode()
         parts += (
-            _uvarint(len(config_key) + 1),
-            config_key,
-            _uvarint(len(config_value) + 1),
-            config_value,
+            write_compact_string(one.config_key),
+            write_compact_string(one.config_value),
             _TYPE_AND_FLAG.pack(one.config_type, one.is_default),
-            _NO_TAGGED_FIELDS,
+            NO_TAGGED_FIELDS,
         )
-    parts.append(_NO_TAGGED_FIELDS)
+    parts.append(NO_TAGGED_FIELDS)
     return b"".join(parts)
 
 
@@ -115,9 +113,8 @@ def write_push_config_response(
 
     Nulls: No message where there is nothing to say.
     """
-    message = _NULL if error_message is None else _compact_string(error_message)
     fixed = _THROTTLE_AND_ERROR.pack(throttle_time_ms, error_code)
-    return fixed + message + _NO_TAGGED_FIELDS
+    return fixed + write_compact_string(error_message) + NO_TAGGED_FIELDS
 
 
 def _read_entry(cursor: Cursor) -> ClientConfig:
@@ -126,23 +123,7 @@ def _read_entry(cursor: Cursor) -> ClientConfig:
         cursor.read_compact_string(),
     )
     if config_key is None or config_value is None:
-        raise MalformedRequest("PushConfig with a null key or value")
+        raise MalformedBytes("PushConfig with a null key or value")
     config_type, is_default = cursor.unpack(_TYPE_AND_FLAG)
     cursor.skip_tagged_fields()
     return ClientConfig(config_key, config_value, config_type, is_default != 0)
-
-
-def _compact_string(text: str) -> bytes:
-    encoded = text.encode()
-    return _uvarint(len(encoded) + 1) + encoded
-
-
-def _uvarint(value: int) -> bytes:
-    if value < _VARINT_MORE:
-        return _ONE_BYTE[value]
-    written = bytearray()
-    while value >= _VARINT_MORE:
-        written.append(value & (_VARINT_MORE - 1) | _VARINT_MORE)
-        value >>= _VARINT_SHIFT
-    written.append(value)
-    return bytes(written)

@@ -3,7 +3,7 @@
 Strategy: its fixed fields in one step, into a tuple of ours; making kio's message and a
 UUID of each would take longer than all the rest of the reading. `PlainPushReader` reads
 the frame that clients really send, header included, in one step, and leaves every other
-one to the cursor. What comes back when bytes are short or bad: MalformedRequest from
+one to the cursor. What comes back when bytes are short or bad: MalformedBytes from
 the cursor, None from PlainPushReader.
 Source: KIP-714; Kafka, PushTelemetryRequest.json.
 """
@@ -12,8 +12,9 @@ import functools
 import struct
 from typing import NamedTuple
 
+from pipelines.kafka_client.primitives import Cursor
+
 from .api_keys import PUSH_TELEMETRY, ServedApi
-from .cursor import Cursor
 
 COMPRESSION_TYPES: dict[int, str] = {
     0: "none",

@@ -11,18 +11,19 @@ and RequestContext.java.
 """
 
 import functools
-import io
 import re
 import struct
-from datetime import timedelta
-from typing import Any
 
-from kio.index import load_payload_module, load_response_schema
+from kio.index import load_payload_module
 from kio.schema.errors import ErrorCode
-from kio.serial import entity_writer
 from kio.static.constants import EntityType
-from kio.static.primitive import i32Timedelta
-from kio.static.protocol import Entity
+
+from pipelines.kafka_wire.messages import (
+    NO_THROTTLE,
+    encode_body,
+    fill,
+    fill_response,
+)
 
 from .api_keys import API_VERSIONS, ServedApis
 from .requests import UNREADABLE, Request
@@ -101,8 +102,6 @@ _PUSH_REPLY_SIZE = _PUSH_REPLY.size - 4
 
 # Behind size, correlation id and no tagged fields.
 _THROTTLE_AT, _THROTTLE_END = 9, 13
-
-NO_THROTTLE = i32Timedelta.parse(timedelta(0))
 
 
 class ReplyOrder:
@@ -185,13 +184,6 @@ def _has_tags(request: Request) -> bool:
     return request.is_flexible and request.api_key != API_VERSIONS
 
 
-def encode_body(message: Entity) -> bytes:
-    """Write one of kio's messages."""
-    buffer = io.BytesIO()
-    entity_writer(type(message))(buffer, message)
-    return buffer.getvalue()
-
-
 def encode_push_reply(correlation_id: int, error_code: ErrorCode) -> bytes:
     """Write the whole reply to a push: in one step, for many are sent."""
     return _PUSH_REPLY.pack(_PUSH_REPLY_SIZE, correlation_id, 0, 0, error_code, 0)
@@ -209,15 +201,3 @@ def tell_throttle_time(reply: bytes, throttle_time_ms: int) -> bytes:
         return reply
     told = throttle_time_ms.to_bytes(_THROTTLE_END - _THROTTLE_AT)
     return reply[:_THROTTLE_AT] + told + reply[_THROTTLE_END:]
-
-
-def fill_response(api_key: int, api_version: int, **values: object) -> Entity:
-    """Make the response of a version from the fields that this version has."""
-    return fill(load_response_schema(api_key, api_version), **values)
-
-
-def fill(schema: Any, **values: object) -> Entity:  # noqa: ANN401 - one of kio's types
-    """Make a message from those of the values that its version has."""
-    known = {name: values[name] for name in schema.__slots__ if name in values}
-    message: Entity = schema(**known)
-    return message

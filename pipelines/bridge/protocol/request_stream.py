@@ -2,13 +2,13 @@
 
 Strategy: a frame's size is checked before anything is kept for it, and what is kept
 are bytes that have come. None means that more bytes are needed. A bad size raises
-MalformedRequest; it is the end of that connection only.
+MalformedBytes; it is the end of that connection only.
 Source: Kafka protocol guide, "Protocol Primitive Types".
 """
 
 import struct
 
-from .errors import MalformedRequest
+from pipelines.kafka_client.primitives import MalformedBytes
 
 FRAME_SIZE_BYTES = 4
 _FRAME_SIZE = struct.Struct(">i")
@@ -53,14 +53,14 @@ class RequestStream:
     def next_frame(self) -> bytes | None:
         """Return the next whole frame without its size, or None.
 
-        Raises: MalformedRequest as soon as the size is known to be unusable.
+        Raises: MalformedBytes as soon as the size is known to be unusable.
         """
         buffer = self._buffer
         if len(buffer) < FRAME_SIZE_BYTES:
             return None
         size = _FRAME_SIZE.unpack_from(buffer)[0]
         if not 0 <= size <= self.max_request_bytes:
-            raise MalformedRequest(
+            raise MalformedBytes(
                 f"a request of {size} bytes; at most {self.max_request_bytes}"
             )
         end = FRAME_SIZE_BYTES + size

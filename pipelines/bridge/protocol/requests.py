@@ -2,7 +2,7 @@
 
 Strategy: `parse_request` reads header and body by API key and version. Whole requests
 come back as kio's message types. Bytes behind a request's last field are ignored, as
-Apache Kafka's brokers do (seen on 4.3.1). A bad request raises MalformedRequest, one
+Apache Kafka's brokers do (seen on 4.3.1). A bad request raises MalformedBytes, one
 that is not served raises UnsupportedRequest; both are the end of that connection only.
 Source: Kafka protocol guide, "Request Header"; KIP-482; KIP-511; KIP-714.
 """
@@ -16,6 +16,8 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
 from kio.schema.types import TopicName
 
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
+
 from .api_keys import (
     API_VERSIONS,
     GET_TELEMETRY_SUBSCRIPTIONS,
@@ -24,8 +26,7 @@ from .api_keys import (
     ServedApis,
     index_apis,
 )
-from .cursor import Cursor
-from .errors import MalformedRequest, UnsupportedRequest
+from .errors import UnsupportedRequest
 from .push_telemetry import PUSH_TELEMETRY_API
 from .software import api_versions_api
 
@@ -66,10 +67,10 @@ def parse_request(frame: bytes, apis: ServedApis) -> Request:
     A client that uses another layout of ApiVersions can still fall back to an older
     version, so that only its header must be readable.
 
-    Raises: MalformedRequest, UnsupportedRequest.
+    Raises: MalformedBytes, UnsupportedRequest.
     """
     if len(frame) < _HEADER.size:
-        raise MalformedRequest(f"a request of {len(frame)} bytes has no header")
+        raise MalformedBytes(f"a request of {len(frame)} bytes has no header")
     api_key, api_version, correlation_id = _HEADER.unpack_from(frame)
     api = apis.get(api_key)
     is_readable = api is not None and api_version in api.versions
@@ -84,7 +85,7 @@ def parse_request(frame: bytes, apis: ServedApis) -> Request:
             cursor.skip_tagged_fields()
         if is_readable:
             body = api.read_body(cursor, api_version)
-    except MalformedRequest:
+    except MalformedBytes:
         if api_key != API_VERSIONS:
             raise
         body = UNREADABLE
@@ -97,9 +98,9 @@ def _read_metadata(cursor: Cursor, api_version: int) -> MetadataRequest:
         is_compact=is_flexible, item_bytes=_SMALLEST_TOPIC_BYTES
     )
     if length is None and api_version < _FIRST_METADATA_WITH_NULL_TOPICS:
-        raise MalformedRequest("Metadata 0 with null topics")
+        raise MalformedBytes("Metadata 0 with null topics")
     if length is not None and length > MAX_METADATA_TOPICS:
-        raise MalformedRequest(f"Metadata of {length} topics")
+        raise MalformedBytes(f"Metadata of {length} topics")
     topics = (
         None
         if length is None
@@ -130,10 +131,10 @@ def _read_topic(cursor: Cursor, api_version: int) -> MetadataRequestTopic:
     topic_id = cursor.read_uuid() if has_topic_id else None
     name = cursor.read_compact_string() if is_flexible else cursor.read_legacy_string()
     if name is None and not has_topic_id:
-        raise MalformedRequest("Metadata with a null topic name")
+        raise MalformedBytes("Metadata with a null topic name")
     # Bytes that are no UTF-8 grow, and the answer must be able to repeat the name.
     if name is not None and len(name.encode()) > _MAX_NAME_BYTES:
-        raise MalformedRequest("Metadata with a topic name that is too long")
+        raise MalformedBytes("Metadata with a topic name that is too long")
     if is_flexible:
         cursor.skip_tagged_fields()
     return MetadataRequestTopic(

@@ -1,7 +1,7 @@
 """SaslHandshake and SaslAuthenticate: how they are read, and their answers.
 
 Strategy: own readers for what peers send, as in requests.py; kio's types and writers
-for answers. What comes back when bytes are short or bad: MalformedRequest.
+for answers. What comes back when bytes are short or bad: MalformedBytes.
 Source: Kafka, SaslHandshakeRequest.json, SaslAuthenticateRequest.json; KIP-43,
 KIP-152, KIP-368.
 """
@@ -14,10 +14,11 @@ from kio.schema.sasl_authenticate.v2.request import SaslAuthenticateRequest
 from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
 from kio.static.primitive import i64Timedelta
 
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
+from pipelines.kafka_wire.messages import encode_body, fill_response
+
 from .api_keys import ServedApi
-from .cursor import Cursor
-from .errors import MalformedRequest
-from .replies import encode_body, encode_reply, fill_response
+from .replies import encode_reply
 from .requests import Request
 
 SASL_HANDSHAKE = 17
@@ -29,7 +30,7 @@ _SIZE_BYTES = 4
 def _read_handshake(cursor: Cursor, _api_version: int) -> SaslHandshakeRequest:
     mechanism = cursor.read_legacy_string()
     if mechanism is None:
-        raise MalformedRequest("SaslHandshake with a null mechanism")
+        raise MalformedBytes("SaslHandshake with a null mechanism")
     return SaslHandshakeRequest(mechanism=mechanism)
 
 
@@ -39,7 +40,7 @@ def _read_authenticate(cursor: Cursor, api_version: int) -> SaslAuthenticateRequ
         cursor.read_compact_bytes() if is_flexible else cursor.read_legacy_bytes()
     )
     if auth_bytes is None:
-        raise MalformedRequest("SaslAuthenticate with null bytes")
+        raise MalformedBytes("SaslAuthenticate with null bytes")
     if is_flexible:
         cursor.skip_tagged_fields()
     return SaslAuthenticateRequest(auth_bytes=auth_bytes)

@@ -4,7 +4,7 @@ Strategy: each reader goes through a request as far as there is something to see
 notes a value once it is whole; so of a request that is cut off, what stands before the
 cut is seen. Of records only the head of the first batch is read. Nothing is reserved
 for a length that a peer claims, and each step of a loop takes bytes.
-What comes back when bytes are short or bad: MalformedRequest from the cursor.
+What comes back when bytes are short or bad: MalformedBytes from the cursor.
 Source: Kafka, ProduceRequest.json, FetchRequest.json, InitProducerIdRequest.json,
 JoinGroupRequest.json, ConsumerGroupHeartbeatRequest.json,
 ShareGroupHeartbeatRequest.json, ShareFetchRequest.json; KIP-98 for the head of a record
@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .cursor import Cursor
+from pipelines.kafka_client.primitives import Cursor
 
 Seen = dict[str, str]
 """Config key to value, as texts."""
@@ -292,7 +292,7 @@ def read_wire_configs(
         client_id_bytes: That length; -1 for null.
         seen: Gets the values, each once it is whole.
     Returns: The client id; null where it is.
-    Raises: MalformedRequest where the bytes end too early, or are no such request.
+    Raises: MalformedBytes where the bytes end too early, or are no such request.
     """
     request = WIRE_REQUESTS[api_key]
     client_id = None

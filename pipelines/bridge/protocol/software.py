@@ -10,9 +10,9 @@ Source: Kafka 4.4, ApiVersionsRequest.json; KIP-1324.
 import uuid
 from dataclasses import dataclass
 
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
+
 from .api_keys import API_VERSIONS, ServedApi
-from .cursor import Cursor
-from .errors import MalformedRequest
 
 FIRST_VERSION_WITH_SOFTWARE_NAME = 3
 FIRST_VERSION_WITH_CLUSTER_ID = 5
@@ -100,7 +100,7 @@ def _read_text(cursor: Cursor) -> str:
     before = cursor.remaining_bytes
     text = cursor.read_compact_string()
     if text is None:
-        raise MalformedRequest("ApiVersions with a null software name or version")
+        raise MalformedBytes("ApiVersions with a null software name or version")
     if before - cursor.remaining_bytes > _MAX_TEXT_BYTES + _LENGTH_BYTES:
-        raise MalformedRequest("ApiVersions with a software name that is too long")
+        raise MalformedBytes("ApiVersions with a software name that is too long")
     return text

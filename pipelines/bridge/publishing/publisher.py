@@ -21,8 +21,7 @@ from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.records import Acknowledge, Record
 from pipelines.errors import MissingService
 from pipelines.kafka_logs import kafka_logger
-
-from .topics import unusable_settings
+from pipelines.kafka_wire.topics import unusable_settings
 
 _SHORTEST_DELIVERY_TIMEOUT_MS = 1_000
 

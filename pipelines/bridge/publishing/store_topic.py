@@ -29,9 +29,8 @@ from confluent_kafka import (
 )
 
 from pipelines.kafka_logs import kafka_logger
-
-from .topics import unusable_settings
-from .waiting import call_in_thread
+from pipelines.kafka_wire.topics import unusable_settings
+from pipelines.kafka_wire.waiting import call_in_thread
 
 logger = logging.getLogger(__name__)
 

@@ -28,12 +28,9 @@ from pipelines.bridge.protocol.push_telemetry import (
     PushRequest,
     plain_push_reader,
 )
-from pipelines.bridge.protocol.replies import (
-    encode_body,
-    encode_push_reply,
-    encode_reply,
-)
+from pipelines.bridge.protocol.replies import encode_push_reply, encode_reply
 from pipelines.bridge.protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API, Request
+from pipelines.kafka_wire.messages import encode_body
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
 from .instances import ClientInstances

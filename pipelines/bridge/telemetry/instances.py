@@ -25,7 +25,7 @@ from pipelines.bridge.core.client_identity import (
     uuid_text,
 )
 from pipelines.bridge.protocol.push_telemetry import RESERVED_INSTANCE_IDS, PushRequest
-from pipelines.bridge.protocol.replies import NO_THROTTLE
+from pipelines.kafka_wire.messages import NO_THROTTLE
 
 from .rules import (
     ClientInstance,

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pipelines import __version__
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.bridge.core.client_identity import uuid_text
 from pipelines.bridge.telemetry.subscription_ids import order_as_hash_set
 from pipelines.bridge.telemetry.subscriptions import InvalidRule, parse_subscription
@@ -19,6 +17,8 @@ from pipelines.commands.java.command_config import read_connection
 from pipelines.commands.java.properties import parse_properties
 from pipelines.commands.options import CommandFault
 from pipelines.errors import PipelineError
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
 
 from .options import ClientMetricsCall, Given, Misuse, check
 from .requests import change, read_configs, read_names

@@ -26,9 +26,9 @@ from kio.schema.list_config_resources.v1.request import ListConfigResourcesReque
 from kio.schema.list_config_resources.v1.response import ListConfigResourcesResponse
 from kio.static.primitive import i8
 
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.protocol.cluster_requests import CLIENT_METRICS
 from pipelines.commands.options import CommandFault
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.cluster_requests import CLIENT_METRICS
 
 TIMEOUT_S = 30.0
 _SET, _DELETE = i8(0), i8(1)

@@ -12,14 +12,14 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 
 from pipelines import __version__
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.faults import ClusterFault, MissingApi
 from pipelines.commands.java.command_config import read_connection
 from pipelines.commands.kafka_client_metrics.answers import list_warnings
 from pipelines.commands.options import CommandFault
 from pipelines.errors import PipelineError
 from pipelines.kafka_client.client_configs import Entity
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.faults import ClusterFault, MissingApi
 from pipelines.reading.text_tables import make_printable
 
 from . import dynamic_requests, lines, quota_requests, scram_requests, subscriptions

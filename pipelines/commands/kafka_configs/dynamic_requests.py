@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.commands.kafka_client_metrics.requests import (
     TIMEOUT_S,
     text_of,
@@ -31,9 +30,11 @@ from pipelines.kafka_client.client_configs import (
     read_altered,
     read_described,
 )
-from pipelines.kafka_client.faults import RETRIABLE_ERROR_CODES, MalformedAnswer
+from pipelines.kafka_client.faults import RETRIABLE_ERROR_CODES
 from pipelines.kafka_client.messages import Served
+from pipelines.kafka_client.primitives import MalformedBytes
 from pipelines.kafka_client.session import Conversation
+from pipelines.kafka_wire.client import ClusterClient
 
 from .changes import in_order
 
@@ -136,5 +137,5 @@ def _expect_success(error_code: int, message: str | None) -> None:
     except ValueError:
         text = f"error {error_code}"
     if error_code in RETRIABLE_ERROR_CODES:
-        raise MalformedAnswer(text)
+        raise MalformedBytes(text)
     raise CommandFault(text)

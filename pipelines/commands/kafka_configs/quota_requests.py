@@ -11,9 +11,9 @@ from kio.schema.describe_client_quotas.v1.request import (
 from kio.schema.describe_client_quotas.v1.response import DescribeClientQuotasResponse
 from kio.static.primitive import f64, i8
 
-from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.commands.kafka_client_metrics.requests import TIMEOUT_S, expect_success
 from pipelines.kafka_client.client_configs import Component, Entity
+from pipelines.kafka_wire.client import ClusterClient
 
 from .changes import in_order
 

@@ -14,9 +14,9 @@ from kio.schema.describe_user_scram_credentials.v0.response import (
 )
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.faults import MissingApi
 from pipelines.commands.kafka_client_metrics.requests import TIMEOUT_S, expect_success
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.faults import MissingApi
 
 _MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 

@@ -5,12 +5,12 @@ Source: Kafka 4.3, ConfigCommand.scala.
 
 from collections.abc import Callable, Mapping
 
-from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.commands.kafka_client_metrics.requests import (
     change,
     read_configs,
     read_names,
 )
+from pipelines.kafka_wire.client import ClusterClient
 
 from . import lines
 from .options import CLIENT_METRICS, ConfigsCall

@@ -15,17 +15,17 @@ from kio.schema.describe_client_quotas.v1.response import DescribeClientQuotasRe
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import f64
 
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.clients_cluster import find_clients_cluster
-from pipelines.bridge.cluster.faults import ClusterFault
-from pipelines.bridge.cluster.feed.answers import read_quotas
 from pipelines.commands.call import Call
 from pipelines.commands.java.command_config import read_connection
 from pipelines.commands.java.properties import parse_properties
 from pipelines.commands.options import CommandFault
 from pipelines.errors import InvalidSetting, MissingService
+from pipelines.feed.answers import read_quotas
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.faults import ClusterFault
 from pipelines.reading.text_tables import make_printable
+from pipelines.settings.clients_cluster import find_clients_cluster
 from pipelines.settings.kafka import publisher_config
 from udfs.cluster.record_keys import quota_entity_path
 from udfs.quotas import Alteration

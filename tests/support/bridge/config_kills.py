@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from pipelines.kafka_client.client_configs import Op
-from pipelines.kafka_client.faults import MalformedAnswer
+from pipelines.kafka_client.primitives import MalformedBytes
 from tests.support.bridge.bridge_process import BridgeProcess, list_children
 from tests.support.bridge.dynamic_configs import (
     ConfigClient,
@@ -105,7 +105,7 @@ class KilledBridges:
         deadline = time.monotonic() + PATIENCE_S
         place = number
         while True:
-            with contextlib.suppress(OSError, MalformedAnswer):
+            with contextlib.suppress(OSError, MalformedBytes):
                 with ConfigClient(self.places[place % 2]) as one:
                     ((code, text),) = one.alter(alteration)
                 if not code:

@@ -4,7 +4,7 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from pipelines.bridge.core.feed_records import FeedRecord
+from pipelines.feed.records import FeedRecord
 
 PATIENCE_S = 60
 

@@ -15,8 +15,8 @@ from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import f64
 
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
 from udfs.quotas import parse_entity_path
 
 API_VERSIONS = 18

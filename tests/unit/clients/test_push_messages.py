@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.bridge.protocol.cursor import Cursor
 from pipelines.bridge.protocol.push_config import (
     read_push_config as read_at_bridge,
 )
 from pipelines.bridge.protocol.push_config import write_push_config_response
-from pipelines.clients.kafka_client.faults import MalformedAnswer
 from pipelines.clients.kafka_client.messages import api_versions
+from pipelines.clients.kafka_client.primitives import MalformedBytes
 from pipelines.clients.push_messages import (
     ConfigEntry,
     NamedSoftware,
@@ -22,6 +21,7 @@ from pipelines.clients.push_messages import (
     read_push_config,
     write_push_config,
 )
+from pipelines.kafka_client.primitives import Cursor
 from tests.unit.bridge.push_config.raw_client import versions_body
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
@@ -94,14 +94,14 @@ def test_an_answer_is_read_whole_and_refused_when_cut():
     assert read_push_config(REFUSED) == expected
     assert read_push_config(REFUSED + b"more") == expected
     for cut in range(10):
-        with pytest.raises(MalformedAnswer):
+        with pytest.raises(MalformedBytes):
             read_push_config(REFUSED[:cut])
 
 
 @settings(max_examples=100)
 @given(st.binary(max_size=60), st.integers(0, 10))
 def test_noise_is_an_answer_or_is_malformed(noise, start):
-    with contextlib.suppress(MalformedAnswer):
+    with contextlib.suppress(MalformedBytes):
         read_push_config(REFUSED[:start] + noise)
 
 

@@ -9,8 +9,9 @@ from kio.schema.metadata.v1.response import MetadataResponse, MetadataResponseBr
 from kio.static.primitive import i32
 
 from pipelines.kafka_client.async_link import AsyncLink
-from pipelines.kafka_client.faults import LoginRefused, MalformedAnswer, NoAnswer
+from pipelines.kafka_client.faults import LoginRefused, NoAnswer
 from pipelines.kafka_client.messages import SASL_AUTHENTICATE, Request
+from pipelines.kafka_client.primitives import MalformedBytes
 from pipelines.kafka_client.properties import make_access
 from pipelines.kafka_client.session import Software, list_nodes
 from tests.support.bridge.certificates import Authority
@@ -70,7 +71,7 @@ def test_a_conversation_that_finds_an_answer_malformed_is_held_again():
         tries.append(served)
         yield LIST
         if len(tries) == 1:
-            raise MalformedAnswer("not this one")
+            raise MalformedBytes("not this one")
 
     async def run():
         async with Broker(Answers()) as broker:

@@ -23,7 +23,7 @@ from pipelines.kafka_client.client_configs import (
     write_altered,
     write_described,
 )
-from pipelines.kafka_client.faults import MalformedAnswer
+from pipelines.kafka_client.primitives import MalformedBytes
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bridge" / "wire_bytes.tsv"
 ALICE = (("user", "alice"),)
@@ -87,7 +87,7 @@ def test_an_answer_is_read_whole_and_refused_when_cut(read, body, expected):
     assert read(body) == expected
     assert read(body + b"more") == expected
     for cut in range(len(body)):
-        with pytest.raises(MalformedAnswer):
+        with pytest.raises(MalformedBytes):
             read(body[:cut])
 
 
@@ -104,17 +104,17 @@ def test_golden_answers():
 @pytest.mark.parametrize("count", [-2, 4, 2**31 - 1])
 def test_a_count_that_cannot_stand_in_the_answer_is_malformed(count):
     body = struct.pack(">ihhi", 0, 0, -1, count) + bytes(12)
-    with pytest.raises(MalformedAnswer, match="items"):
+    with pytest.raises(MalformedBytes, match="items"):
         read_described(body)
-    with pytest.raises(MalformedAnswer, match="items"):
+    with pytest.raises(MalformedBytes, match="items"):
         read_altered(struct.pack(">ii", 0, count) + bytes(12))
 
 
 def test_a_null_where_none_may_be_is_malformed():
     head = struct.pack(">ihhi", 0, 0, -1, 1)
-    with pytest.raises(MalformedAnswer, match="null"):
+    with pytest.raises(MalformedBytes, match="null"):
         read_described(head + struct.pack(">ii", -1, 0))
-    with pytest.raises(MalformedAnswer, match="null"):
+    with pytest.raises(MalformedBytes, match="null"):
         read_described(head + struct.pack(">ihhi", 1, -1, -1, 0))
 
 
@@ -127,5 +127,5 @@ def test_a_text_that_no_string_can_hold_is_refused():
 @given(st.sampled_from(sorted(ANSWERS)), st.binary(max_size=60), st.integers(0, 40))
 def test_noise_is_an_answer_or_is_malformed(case, noise, start):
     read, body, _ = ANSWERS[case]
-    with contextlib.suppress(MalformedAnswer):
+    with contextlib.suppress(MalformedBytes):
         read(body[:start] + noise)

@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
 from pipelines.kafka_client import messages
-from pipelines.kafka_client.faults import (
-    ERROR_NAMES,
-    RETRIABLE_ERROR_CODES,
-    MalformedAnswer,
-)
+from pipelines.kafka_client.faults import ERROR_NAMES, RETRIABLE_ERROR_CODES
 from pipelines.kafka_client.messages import Node, Request, write_frame
+from pipelines.kafka_client.primitives import MalformedBytes
 
 VERSIONS = struct.pack(">hB", 0, 3) + struct.pack(">hhhB", 18, 0, 6, 0) + struct.pack(">hhhB", 10_071, 0, 0, 0) + struct.pack(">iB", 0, 0)  # fmt: skip
 METADATA = struct.pack(">i", 1) + struct.pack(">ih9si", 7, 9, b"localhost", 9092) + struct.pack(">h", -1)  # fmt: skip
@@ -47,7 +44,7 @@ def test_an_answer_is_read_whole_and_refused_when_cut(read, body, expected, need
     assert read(body) == expected
     assert read(body + b"more") == expected
     for cut in range(needed or len(body)):
-        with pytest.raises(MalformedAnswer):
+        with pytest.raises(MalformedBytes):
             read(body[:cut])
 
 
@@ -55,7 +52,7 @@ def test_an_answer_is_read_whole_and_refused_when_cut(read, body, expected, need
 @given(st.sampled_from(sorted(CASES)), st.binary(max_size=60), st.integers(0, 30))
 def test_noise_is_an_answer_or_is_malformed(case, noise, start):
     read, body, *_ = CASES[case]
-    with contextlib.suppress(MalformedAnswer):
+    with contextlib.suppress(MalformedBytes):
         read(body[:start] + noise)
 
 
@@ -68,7 +65,7 @@ def test_a_version_that_is_not_known_serves_nothing():
     "body", [b"\0\0\xff\xff\xff\xff\xff\xff", b"\0\0\xff\xff\xff\xff\x0f"]
 )
 def test_a_claimed_length_takes_no_memory(body):
-    with pytest.raises(MalformedAnswer):
+    with pytest.raises(MalformedBytes):
         messages.read_api_versions(body)
 
 

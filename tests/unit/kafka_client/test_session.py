@@ -8,9 +8,10 @@ import pytest
 from kio.schema.errors import ErrorCode
 
 from pipelines.kafka_client.async_link import MAX_ANSWER_BYTES
-from pipelines.kafka_client.faults import LoginRefused, MalformedAnswer, Refused
+from pipelines.kafka_client.faults import LoginRefused, Refused
 from pipelines.kafka_client.login import Login, log_in_by_plain, log_in_by_scram
 from pipelines.kafka_client.messages import Request
+from pipelines.kafka_client.primitives import MalformedBytes
 from pipelines.kafka_client.session import Session, Software, greet
 from tests.support.kafka_answers import OFFERED, Answers, encode, make_listing, talk
 
@@ -131,7 +132,7 @@ def test_refused_login_has_the_code_of_the_broker(code, told):
         talk(make_session(), greet(SOFTWARE, make_login("PLAIN")), answers)
 
 
-@pytest.mark.parametrize(("code", "kind"), [(42, Refused), (7, MalformedAnswer)])
+@pytest.mark.parametrize(("code", "kind"), [(42, Refused), (7, MalformedBytes)])
 def test_refused_greeting_is_final_unless_its_code_may_be_tried_again(code, kind):
     steps = greet(SOFTWARE, None)
     next(steps)
@@ -156,21 +157,21 @@ def test_an_old_broker_may_refuse_the_oldest_version_as_well():
 def test_bytes_that_are_no_answer_are_malformed(data, said):
     session = make_session()
     session.send(LIST)
-    with pytest.raises(MalformedAnswer, match=said):
+    with pytest.raises(MalformedBytes, match=said):
         session.receive(data)
 
 
 def test_no_answer_is_larger_than_it_may_be():
     session = make_session(max_answer_bytes=100)
     session.send(LIST)
-    with pytest.raises(MalformedAnswer, match="answer of 101 bytes"):
+    with pytest.raises(MalformedBytes, match="answer of 101 bytes"):
         session.receive(struct.pack(">i", 101))
 
 
 def test_answer_without_a_request_is_malformed():
     session = make_session()
     talk(session, ask(), Answers())
-    with pytest.raises(MalformedAnswer, match="nothing has asked"):
+    with pytest.raises(MalformedBytes, match="nothing has asked"):
         session.receive(struct.pack(">iib", 5, 1, 0))
 
 

@@ -19,9 +19,8 @@ from typing import Any, Protocol
 
 from kio.index import load_response_schema
 
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.errors import MalformedRequest, MalformedResponse
-from pipelines.bridge.protocol.metadata import encode_uvarint
+from pipelines.bridge.protocol.errors import MalformedResponse
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes, write_uvarint
 
 
 class FindAddress(Protocol):
@@ -98,7 +97,7 @@ def rewrite_addresses(
         if schema.__header_schema__.__flexible__:
             copy.cursor.skip_tagged_fields()
         _make_walk(schema, is_whole=False)(copy)
-    except MalformedRequest as error:
+    except MalformedBytes as error:
         raise MalformedResponse(f"{schema.__name__} {api_version}: {error}") from None
     if not copy.parts:
         return response
@@ -248,7 +247,7 @@ def _walk_tags(copy: _Copy, tagged: Mapping[int, _Walk]) -> None:
             end = copy.position
             inner.parts.append(copy.buffer[inner.copied : end])
             value = b"".join(inner.parts)
-            copy.put(size_at, end, encode_uvarint(len(value)) + value)
+            copy.put(size_at, end, write_uvarint(len(value)) + value)
 
 
 def _walk_address(
@@ -274,7 +273,7 @@ def _walk_address(
         told = copy.find_address(node_id, host, port)
     new_host, new_port = told
     text = new_host.encode()
-    length = encode_uvarint(len(text) + 1) if is_compact else _LENGTH.pack(len(text))
+    length = write_uvarint(len(text) + 1) if is_compact else _LENGTH.pack(len(text))
     copy.put(start, copy.position, length + text + _PORT.pack(new_port))
 
 

@@ -4,7 +4,7 @@ Strategy: the list of APIs is written anew, what follows it is copied. An API wh
 responses hold addresses is limited to the versions that are rewritten here; what the
 bridge answers itself is added, or takes the place of the cluster's; everything else is
 the cluster's own, versions and keys not known here included.
-What comes back when bytes are short or bad: MalformedRequest from the cursor.
+What comes back when bytes are short or bad: MalformedBytes from the cursor.
 Source: Kafka, ApiVersionsResponse.json; KIP-511: the header has no tagged fields.
 """
 
@@ -13,8 +13,6 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from pipelines.bridge.protocol.api_keys import API_VERSIONS
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.metadata import encode_uvarint
 from pipelines.bridge.protocol.requests import API_VERSIONS_API
 from pipelines.bridge.protocol.sasl import (
     SASL_AUTHENTICATE,
@@ -22,6 +20,7 @@ from pipelines.bridge.protocol.sasl import (
     SASL_HANDSHAKE,
     SASL_HANDSHAKE_API,
 )
+from pipelines.kafka_client.primitives import Cursor, write_uvarint
 
 from .versions import KNOWN_VERSIONS
 
@@ -60,7 +59,7 @@ def limit_api_versions(
         response: The body that the broker has sent.
         own: What the bridge answers itself: API keys and their versions.
     Returns: The body; one that lists nothing but an error stays as it is.
-    Raises: MalformedRequest when the bytes are no such answer.
+    Raises: MalformedBytes when the bytes are no such answer.
     """
     cursor = Cursor(response)
     error_code = cursor.read_int16()
@@ -78,7 +77,7 @@ def limit_api_versions(
     apis = dict(_limit(offered))
     if not error_code:
         apis = dict(sorted(_add(apis, own).items()))
-    length = encode_uvarint(len(apis) + 1) if is_flexible else _COUNT.pack(len(apis))
+    length = write_uvarint(len(apis) + 1) if is_flexible else _COUNT.pack(len(apis))
     tags = b"\0" if is_flexible else b""
     items = b"".join(
         _RANGE.pack(api_key, *versions) + tags for api_key, versions in apis.items()

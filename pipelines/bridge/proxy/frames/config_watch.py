@@ -14,12 +14,12 @@ from typing import Protocol
 
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection
-from pipelines.bridge.protocol.errors import WireError
 from pipelines.bridge.protocol.shown_configs import (
     WIRE_REQUESTS,
     Seen,
     read_wire_configs,
 )
+from pipelines.kafka_client.primitives import WireError
 from udfs.sensitive.bounded_texts import SHORT_CHARACTERS, bound_text
 
 from .shown_configs import Allowance, ShownConfigs

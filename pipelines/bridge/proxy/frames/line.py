@@ -104,13 +104,13 @@ class RequestReader(Protocol):
     ) -> Awaited | OwnReply:
         """Read a request without its size; OwnReply where it is not passed on.
 
-        Raises: MalformedRequest, UnsupportedRequest.
+        Raises: MalformedBytes, UnsupportedRequest.
         """
 
     def answer(self, frame: bytes, place: OwnReply) -> None:
         """Answer a request now or later; its place is in line.
 
-        Raises: MalformedRequest, UnsupportedRequest.
+        Raises: MalformedBytes, UnsupportedRequest.
         """
 
     def read_token(self, token: bytes) -> Awaited | None:

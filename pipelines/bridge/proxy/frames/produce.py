@@ -5,8 +5,7 @@ Source: Kafka, ProduceRequest.json: header, transactional id (from version 3), a
 
 import struct
 
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.errors import MalformedRequest
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
 
 _ACKS = struct.Struct(">h")
 _FIRST_WITH_TRANSACTIONAL_ID = 3
@@ -29,7 +28,7 @@ def has_answer(
         client_id_length: As it stands in the request; -1 for none.
         end: Where the request ends; its bytes may end before.
     Nulls: None where the bytes end before acks.
-    Raises: MalformedRequest for a head that goes on for ever, or is cut off by the
+    Raises: MalformedBytes for a head that goes on for ever, or is cut off by the
         end of its own request.
     """
     at += max(client_id_length, 0)
@@ -59,7 +58,7 @@ def _read_acks(data: bytes, at: int, api_version: int, end: int) -> bool | None:
         elif api_version >= _FIRST_WITH_TRANSACTIONAL_ID:
             cursor.read_legacy_string()
         has_acks = bool(cursor.unpack(_ACKS)[0])
-    except MalformedRequest:
+    except MalformedBytes:
         if end <= len(data) or len(data) - at > _MOST_HEAD_BYTES:
             raise
         return None
@@ -68,5 +67,5 @@ def _read_acks(data: bytes, at: int, api_version: int, end: int) -> bool | None:
     return has_acks
 
 
-def _cut_off() -> MalformedRequest:
-    return MalformedRequest("a Produce request that ends before acks")
+def _cut_off() -> MalformedBytes:
+    return MalformedBytes("a Produce request that ends before acks")

@@ -1,6 +1,6 @@
 """The header of PROXY protocol 2, by which a load balancer names the client.
 
-What comes back when bytes are short: None. When they are bad: MalformedRequest, for
+What comes back when bytes are short: None. When they are bad: MalformedBytes, for
 whoever listens to load balancers takes nobody without a header.
 Source: HAProxy, doc/proxy-protocol.txt, section 2.2.
 """
@@ -9,7 +9,7 @@ import ipaddress
 import struct
 from dataclasses import dataclass
 
-from pipelines.bridge.protocol.errors import MalformedRequest
+from pipelines.kafka_client.primitives import MalformedBytes
 
 _SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 _FIXED = struct.Struct(">12sBBH")
@@ -35,23 +35,23 @@ class ProxyHeader:
 def read_proxy_header(data: bytes) -> ProxyHeader | None:
     """Read the header at the beginning of a connection; None where it is not whole.
 
-    Raises: MalformedRequest as soon as it can be no such header.
+    Raises: MalformedBytes as soon as it can be no such header.
     """
     if not _SIGNATURE.startswith(data[: len(_SIGNATURE)]):
-        raise MalformedRequest("a connection without a header of PROXY protocol 2")
+        raise MalformedBytes("a connection without a header of PROXY protocol 2")
     if len(data) < _FIXED.size:
         return None
     _, command, family, length = _FIXED.unpack_from(data)
     size_bytes = _FIXED.size + length
     if command not in {_LOCAL, _PROXY} or size_bytes > _MOST_BYTES:
-        raise MalformedRequest("a header of PROXY protocol that is not version 2")
+        raise MalformedBytes("a header of PROXY protocol that is not version 2")
     if len(data) < size_bytes:
         return None
     source = None
     layout = {_IPV4_STREAM: _IPV4, _IPV6_STREAM: _IPV6}.get(family)
     if command == _PROXY and layout is not None:
         if length < layout.size:
-            raise MalformedRequest("a header of PROXY protocol that is too short")
+            raise MalformedBytes("a header of PROXY protocol that is too short")
         address, _, port, _ = layout.unpack_from(data, _FIXED.size)
         source = str(ipaddress.ip_address(address)), port
     return ProxyHeader(size_bytes=size_bytes, source=source)

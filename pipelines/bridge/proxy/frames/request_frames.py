@@ -6,7 +6,7 @@ Strategy: a frame that nothing here has to read is passed on with the bytes that
 with it, whole or in pieces: its head is read in one step, and what is left of it is
 counted, not kept. Kept are only requests that are read whole, and a head cut off by the
 end of the bytes.
-What comes back when bytes are bad: MalformedRequest or UnsupportedRequest; the pair of
+What comes back when bytes are bad: MalformedBytes or UnsupportedRequest; the pair of
 connections is of no use then, and everything before those bytes has been passed on.
 Source: Kafka protocol guide, "Request Header"; ProduceRequest.json.
 """
@@ -16,11 +16,8 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 
-from pipelines.bridge.protocol.errors import (
-    MalformedRequest,
-    UnsupportedRequest,
-    WireError,
-)
+from pipelines.bridge.protocol.errors import UnsupportedRequest
+from pipelines.kafka_client.primitives import MalformedBytes, WireError
 
 from .addresses import FindAddress, rewrite_addresses
 from .config_watch import MAX_LOOK_BYTES, WireWatch
@@ -134,7 +131,7 @@ class RequestFrames:
     def receive(self, data: bytes) -> None:
         """Take bytes as the client has sent them.
 
-        Raises: MalformedRequest, UnsupportedRequest.
+        Raises: MalformedBytes, UnsupportedRequest.
         """
         part, left = self.part, self._left
         if part is not None:
@@ -393,7 +390,7 @@ class RequestFrames:
     def _cut_frame(self, data: bytes, at: int, size: int) -> bytes | None:
         """Return a frame without its size, None where it is not whole yet."""
         if not 0 <= size <= self._max_read_bytes:
-            raise MalformedRequest(
+            raise MalformedBytes(
                 f"a request of {size} bytes to be read; at most {self._max_read_bytes}"
             )
         start = at + _SIZE_BYTES
@@ -422,7 +419,7 @@ class RequestFrames:
 
 def _check_size(size: int) -> None:
     if size < _SMALLEST_REQUEST:
-        raise MalformedRequest(f"a request of {size} bytes")
+        raise MalformedBytes(f"a request of {size} bytes")
 
 
 def _check_version(api_key: int, version: int) -> None:

@@ -22,9 +22,8 @@ from typing import Protocol
 from kio.index import load_response_schema
 
 from pipelines.bridge.core.handlers import Connection
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.entities import ItemBudget, read_entity
-from pipelines.bridge.protocol.errors import MalformedRequest
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
+from pipelines.kafka_wire.entities import ItemBudget, read_entity
 
 from .versions import PRODUCE
 
@@ -187,7 +186,7 @@ def _read_produce_throttle(body: bytes, api_version: int, *, is_plain: bool) -> 
         cursor.skip_tagged_fields()
         schema = load_response_schema(PRODUCE, api_version)
         answer = read_entity(cursor, schema, ItemBudget(len(body)))
-    except MalformedRequest:
+    except MalformedBytes:
         return 0
     return int(answer.throttle_time.total_seconds() * _MS)
 

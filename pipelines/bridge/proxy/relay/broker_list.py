@@ -1,10 +1,10 @@
 """Which brokers there are, asked of any of them."""
 
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.cluster_ids import read_metadata
-from pipelines.bridge.cluster.faults import ClusterFault
 from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.proxy.rules.brokers import Place
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.cluster_ids import read_metadata
+from pipelines.kafka_wire.faults import ClusterFault
 
 
 async def read_brokers(

@@ -5,10 +5,10 @@ import ipaddress
 from collections.abc import Sequence
 
 from pipelines.bridge.core.client_identity import address_text
-from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.proxy.frames.proxy_header import read_proxy_header
 from pipelines.bridge.proxy.rules.plan import Network
 from pipelines.bridge.security.tls import BrokenTls, TlsStream
+from pipelines.kafka_client.primitives import MalformedBytes
 
 from .endpoint import ProxyEndpoint
 from .sides import open_tls
@@ -44,7 +44,7 @@ class Greeting:
     def receive(self, transport: asyncio.Transport, data: bytes) -> None:
         """Take bytes as they came.
 
-        Raises: MalformedRequest, BrokenTls.
+        Raises: MalformedBytes, BrokenTls.
         """
         if self._head is not None:
             self._head += data
@@ -72,7 +72,7 @@ class Greeting:
         try:
             self.principal = f"User:{self._endpoint.find_principal(subject)}"
         except ValueError:
-            raise MalformedRequest("a certificate that names no principal") from None
+            raise MalformedBytes("a certificate that names no principal") from None
 
 
 def find_source(networks: Sequence[Network], address: str, early: bytes) -> str | None:
@@ -83,7 +83,7 @@ def find_source(networks: Sequence[Network], address: str, early: bytes) -> str 
         address: The peer's.
         early: What it has sent.
     Nulls: None where the header of a balancer is not whole yet.
-    Raises: MalformedRequest.
+    Raises: MalformedBytes.
     """
     if not _is_balancer(networks, address):
         return address

@@ -14,17 +14,14 @@ from typing import cast
 
 from pipelines.bridge.core.client_identity import address_text
 from pipelines.bridge.core.handlers import Connection, make_identity
-from pipelines.bridge.protocol.errors import (
-    MalformedRequest,
-    MalformedResponse,
-    WireError,
-)
+from pipelines.bridge.protocol.errors import MalformedResponse
 from pipelines.bridge.proxy.frames.line import MAX_OPEN_REQUESTS, Line, OwnReply
 from pipelines.bridge.proxy.frames.request_frames import RequestFrames
 from pipelines.bridge.proxy.frames.response_frames import ResponseFrames
 from pipelines.bridge.proxy.rules.client_requests import ClientRequests
 from pipelines.bridge.proxy.rules.states import TRANSITIONS, Event, State
 from pipelines.bridge.security.tls import BrokenTls, TlsStream
+from pipelines.kafka_client.primitives import MalformedBytes, WireError
 
 from .broker_connection import connect_to_broker
 from .endpoint import ProxyEndpoint
@@ -293,7 +290,7 @@ class ProxiedConnection(asyncio.Protocol):
             return
         try:
             greeting.receive(self._transport, data)
-        except (MalformedRequest, BrokenTls) as error:
+        except (MalformedBytes, BrokenTls) as error:
             self._endpoint.counters.malformed_requests += 1
             self._end("bad_greeting", error)
             return

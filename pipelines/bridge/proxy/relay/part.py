@@ -6,9 +6,6 @@ import socket
 from collections.abc import Mapping
 from functools import partial
 
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.faults import ClusterFault
 from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import RequestHandlers
@@ -32,6 +29,9 @@ from pipelines.bridge.publishing.publisher import Publisher
 from pipelines.bridge.security.distinguished_names import format_distinguished_name
 from pipelines.bridge.security.security_files import SecurityFiles
 from pipelines.errors import MissingService
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.faults import ClusterFault
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules

@@ -20,9 +20,7 @@ from pipelines.bridge.protocol.api_keys import (
     GET_TELEMETRY_SUBSCRIPTIONS,
 )
 from pipelines.bridge.protocol.client_configs import AlterRequest
-from pipelines.bridge.protocol.cluster_requests import encode_request
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.replies import (
     answer_api_versions,
     encode_reply,
@@ -37,6 +35,8 @@ from pipelines.bridge.protocol.software import ClientSoftware
 from pipelines.bridge.proxy.frames.api_versions import ASKED_VERSION, limit_api_versions
 from pipelines.bridge.proxy.frames.line import Awaited, Line, OwnReply, Write
 from pipelines.kafka_client.client_configs import DescribeRequest
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
+from pipelines.kafka_wire.cluster_requests import encode_request
 
 from .keep_alive import make_question
 from .sasl_watch import UNKNOWN_PRINCIPAL, Acceptance, SaslWatch, Stage
@@ -112,7 +112,7 @@ class ClientRequests:
     ) -> Awaited | OwnReply:
         """Read a request without its size; OwnReply where it is not passed on.
 
-        Raises: MalformedRequest, UnsupportedRequest.
+        Raises: MalformedBytes, UnsupportedRequest.
         """
         if api_key in self._rules.own_keys:
             if not (self.is_authenticated() or self._sasl.is_unread):
@@ -156,7 +156,7 @@ class ClientRequests:
     def answer(self, frame: bytes, place: OwnReply) -> None:
         """Answer a request now or later; its place is in line.
 
-        Raises: MalformedRequest, UnsupportedRequest.
+        Raises: MalformedBytes, UnsupportedRequest.
         """
         rules = self._rules
         request = parse_request(frame, rules.answered_apis)
@@ -256,7 +256,7 @@ class ClientRequests:
         def take_body(body: bytes) -> bytes:
             try:
                 return take(request.api_version, body) or body
-            except MalformedRequest:
+            except MalformedBytes:
                 # What the broker has answered is for the client to judge.
                 return body
 

@@ -4,12 +4,12 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.bridge.cluster.clients_cluster import (
+from pipelines.bridge.security.principal_rules import InvalidRule, PrincipalRules
+from pipelines.errors import InvalidSetting, MissingService
+from pipelines.settings.clients_cluster import (
     ClientsCluster,
     find_clients_cluster,
 )
-from pipelines.bridge.security.principal_rules import InvalidRule, PrincipalRules
-from pipelines.errors import InvalidSetting, MissingService
 from pipelines.settings.kafka import publisher_config
 from pipelines.settings.keys import MAX_INT32, MAX_PORT
 from pipelines.settings.listener_records import ListenerSettings

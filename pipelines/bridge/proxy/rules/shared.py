@@ -16,11 +16,7 @@ from pipelines.bridge.protocol.api_keys import (
 )
 from pipelines.bridge.protocol.client_configs import AlterRequest
 from pipelines.bridge.protocol.push_config import write_push_config_response
-from pipelines.bridge.protocol.replies import (
-    encode_body,
-    encode_push_reply,
-    encode_reply,
-)
+from pipelines.bridge.protocol.replies import encode_push_reply, encode_reply
 from pipelines.bridge.protocol.requests import API_VERSIONS_API, Request
 from pipelines.bridge.protocol.sasl import SASL_AUTHENTICATE_API, SASL_HANDSHAKE_API
 from pipelines.bridge.proxy.frames.api_versions import Versions
@@ -29,6 +25,7 @@ from pipelines.bridge.proxy.frames.versions import FETCH, KNOWN_VERSIONS, PRODUC
 from pipelines.bridge.proxy.wire.traffic import ClientTraffic
 from pipelines.bridge.telemetry.instances import refuse_get
 from pipelines.kafka_client.client_configs import DescribeRequest
+from pipelines.kafka_wire.messages import encode_body
 
 from .telemetry_gate import TelemetryGate
 from .token_owners import Tell

@@ -18,8 +18,8 @@ from kio.schema.describe_delegation_token.v3.response import (
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Payload
 
-from pipelines.bridge.cluster.faults import ClusterFault
 from pipelines.bridge.security.principal_names import is_principal_name
+from pipelines.kafka_wire.faults import ClusterFault
 
 PAUSE_S = 1.0
 """Between two questions to the cluster."""

@@ -14,7 +14,6 @@ from kio.schema.sasl_authenticate.v2.request import SaslAuthenticateRequest
 from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
 
 from pipelines.bridge.protocol.api_keys import API_VERSIONS, index_apis
-from pipelines.bridge.protocol.errors import WireError
 from pipelines.bridge.protocol.replies import is_valid_software
 from pipelines.bridge.protocol.requests import UNREADABLE, Request, parse_request
 from pipelines.bridge.protocol.sasl import (
@@ -25,6 +24,7 @@ from pipelines.bridge.protocol.sasl import (
     reply_handshake,
 )
 from pipelines.bridge.protocol.software import ClientSoftware
+from pipelines.kafka_client.primitives import WireError
 
 from .mechanisms import Challenge, Check, Is, Mechanism, Refusal
 from .steps import Accepted, Answer, PassOn, Refused, SaslRules, State, Step

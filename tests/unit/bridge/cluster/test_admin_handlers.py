@@ -28,16 +28,16 @@ from kio.schema.list_config_resources.v1.request import ListConfigResourcesReque
 from kio.serial import entity_reader
 
 from pipelines.bridge.cluster.admin_handlers import AdminHandlers
-from pipelines.bridge.cluster.faults import ClusterFault
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, make_identity
-from pipelines.bridge.protocol.cluster_requests import (
+from pipelines.bridge.protocol.requests import parse_request
+from pipelines.kafka_client.primitives import MalformedBytes
+from pipelines.kafka_wire.cluster_requests import (
     KNOWN_VERSIONS,
     adapt,
     newest,
 )
-from pipelines.bridge.protocol.errors import MalformedRequest
-from pipelines.bridge.protocol.replies import NO_THROTTLE
-from pipelines.bridge.protocol.requests import parse_request
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.kafka_wire.messages import NO_THROTTLE
 
 CLIENT_METRICS, TOPIC, BROKER = 16, 2, 4
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -333,7 +333,7 @@ def test_request_that_is_cut_is_malformed_wherever(make_bridge, frame, body):
         whole = frame(older)[4:]
         assert parse_request(whole + b"xyz", apis).body == newest(older)
         for cut in range(8, len(whole)):
-            with pytest.raises(MalformedRequest):
+            with pytest.raises(MalformedBytes):
                 parse_request(whole[:cut], apis)
 
 
@@ -341,5 +341,5 @@ def test_request_with_more_items_than_anyone_has_is_malformed(make_bridge, frame
     schema = load_request_schema(74, 1)
     apis = make_bridge().handlers.apis
     parse_request(frame(schema(resource_types=(16,) * 1_000))[4:], apis)
-    with pytest.raises(MalformedRequest, match="too many items"):
+    with pytest.raises(MalformedBytes, match="too many items"):
         parse_request(frame(schema(resource_types=(16,) * 1_001))[4:], apis)

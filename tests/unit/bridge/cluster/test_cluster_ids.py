@@ -7,7 +7,7 @@ from kio.schema.metadata.v12.response import MetadataResponse
 from kio.static.primitive import i32
 
 from pipelines.bridge.cluster import part as cluster_part
-from pipelines.bridge.protocol.replies import NO_THROTTLE
+from pipelines.kafka_wire.messages import NO_THROTTLE
 from tests.unit.bridge.cluster.test_following import make_part
 
 METADATA = 3

@@ -8,11 +8,11 @@ from kio.schema.describe_client_quotas.v1 import response as described
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import f64
 
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
 from pipelines.bridge.cluster.followed_quotas import QuotaFollower
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.quotas.limits import Tags
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.messages import NO_THROTTLE
 
 KEY = "producer_byte_rate"
 APIS = {18: (0, 4), 48: (0, 1)}

@@ -12,16 +12,16 @@ from kio.schema.describe_configs.v4.response import (
 from kio.schema.errors import ErrorCode
 
 from pipelines.bridge.cluster import following
-from pipelines.bridge.cluster.access import read_access
-from pipelines.bridge.cluster.client import ClusterClient
-from pipelines.bridge.cluster.faults import ClusterFault
 from pipelines.bridge.cluster.followed_subscriptions import FollowedSubscriptions
 from pipelines.bridge.cluster.following import SubscriptionFollower
 from pipelines.bridge.cluster.part import ClusterPart
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.server import BridgeServer
 from pipelines.bridge.telemetry.selections import SubscriptionRegistry
 from pipelines.errors import InvalidSetting
+from pipelines.kafka_wire.access import read_access
+from pipelines.kafka_wire.client import ClusterClient
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.kafka_wire.messages import NO_THROTTLE
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 

@@ -12,12 +12,12 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader
 from kio.static.primitive import f64, i8
 
-from pipelines.bridge.cluster.faults import ClusterFault
 from pipelines.bridge.cluster.quota_handlers import QuotaHandlers
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, make_identity
-from pipelines.bridge.protocol.cluster_requests import KNOWN_VERSIONS, adapt, newest
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.protocol.requests import parse_request
+from pipelines.kafka_wire.cluster_requests import KNOWN_VERSIONS, adapt, newest
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.kafka_wire.messages import NO_THROTTLE
 
 ADMIN, NOBODY = ["User:ANONYMOUS"], ["User:admin"]
 """Whom a bridge takes for an admin: who asks, or somebody else."""

@@ -7,12 +7,12 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader
 from kio.static.primitive import i8, i32
 
-from pipelines.bridge.cluster.faults import ClusterFault
 from pipelines.bridge.cluster.scram_handlers import ScramHandlers
 from pipelines.bridge.core.handlers import Connection, RequestHandlers, make_identity
-from pipelines.bridge.protocol.errors import MalformedRequest
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.protocol.requests import parse_request
+from pipelines.kafka_client.primitives import MalformedBytes
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.kafka_wire.messages import NO_THROTTLE
 
 ADMIN, NOBODY = ["User:ANONYMOUS"], ["User:admin"]
 """Whom a bridge takes for an admin: who asks, or somebody else."""
@@ -111,8 +111,8 @@ def test_a_cluster_that_is_away_is_said(make_bridge):
 
 def test_a_request_that_is_cut_or_too_long_is_malformed(make_bridge):
     bridge = make_bridge(ADMIN)
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         bridge.parse(TWO, cut=1)
     many = tuple(asking.UserName(name=str(number)) for number in range(1_001))
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         bridge.parse(asking.DescribeUserScramCredentialsRequest(users=many))

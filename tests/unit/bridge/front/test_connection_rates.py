@@ -11,7 +11,7 @@ from pipelines.bridge.front.admission import Connections
 from pipelines.bridge.front.connection_rates import ConnectionRates, find_peer
 from pipelines.bridge.front.delays import Delays
 from pipelines.bridge.front.turn_queue import TurnQueue
-from pipelines.bridge.protocol.errors import MalformedRequest
+from pipelines.kafka_client.primitives import MalformedBytes
 from pipelines.settings import load_settings
 
 WAIT_MS = 200
@@ -133,7 +133,7 @@ def test_one_that_leaves_meanwhile_never_begins(run):
 def test_the_address_that_counts_may_have_to_be_waited_for(run):
     def find_source(_address, early):
         if early.startswith(b"bad"):
-            raise MalformedRequest("no header")
+            raise MalformedBytes("no header")
         return early.split(b" ")[1].decode() if early.count(b" ") > 1 else None
 
     async def test():

@@ -14,17 +14,13 @@ from pipelines.bridge.core.handlers import (
     serve_metadata,
 )
 from pipelines.bridge.protocol.metadata import AdvertisedNode
-from pipelines.bridge.protocol.replies import (
-    NO_THROTTLE,
-    encode_body,
-    encode_reply,
-    read_error_code,
-)
+from pipelines.bridge.protocol.replies import encode_reply, read_error_code
 from pipelines.bridge.protocol.requests import (
     TELEMETRY_APIS,
     Request,
     parse_request,
 )
+from pipelines.kafka_wire.messages import NO_THROTTLE, encode_body
 from tests.unit.bridge.protocol.request_reader import RequestReader
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.protocol.requests import (
     MAX_METADATA_TOPICS,
     TELEMETRY_APIS,
     parse_request,
 )
 from pipelines.bridge.protocol.sasl import SASL_AUTHENTICATE_API, SASL_HANDSHAKE_API
+from pipelines.kafka_client.primitives import MalformedBytes
 
 APIS = {
     api.api_key: api
@@ -35,7 +35,7 @@ def read(frame):
     """Read one request; return the most memory that it took."""
     tracemalloc.start()
     try:
-        with contextlib.suppress(MalformedRequest):
+        with contextlib.suppress(MalformedBytes):
             parse_request(frame, APIS)
         return tracemalloc.get_traced_memory()[1]
     finally:
@@ -74,6 +74,6 @@ def test_metadata_makes_as_many_topics_as_are_allowed_and_as_are_there():
         if is_read:
             assert len(parse_request(frame, APIS).body.topics) == count
         else:
-            with pytest.raises(MalformedRequest, match=r"Metadata|array"):
+            with pytest.raises(MalformedBytes, match=r"Metadata|array"):
                 parse_request(frame, APIS)
             assert read(frame) < FIXED_BYTES

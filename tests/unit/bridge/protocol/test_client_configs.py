@@ -15,8 +15,7 @@ from pipelines.bridge.protocol.client_configs import (
     read_alterations,
     read_describe,
 )
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.requests import parse_request
 from pipelines.kafka_client.client_configs import (
     Alteration,
@@ -28,6 +27,7 @@ from pipelines.kafka_client.client_configs import (
     write_alterations,
     write_describe,
 )
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
 from tests.unit.kafka_client.test_client_configs import ALICE, DEFAULT_CLIENT, golden
 
 APIS = index_apis(describe_client_configs_api(10_050), alter_client_configs_api(10_051))
@@ -60,13 +60,13 @@ def test_another_version_is_not_served():
 
 @pytest.mark.parametrize("size", range(len(DESCRIBE)))
 def test_a_description_that_is_cut_anywhere_is_malformed(size):
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         read_describe(Cursor(DESCRIBE[:size]))
 
 
 @pytest.mark.parametrize("size", range(len(ALTER)))
 def test_an_alteration_that_is_cut_anywhere_is_malformed(size):
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         read_alterations(Cursor(ALTER[:size]))
 
 
@@ -88,7 +88,7 @@ def test_what_stands_behind_a_request_is_read_over():
     ids=["null components", "null type", "null key", "huge", "below null", "5 in 20"],
 )
 def test_claims_of_a_description_that_do_not_fit_are_malformed(body):
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         read_describe(Cursor(bytes.fromhex(body)))
 
 
@@ -98,14 +98,14 @@ def test_more_items_than_are_read_are_malformed():
     body = write_alterations([most], validate_only=False)
     assert read_alterations(Cursor(body)).alterations == (most,)
     more = write_alterations([most._replace(ops=(*most.ops, op))], validate_only=False)
-    with pytest.raises(MalformedRequest, match="too many items"):
+    with pytest.raises(MalformedBytes, match="too many items"):
         read_alterations(Cursor(more))
 
 
 def test_a_text_that_grows_past_what_an_answer_can_repeat_is_malformed():
     part = struct.pack(">h4sh", 4, b"user", 30_000) + b"\xff" * 30_000
     body = struct.pack(">ii", 1, 1) + part + struct.pack(">i?", 0, False)
-    with pytest.raises(MalformedRequest, match="too long"):
+    with pytest.raises(MalformedBytes, match="too long"):
         read_alterations(Cursor(body))
 
 

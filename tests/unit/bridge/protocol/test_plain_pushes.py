@@ -6,14 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.protocol.push_telemetry import (
     PlainPushReader,
     PushRequest,
     plain_push_reader,
     read_push,
 )
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
 
 HEADER = struct.pack(">hhi", 72, 0, 7)
 FIXED = bytes(range(16)) + struct.pack(">iBb", -5, 2, 4)
@@ -110,7 +109,7 @@ def test_whatever_it_reads_the_cursor_reads_too(metrics, place, patch):
     if plain is not None:
         try:
             assert plain == read_by_cursor(bytes(frame))
-        except MalformedRequest:
+        except MalformedBytes:
             pytest.fail("the cursor refuses what was read")
 
 

@@ -9,9 +9,10 @@ import pytest
 from kio.serial.errors import SerialError
 
 from pipelines.bridge.protocol.api_keys import API_VERSIONS
-from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.request_stream import RequestStream
 from pipelines.bridge.protocol.requests import UNREADABLE, parse_request
+from pipelines.kafka_client.primitives import MalformedBytes
 from tests.fuzz.connection import Broken, FuzzedConnection
 from tests.fuzz.core import FuzzedCore
 from tests.fuzz.tokens import COMPACT_LENGTH, LENGTH, TAGS, TokenWriter, uvarint
@@ -37,7 +38,7 @@ def list_versions(core):
 
 def test_nothing_escapes_and_every_reply_is_whole_and_in_order(fuzzed):
     assert fuzzed.seen.frames >= FRAMES
-    assert set(fuzzed.seen.unasked) == {"MalformedRequest", "UnsupportedRequest"}
+    assert set(fuzzed.seen.unasked) == {"MalformedBytes", "UnsupportedRequest"}
 
 
 def test_every_api_and_version_that_is_served_was_answered(fuzzed):
@@ -84,7 +85,7 @@ def test_claimed_length_or_count_never_reserves_more_than_the_frame_holds(fuzzed
                 before, _ = tracemalloc.get_traced_memory()
                 try:
                     request = parse_request(frame, fuzzed.handlers.apis)
-                except (MalformedRequest, UnsupportedRequest):
+                except (MalformedBytes, UnsupportedRequest):
                     pass
                 else:
                     assert api.api_key == API_VERSIONS

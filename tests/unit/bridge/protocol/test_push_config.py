@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.bridge.protocol.api_keys import index_apis
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.push_config import (
     ClientConfig,
     push_config_api,
@@ -16,6 +15,7 @@ from pipelines.bridge.protocol.push_config import (
     write_push_config_response,
 )
 from pipelines.bridge.protocol.requests import parse_request
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
 from tests.unit.bridge.protocol.request_reader import RequestReader
 from tests.unit.bridge.push_config.raw_client import entry, push_body
 
@@ -70,7 +70,7 @@ def test_a_request_is_read_from_its_frame():
 
 @pytest.mark.parametrize("size", range(len(BODY)))
 def test_a_body_that_is_cut_anywhere_is_malformed(size):
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         read(BODY[:size])
 
 
@@ -113,7 +113,7 @@ def test_what_no_field_stands_for_is_read_over_and_never_written_again():
          "huge key", "huge value", "six-byte varint", "huge tag count"],
 )  # fmt: skip
 def test_claims_that_do_not_fit_are_malformed_and_nothing_else(body):
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         read(body)
 
 
@@ -172,7 +172,7 @@ def test_what_is_written_reads_back(entries):
 def test_any_bytes_are_read_or_malformed_and_nothing_else(body):
     try:
         request = read(body)
-    except MalformedRequest:
+    except MalformedBytes:
         return
     assert len(request.configs) * 5 <= len(body)
 
@@ -183,5 +183,5 @@ def test_a_body_with_some_bytes_changed_is_read_or_malformed(place, other):
     changed = BODY[:place] + other + BODY[place + len(other) :]
     try:
         assert len(read(changed).configs) <= len(changed) // 5
-    except MalformedRequest:
+    except MalformedBytes:
         return

@@ -15,14 +15,13 @@ from kio.serial import entity_reader
 
 from pipelines.bridge.protocol.metadata import AdvertisedNode, answer_metadata
 from pipelines.bridge.protocol.replies import (
-    NO_THROTTLE,
     ReplyOrder,
     answer_api_versions,
-    encode_body,
     encode_push_reply,
     encode_reply,
 )
 from pipelines.bridge.protocol.requests import TELEMETRY_APIS, Request, parse_request
+from pipelines.kafka_wire.messages import NO_THROTTLE, encode_body
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "bridge" / "wire_bytes.tsv"
 SERVED = [(3, 0, 13), (18, 0, 5), (71, 0, 0), (72, 0, 0)]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.protocol.request_stream import RequestStream
+from pipelines.kafka_client.primitives import MalformedBytes
 
 FRAMES = st.lists(st.binary(max_size=30), max_size=8)
 
@@ -44,7 +44,7 @@ def test_a_size_that_cannot_be_is_refused_before_its_bytes_come(size):
         stream.receive_data(bytes([byte]))
         assert stream.next_frame() is None
     stream.receive_data(head[3:])
-    with pytest.raises(MalformedRequest, match=str(size)):
+    with pytest.raises(MalformedBytes, match=str(size)):
         stream.next_frame()
     assert stream.waiting_bytes == 4
 

@@ -10,12 +10,12 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.static.constants import EntityType
 
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.errors import MalformedRequest, UnsupportedRequest
+from pipelines.bridge.protocol.errors import UnsupportedRequest
 from pipelines.bridge.protocol.push_telemetry import PushRequest
 from pipelines.bridge.protocol.requests import TELEMETRY_APIS as APIS
 from pipelines.bridge.protocol.requests import UNREADABLE, parse_request
 from pipelines.bridge.protocol.software import ClientSoftware
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
 from tests.unit.bridge.protocol.request_reader import RequestReader
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "bridge" / "wire_bytes.tsv"
@@ -112,7 +112,7 @@ def test_requests_in_one_piece_come_out_one_by_one(frame):
 def test_push_whose_frame_is_too_short_is_malformed(frame, size):
     whole = frame(PUSH)[4:]
     assert len(whole) == 42
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         parse_request(whole[:size], APIS)
 
 
@@ -124,7 +124,7 @@ def test_bytes_behind_the_last_field_are_ignored_as_brokers_do(frame):
 def test_unusable_size_is_refused_before_the_body_comes(size):
     stream = RequestReader(APIS, max_request_bytes=MAX_BYTES)
     stream.receive_data(struct.pack(">i", size))
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         stream.next_request()
 
 
@@ -239,7 +239,7 @@ def test_what_is_not_served_is_told_apart_from_what_is_malformed(api_key, versio
     ],
 )  # fmt: skip
 def test_claims_that_do_not_fit_are_malformed_and_nothing_else(frame_bytes):
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         parse_request(frame_bytes, APIS)
 
 

@@ -11,7 +11,6 @@ from importlib import import_module
 import pytest
 from kio.serial import entity_writer
 
-from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.protocol.shown_configs import (
     CONSUMER_GROUP_HEARTBEAT,
     FETCH,
@@ -23,6 +22,7 @@ from pipelines.bridge.protocol.shown_configs import (
     WIRE_REQUESTS,
     read_wire_configs,
 )
+from pipelines.kafka_client.primitives import MalformedBytes
 from udfs.configs.wire_keys import WIRE_KEYS
 
 MUTATIONS = 20_000
@@ -215,7 +215,7 @@ def test_of_a_request_that_is_cut_off_what_stands_before_the_cut_is_seen(
         seen = {}
         try:
             read_wire_configs(api_key, version, body[:end], 3, seen)
-        except MalformedRequest:
+        except MalformedBytes:
             pass
         else:
             # Nothing behind it is read.
@@ -240,7 +240,7 @@ def test_nothing_but_a_malformed_request_comes_of_any_bytes():
         seen = {}
         try:
             read_wire_configs(api_key, version, bytes(mutated), id_bytes, seen)
-        except MalformedRequest:
+        except MalformedBytes:
             malformed += 1
         assert seen.keys() <= WIRE_KEYS.keys()
         assert all(isinstance(value, str) for value in seen.values())

@@ -15,7 +15,6 @@ from kio.serial import entity_reader
 from kio.static.primitive import i16, i32, i64
 
 from pipelines.bridge.protocol.errors import MalformedResponse
-from pipelines.bridge.protocol.replies import NO_THROTTLE, encode_body
 from pipelines.bridge.proxy.frames.addresses import rewrite_addresses
 from pipelines.bridge.proxy.frames.versions import (
     FETCH,
@@ -23,6 +22,7 @@ from pipelines.bridge.proxy.frames.versions import (
     KNOWN_VERSIONS,
     PRODUCE,
 )
+from pipelines.kafka_wire.messages import NO_THROTTLE, encode_body
 
 LONG_HOST = "a-host-whose-name-is-longer-than-127-bytes." * 4
 

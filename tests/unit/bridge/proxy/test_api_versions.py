@@ -5,9 +5,9 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader
 from kio.static.primitive import i16
 
-from pipelines.bridge.protocol.errors import MalformedRequest
-from pipelines.bridge.protocol.replies import NO_THROTTLE, encode_body, fill
 from pipelines.bridge.proxy.frames.api_versions import limit_api_versions
+from pipelines.kafka_client.primitives import MalformedBytes
+from pipelines.kafka_wire.messages import NO_THROTTLE, encode_body, fill
 
 OWN = ((71, (0, 0)), (72, (0, 0)))
 OFFERED = {0: (0, 99), 1: (4, 18), 2: (1, 11), 18: (0, 9), 72: (0, 7), 900: (3, 4)}
@@ -75,5 +75,5 @@ def test_an_unsupported_version_is_answered_in_version_0():
 
 
 def test_an_answer_that_is_cut_off_is_malformed():
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         limit_api_versions(3, encode(3, OFFERED)[:9], OWN)

@@ -13,12 +13,12 @@ from kio.schema.metadata.v12.response import MetadataResponse, MetadataResponseB
 from kio.serial import entity_reader
 from kio.static.primitive import i32
 
-from pipelines.bridge.protocol.cluster_requests import encode_request
 from pipelines.bridge.protocol.metadata import AdvertisedNode
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.proxy.relay import part, ports
 from pipelines.bridge.server import BridgeServer
 from pipelines.errors import MissingService
+from pipelines.kafka_wire.cluster_requests import encode_request
+from pipelines.kafka_wire.messages import NO_THROTTLE
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 from tests.support.bridge.base_ports import pick_base_port

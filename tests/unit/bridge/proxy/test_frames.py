@@ -4,16 +4,13 @@ import struct
 
 import pytest
 
-from pipelines.bridge.protocol.errors import (
-    MalformedRequest,
-    MalformedResponse,
-    UnsupportedRequest,
-)
+from pipelines.bridge.protocol.errors import MalformedResponse, UnsupportedRequest
 from pipelines.bridge.proxy.frames.line import Awaited, Care, Line, OwnReply
 from pipelines.bridge.proxy.frames.request_frames import RequestFrames
 from pipelines.bridge.proxy.frames.response_frames import ResponseFrames
 from pipelines.bridge.proxy.frames.versions import FETCH, METADATA, PRODUCE
 from pipelines.bridge.proxy.rules.keep_alive import make_question
+from pipelines.kafka_client.primitives import MalformedBytes
 
 OWN, READ = 72, 18
 CARES = {
@@ -206,10 +203,10 @@ def test_a_request_may_come_where_a_token_could(step):
 @pytest.mark.parametrize(
     ("data", "error"),
     [
-        (frame(b""), MalformedRequest),
-        (frame(b"123456789"), MalformedRequest),
-        (struct.pack(">ihhih", -1, FETCH, 0, 1, -1), MalformedRequest),
-        (request(OWN, 1, b"x" * 1_000), MalformedRequest),
+        (frame(b""), MalformedBytes),
+        (frame(b"123456789"), MalformedBytes),
+        (struct.pack(">ihhih", -1, FETCH, 0, 1, -1), MalformedBytes),
+        (request(OWN, 1, b"x" * 1_000), MalformedBytes),
         (request(METADATA, 1, version=99), UnsupportedRequest),
         (produce(1, 1, version=99), UnsupportedRequest),
     ],
@@ -225,7 +222,7 @@ def test_what_came_before_a_bad_request_is_passed_on(data, error):
 @pytest.mark.parametrize("size", [-(2**31), -1, 0, 7, 9])
 def test_a_size_that_holds_no_header_is_refused_before_anything_follows_it(size, step):
     pair = Pair()
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         pair.ask(request(FETCH, 1) + struct.pack(">i", size), step)
     assert pair.broker == request(FETCH, 1)
     assert not pair.requests.is_amid
@@ -236,7 +233,7 @@ def test_a_size_that_holds_no_header_is_refused_before_anything_follows_it(size,
 def test_a_produce_request_that_ends_before_acks_is_refused_at_once(version, step):
     pair, whole = Pair(), produce(2, 1, version, body=b"")
     cut_off = frame(whole[4:-1])
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         pair.ask(request(FETCH, 1) + cut_off + request(FETCH, 3) * 9, step)
     # Of a head that may still be whole nothing is passed on.
     assert pair.broker == request(FETCH, 1)
@@ -249,7 +246,7 @@ def test_acks_are_not_read_behind_the_end_of_a_request():
     one = request(PRODUCE, 1, transactional, version=8)
     pair.ask(one, 10_000)
     assert list(pair.line) == [1]
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         pair.ask(frame(one[4:-20]) + bytes(100), 10_000)
 
 
@@ -257,10 +254,10 @@ def test_a_bad_request_of_ours_leaves_no_place_behind():
     pair = Pair()
 
     def refuse(_data, _place):
-        raise MalformedRequest("cut off")
+        raise MalformedBytes("cut off")
 
     pair.answer = refuse
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         pair.ask(request(FETCH, 1) + request(OWN, 2) + request(FETCH, 3), 10_000)
     assert list(pair.line) == [1]
     assert pair.broker == request(FETCH, 1)

@@ -4,9 +4,9 @@ import struct
 import pytest
 
 from pipelines.bridge.core.client_identity import address_text
-from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.proxy.frames.proxy_header import read_proxy_header
 from pipelines.bridge.proxy.relay.greeting import find_source
+from pipelines.kafka_client.primitives import MalformedBytes
 
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 
@@ -55,7 +55,7 @@ def test_a_header_is_whole_wherever_it_is_cut(data, source):
     ],
 )
 def test_who_sends_no_such_header_is_not_taken(data):
-    with pytest.raises(MalformedRequest):
+    with pytest.raises(MalformedBytes):
         read_proxy_header(data)
 
 

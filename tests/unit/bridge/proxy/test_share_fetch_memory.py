@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 
-from pipelines.bridge.protocol.metadata import encode_uvarint
 from pipelines.bridge.proxy.frames.line import Awaited, Line
 from pipelines.bridge.proxy.frames.response_frames import ResponseFrames
 from pipelines.bridge.proxy.relay.sides import MAX_UNSENT_BYTES
+from pipelines.kafka_client.primitives import write_uvarint
 from tests.fuzz.proxy_lives import Proxy, find_address, frame, read_frame
 
 PATIENCE_S = 20
@@ -29,7 +29,7 @@ def request(correlation_id):
 def answer(correlation_id, size, *, names_broker=False):
     """Return a ShareFetch answer with records of a size."""
     partition = struct.pack(">ihBhBiiB", 0, 0, 0, 0, 0, 0, 0, 0)
-    records = encode_uvarint(size + 1) + b"r" * size + b"\x01\0"
+    records = write_uvarint(size + 1) + b"r" * size + b"\x01\0"
     topic = bytes(16) + b"\x02" + partition + records + b"\0"
     endpoints = ENDPOINT + b"\0\0" if names_broker else b"\x01"
     head = struct.pack(">iBihBi", correlation_id, 0, 0, 0, 0, 30_000)

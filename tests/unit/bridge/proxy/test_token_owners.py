@@ -9,9 +9,9 @@ from kio.schema.describe_delegation_token.v3.response import (
 )
 from kio.schema.errors import ErrorCode
 
-from pipelines.bridge.cluster.faults import ClusterFault
-from pipelines.bridge.protocol.replies import NO_THROTTLE
 from pipelines.bridge.proxy.rules.token_owners import PAUSE_S, TokenOwners
+from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.kafka_wire.messages import NO_THROTTLE
 
 
 class Cluster:

@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.bridge.protocol.cursor import Cursor
-from pipelines.bridge.protocol.errors import MalformedRequest
 from pipelines.bridge.protocol.push_config import (
     ClientConfig,
     read_push_config,
     write_push_config,
 )
+from pipelines.kafka_client.primitives import Cursor, MalformedBytes
 from udfs.configs.pushes import (
     INVALID_UTF8,
     MALFORMED_PUSH_CONFIG,
@@ -169,7 +168,7 @@ def test_bytes_that_were_changed_are_read_as_the_bridge_reads_them(entries, data
     cursor = Cursor(bytes(body))
     try:
         request = read_push_config(cursor)
-    except MalformedRequest:
+    except MalformedBytes:
         assert status in {TRUNCATED_PUSH_CONFIG, MALFORMED_PUSH_CONFIG}
         return
     if cursor.remaining_bytes:

@@ -1,1 +1,0 @@
-"""What is so in the clients' cluster, as records of one topic."""

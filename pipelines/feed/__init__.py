@@ -1,0 +1,1 @@
+"""The cluster metadata export: what a cluster reports, as records of one topic."""

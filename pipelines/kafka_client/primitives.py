@@ -1,0 +1,1 @@
+../../udfs/wire/primitives.py

@@ -1,0 +1,1 @@
+"""Kafka's messages and topics as bridge, feed and commands use them."""

@@ -1,0 +1,1 @@
+"""Kafka's primitive types: one bounded reader, and what writes them."""
