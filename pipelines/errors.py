@@ -4,6 +4,8 @@ Messages hold names, numbers and places, never a value that a client or a secret
 store supplied.
 """
 
+import traceback
+
 
 class PipelineError(Exception):
     """Base of all errors that end a command with one clear sentence."""
@@ -93,3 +95,12 @@ class PushNotTaken(PipelineError):
 
 class DemoIncomplete(PipelineError):
     """Raised when the demo did not see every client that it had started."""
+
+
+def describe_exception(error: BaseException) -> str:
+    """Return the type of an exception and the places that it passed, innermost last."""
+    places = " > ".join(
+        f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+    )
+    return f"{type(error).__name__} at {places or 'no place'}"

@@ -1,6 +1,14 @@
-"""How every log of the product writes a moment: ISO 8601, UTC, milliseconds."""
+"""The clock of records, and timestamps in logs: ISO 8601, UTC, milliseconds."""
 
 import datetime as dt
+import time
+
+_NS_PER_MS = 1_000_000
+
+
+def read_clock_ms() -> int:
+    """Return milliseconds since 1970-01-01T00:00:00Z."""
+    return time.time_ns() // _NS_PER_MS
 
 
 def format_log_time(seconds: float) -> str:

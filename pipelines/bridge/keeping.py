@@ -1,13 +1,16 @@
-"""Wiring of dynamic client configs: their keys, their store, and its topics."""
+"""Part of the bridge that serves dynamic client configs: keys, store and topics."""
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+
+from prometheus_client.metrics_core import Metric
 
 from pipelines.bridge.cluster.admin_rules import check_principals
 from pipelines.bridge.core.handlers import ServedRequest
+from pipelines.bridge.core.parts import QuietPart
 from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
 from pipelines.bridge.dynamic_configs.handlers import DynamicConfigHandlers
 from pipelines.bridge.dynamic_configs.rules import AlterationRules
@@ -17,18 +20,19 @@ from pipelines.bridge.dynamic_configs.writing import (
     StoreFault,
     StoreWriter,
 )
-from pipelines.bridge.operations.logs import describe_exception
+from pipelines.bridge.operations.dynamic_config_metrics import dynamic_config_metrics
 from pipelines.bridge.publishing.store_topic import (
     ReadBatch,
     StoreTopicLink,
     TopicFault,
 )
-from pipelines.errors import InvalidSetting, MissingService
+from pipelines.errors import InvalidSetting, MissingService, describe_exception
 from pipelines.kafka_wire.topics import (
     ensure_single_topic,
     plan_config_topic,
     plan_registration_topic,
 )
+from pipelines.readiness import READY, Readiness
 from pipelines.settings.dynamic_config_keys import load_dynamic_config_keys
 from pipelines.settings.records import Settings
 from udfs.dynamic_configs.records import SUPPORTED_CONFIGS
@@ -48,8 +52,8 @@ _PLANS = {
 _NOT_READ = "the dynamic client configs have not been read to their end"
 
 
-class DynamicConfigPart:
-    """What one bridge process has of dynamic client configs; nothing where disabled."""
+class DynamicConfigPart(QuietPart):
+    """Dynamic client configs of one bridge process; empty if not enabled."""
 
     def __init__(
         self,
@@ -57,6 +61,7 @@ class DynamicConfigPart:
         kafka: Mapping[str, str],
         rules: SensitiveKeyRules,
         now_ms: Callable[[], int],
+        is_kafka_found: Callable[[], bool] = lambda: True,
     ) -> None:
         """Read the file of keys; nothing is asked yet.
 
@@ -64,8 +69,10 @@ class DynamicConfigPart:
             kafka: librdkafka's properties of [kafka]; the values hold secrets.
             rules: What may not be written.
             now_ms: Milliseconds since 1970-01-01T00:00:00Z.
+            is_kafka_found: Returns whether [kafka] answers; asked by prepare.
         Raises: InvalidSetting.
         """
+        self._is_kafka_found = is_kafka_found
         config = settings.dynamic_configs
         self.is_enabled = config.enabled
         self.counters = DynamicConfigCounters(is_enabled=config.enabled)
@@ -79,8 +86,7 @@ class DynamicConfigPart:
         self._batches = 0
         """Batches that were read."""
         self._running: asyncio.Task[None] | None = None
-        self.handlers: DynamicConfigHandlers | None = None
-        """Who answers both requests; None where they are not served."""
+        self._handlers: DynamicConfigHandlers | None = None
         if not config.enabled:
             return
         _check_api_keys(settings)
@@ -107,7 +113,7 @@ class DynamicConfigPart:
             now_ms=now_ms,
             counters=self.counters,
         )
-        self.handlers = DynamicConfigHandlers(
+        self._handlers = DynamicConfigHandlers(
             settings=config,
             admin_principals=check_principals(bridge.admin_principals),
             rules=rules,
@@ -116,24 +122,33 @@ class DynamicConfigPart:
             now_ms=now_ms,
         )
 
-    def served(self) -> list[ServedRequest]:
-        """Return the APIs answered here."""
-        return [] if self.handlers is None else self.handlers.served()
+    def handlers(self) -> Iterable[ServedRequest]:
+        """Return both APIs of dynamic client configs."""
+        return () if self._handlers is None else self._handlers.served()
 
-    def why_not_ready(self) -> str | None:
-        """Return why clients had better go elsewhere; None when they need not."""
+    def metrics(self) -> Iterable[Metric]:
+        """Return the counts of the store."""
+        return dynamic_config_metrics(self.counters) if self.is_enabled else ()
+
+    def readiness(self) -> Readiness:
+        """Return whether the store has been read to its end."""
         if not self.is_enabled or self._state.is_complete:
-            return None
-        return f"{_NOT_READ}{self._fault and f' ({self._fault})'}"
+            return READY
+        return Readiness(f"{_NOT_READ}{self._fault and f' ({self._fault})'}")
 
     async def prepare(self) -> None:
-        """Find or make the topics; without them clients are told to ask again.
+        """Find or create the topics, and read until the store is complete.
 
+        Clients are told to ask again until then. If the store cannot be read, or no
+        record of it arrives in time, the bridge starts without it.
         Raises: InvalidSetting where a topic cannot be used.
         """
-        if self.is_enabled:
+        if not self.is_enabled:
+            return
+        if self._is_kafka_found():
             for place in Place:
                 await self._prepare(place)
+        await self._start()
 
     async def _prepare(self, place: Place) -> None:
         """Find or make a topic. Raises: InvalidSetting where it cannot be used."""
@@ -150,14 +165,8 @@ class DynamicConfigPart:
         else:
             self._without_topic.discard(place)
 
-    async def start(self) -> None:
-        """Begin to read; wait until all is read, or cannot be read.
-
-        Listeners open afterwards. If the store cannot be read, or no record of it
-        arrives in time, all else is served without it.
-        """
-        if not self.is_enabled:
-            return
+    async def _start(self) -> None:
+        """Begin to read; wait until all is read, or cannot be read."""
         self._running = asyncio.create_task(self._run())
         for place in self._without_topic:
             self._note_start(place)
@@ -188,7 +197,7 @@ class DynamicConfigPart:
             except InvalidSetting as error:
                 self._note_fault(str(error))
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Wait for nothing any more."""
         if self._running is not None:
             self._running.cancel()

@@ -11,22 +11,25 @@ Calls of librdkafka that wait have a thread, and end soon, so that a bridge can 
 import asyncio
 import contextlib
 import logging
-import threading
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from confluent_kafka import (
+    OFFSET_BEGINNING,
     Consumer,
     KafkaError,
     KafkaException,
     Message,
-    Producer,
     TopicPartition,
 )
 
-from pipelines.kafka_logs import kafka_logger
-from pipelines.kafka_wire.topics import unusable_settings
+from pipelines.kafka_wire.transactional_topic import (
+    SLICE_S,
+    TransactionalTopic,
+    WrittenRecord,
+    is_end,
+)
 from pipelines.kafka_wire.waiting import call_in_thread
 
 from .records import FeedRecord, LeadRefused, LostLead
@@ -40,15 +43,12 @@ TRANSACTION_TIMEOUT_MS = 15_000
 """Readers wait so long for a transaction that nobody ends."""
 _POLL_S = 0.2
 """Between two looks at what the group says, and for room in the producer's queue."""
-_SLICE_S = 1.0
-"""Longest call that waits in a thread."""
 _RETRY_S = 1.0
 _LEAVE_S = 2.0
 """Longest wait for the group to hear that we leave; it finds out by itself, too."""
 _FIRST_WINDOW = 2_000
 """Records that are read back first; twice as many each time that is not enough."""
 _PATIENCE_S = 30.0
-_PARTITION = 0
 _REFUSALS = {
     KafkaError.GROUP_AUTHORIZATION_FAILED: "READ on group {name}",
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "READ, WRITE and DESCRIBE on topic {topic}",
@@ -69,20 +69,18 @@ class FeedTopic:
         Args:
             connection: librdkafka's properties of [kafka]; the values hold secrets.
         """
-        self._topic = topic
-        self._common: dict[str, Any] = {
-            **connection,
-            "client.id": client_id,
-            "enable.metrics.push": False,
-        }
+        self._topic = TransactionalTopic(
+            connection,
+            name=topic,
+            client_id=client_id,
+            transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
+        )
         self._name = ""
         self._member: Consumer | None = None
         self._is_member = asyncio.Event()
         self._is_lost = asyncio.Event()
         self._refusal: KafkaError | None = None
         self._polling: asyncio.Task[None] | None = None
-        self._producer: Producer | None = None
-        self._is_closing = threading.Event()
 
     async def lead(self, name: str) -> None:
         """Wait until this one alone may write; see LedTopic."""
@@ -90,12 +88,14 @@ class FeedTopic:
             await self._leave()
             self._join(name)
         # What it has not written goes nowhere: it is fenced by the next one.
-        self._producer = None
+        self._topic.drop()
         while True:
             await self._wait_for_membership()
             self._is_lost.clear()
             try:
-                self._producer = await call_in_thread(self._make_producer)
+                await call_in_thread(
+                    partial(self._topic.fence, self._name, _no_deadline)
+                )
             except KafkaException as error:
                 self._check_refusal(error.args[0])
                 logger.debug("the lead waits: Kafka says %s", error.args[0].name())
@@ -119,8 +119,13 @@ class FeedTopic:
             return
         if not self._is_member.is_set():
             raise LostLead("another bridge feeds")
+        if not self._topic.is_open:
+            raise LostLead("nothing is led")
+        written = [
+            WrittenRecord(one.key.encode(), one.value, one.headers) for one in records
+        ]
         try:
-            await call_in_thread(partial(self._write, records))
+            await call_in_thread(partial(self._topic.write, written, _no_deadline))
         except KafkaException as error:
             self._check_refusal(error.args[0])
             raise LostLead(f"Kafka says {error.args[0].name()}") from None
@@ -136,27 +141,22 @@ class FeedTopic:
 
     async def close(self) -> None:
         """Leave the group, so that another one leads at once."""
-        self._is_closing.set()
-        self._producer = None
+        self._topic.close()
         await self._leave()
 
     def _join(self, name: str) -> None:
         self._name = name
-        config = {
-            **self._common,
-            "group.id": name,
-            "session.timeout.ms": SESSION_TIMEOUT_MS,
-            "heartbeat.interval.ms": HEARTBEAT_MS,
-            # Whoever leads goes on doing so when others come.
-            "partition.assignment.strategy": "cooperative-sticky",
-            "enable.auto.commit": False,
-        }
-        try:
-            self._member = Consumer(config, logger=kafka_logger)
-        except KafkaException as error:
-            raise unusable_settings(error) from None
+        self._member = self._topic.make_member(
+            name,
+            **{
+                "session.timeout.ms": SESSION_TIMEOUT_MS,
+                "heartbeat.interval.ms": HEARTBEAT_MS,
+                # Whoever leads goes on doing so when others come.
+                "partition.assignment.strategy": "cooperative-sticky",
+            },
+        )
         self._member.subscribe(
-            [self._topic], on_assign=self._begin, on_revoke=self._end
+            [self._topic.name], on_assign=self._begin, on_revoke=self._end
         )
         self._polling = asyncio.create_task(self._keep_membership(self._member))
 
@@ -204,73 +204,16 @@ class FeedTopic:
     def _check_refusal(self, error: KafkaError, name: str | None = None) -> None:
         right = _REFUSALS.get(error.code())
         if right is not None:
-            needed = right.format(name=name or self._name, topic=self._topic)
+            needed = right.format(name=name or self._name, topic=self._topic.name)
             raise LeadRefused(f"the bridge's principal needs {needed} ({error.name()})")
-
-    def _make_producer(self) -> Producer:
-        """Make a producer that alone may write; runs in a thread."""
-        producer = Producer(
-            {
-                **self._common,
-                "transactional.id": self._name,
-                "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
-                "linger.ms": 5,
-            },
-            logger=kafka_logger,
-        )
-        self._repeat(producer.init_transactions)
-        return producer
-
-    def _repeat(self, call: Callable[[float], object]) -> None:
-        """Call until it does not say that it may be called again."""
-        while True:
-            try:
-                call(_SLICE_S)
-            except KafkaException as error:
-                if self._is_closing.is_set() or not error.args[0].retriable():
-                    raise
-            else:
-                return
-
-    def _write(self, records: Sequence[FeedRecord]) -> None:
-        """Write in one transaction; runs in a thread."""
-        producer = self._producer
-        if producer is None:
-            raise LostLead("nothing is led")
-        producer.begin_transaction()
-        for one in records:
-            while True:
-                try:
-                    producer.produce(
-                        self._topic,
-                        one.value,
-                        one.key,
-                        partition=_PARTITION,
-                        headers=list(one.headers),
-                    )
-                except BufferError:
-                    producer.poll(_POLL_S)
-                else:
-                    break
-        self._repeat(producer.commit_transaction)
 
     def _read_back(
         self, is_enough: Callable[[Sequence[FeedRecord]], bool]
     ) -> list[FeedRecord]:
         """Read more and more of the end; runs in a thread."""
-        reader = Consumer(
-            {
-                **self._common,
-                "group.id": self._name,
-                "enable.auto.commit": False,
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                "auto.offset.reset": "earliest",
-            },
-            logger=kafka_logger,
-        )
+        reader = self._topic.make_reader(self._name)
         try:
-            place = TopicPartition(self._topic, _PARTITION)
+            place = self._topic.at(OFFSET_BEGINNING)
             low, high = reader.get_watermark_offsets(place, timeout=_PATIENCE_S)
             window = _FIRST_WINDOW
             while True:
@@ -286,17 +229,19 @@ class FeedTopic:
         records: list[FeedRecord] = []
         if start >= end:
             return records
-        reader.assign([TopicPartition(self._topic, _PARTITION, start)])
+        reader.assign([self._topic.at(start)])
         reached = start
         # Another feed's open transaction may hold the end back, for so long.
-        waits = int((_PATIENCE_S + TRANSACTION_TIMEOUT_MS / 1_000) / _SLICE_S)
-        while reached < end and waits and not self._is_closing.is_set():
-            messages = reader.consume(_FIRST_WINDOW, _SLICE_S)
+        waits = int((_PATIENCE_S + TRANSACTION_TIMEOUT_MS / 1_000) / SLICE_S)
+        while reached < end and waits and not self._topic.is_closing.is_set():
+            messages = reader.consume(_FIRST_WINDOW, SLICE_S)
             waits -= not messages
             for one in messages:
                 reached = _take(one, records, reached)
         if reached < end:
-            raise LostLead(f"topic {self._topic} ends at {end}, read up to {reached}")
+            raise LostLead(
+                f"topic {self._topic.name} ends at {end}, read up to {reached}"
+            )
         return records
 
 
@@ -304,7 +249,7 @@ def _take(message: Message, records: list[FeedRecord], reached: int) -> int:
     """Keep a record; return the offset behind what was read."""
     error, offset = message.error(), message.offset()
     if error is not None:
-        if error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - its public name
+        if not is_end(error):
             raise KafkaException(error)
         return reached if offset is None else max(reached, offset)
     headers = tuple(
@@ -314,3 +259,7 @@ def _take(message: Message, records: list[FeedRecord], reached: int) -> int:
     key = (message.key() or b"").decode(errors="replace")
     records.append(FeedRecord(key, message.value() or b"", headers))
     return reached if offset is None else offset + 1
+
+
+def _no_deadline() -> float:
+    return math.inf

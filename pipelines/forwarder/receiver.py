@@ -10,22 +10,16 @@ import random
 import re
 import ssl
 import time
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-    ExportMetricsServiceResponse,
-)
-
 from pipelines.errors import InvalidSetting
-from pipelines.settings.forward_settings import OTLP, ForwardSettings
+from pipelines.settings.forward_settings import ForwardSettings
 from pipelines.settings.secret_references import SecretReader
 
-from .remote_write import compress
+from .targets import Target
 
 OUR_FAULT = frozenset({400, 413, 422})
 """What a receiver says of data that it will never take; all else is tried again."""
@@ -36,14 +30,6 @@ _PORTS = {"http": 80, "https": 443}
 _BROKEN = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 """Raised where the receiver has closed a connection; RemoteDisconnected is one."""
 _MAX_ANSWER = 65_536
-_GZIP, _FAST = 31, 1
-_HEADERS = {
-    OTLP: {"Content-Encoding": "gzip"},
-    "remote_write": {
-        "Content-Encoding": "snappy",
-        "X-Prometheus-Remote-Write-Version": "0.1.0",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,16 +54,14 @@ class Answer:
 
 
 def read_answer(
-    status: int, headers: Mapping[str, str], body: bytes, now_s: float
+    status: int, headers: Mapping[str, str], rejected: int, now_s: float
 ) -> Answer:
-    """Read an answer; a body that cannot be read is a full success, or none."""
-    rejected = 0
-    if status == _OK:
-        try:
-            told = ExportMetricsServiceResponse.FromString(body)
-            rejected = max(told.partial_success.rejected_data_points, 0)
-        except DecodeError:
-            rejected = 0
+    """Read an answer.
+
+    Args:
+        rejected: Points that its body rejects.
+        now_s: Seconds since 1970.
+    """
     retry_after_s = _read_wait(
         {name.lower(): text for name, text in headers.items()}.get("retry-after"), now_s
     )
@@ -138,20 +122,24 @@ def read_login(forward: ForwardSettings, secrets: SecretReader) -> dict[str, str
 class Receiver:
     """A connection that is kept, and made anew where it broke."""
 
-    def __init__(self, forward: ForwardSettings, secrets: SecretReader) -> None:
+    def __init__(
+        self, forward: ForwardSettings, secrets: SecretReader, target: Target
+    ) -> None:
         """Check what settings say; nothing is connected yet.
 
+        Args:
+            target: Protocol of the receiver.
         Raises: InvalidSetting, UnresolvedSecret.
         """
         host, port, self._path = _read_endpoint(forward.endpoint)
         scheme = urlsplit(forward.endpoint).scheme
         self.address = f"{scheme}://{host}:{port or _PORTS[scheme]}"
         """Scheme, host and port, for logs; a path or a query may hold a secret."""
-        self._protocol = forward.protocol
+        self._target = target
         self._headers = {
             "Content-Type": "application/x-protobuf",
             "User-Agent": "kafka-clientele",
-            **_HEADERS[forward.protocol],
+            **target.headers,
             **read_login(forward, secrets),
         }
         timeout_s = forward.timeout_ms / 1000
@@ -165,7 +153,7 @@ class Receiver:
 
     def post(self, body: bytes) -> Answer:
         """Send one request; status 0 where no answer came."""
-        packed = self._pack(body)
+        packed = self._target.pack(body)
         try:
             answer = self._ask(packed)
             told = answer.read(_MAX_ANSWER)
@@ -174,9 +162,8 @@ class Receiver:
         except (OSError, http.client.HTTPException):
             self._link.close()
             return Answer(status=0)
-        if self._protocol != OTLP:
-            told = b""
-        return read_answer(answer.status, dict(answer.headers), told, time.time())
+        rejected = self._target.count_rejected(answer.status, told)
+        return read_answer(answer.status, dict(answer.headers), rejected, time.time())
 
     def _ask(self, packed: bytes) -> http.client.HTTPResponse:
         """Send one request; connect again where a kept connection has been closed.
@@ -193,12 +180,6 @@ class Receiver:
                 raise
         self._link.request("POST", self._path, packed, self._headers)
         return self._link.getresponse()
-
-    def _pack(self, body: bytes) -> bytes:
-        if self._protocol != OTLP:
-            return compress(body)
-        packer = zlib.compressobj(_FAST, wbits=_GZIP)
-        return packer.compress(body) + packer.flush()
 
     def close(self) -> None:
         """Close the connection."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from confluent_kafka import Message
 
 from pipelines.errors import InvalidSetting
-from pipelines.settings.forward_settings import CUMULATIVE, OTLP
 from pipelines.settings.kafka import publisher_config
 from pipelines.settings.records import Settings
 from pipelines.settings.secret_references import SecretReader
@@ -27,14 +26,12 @@ from .bodies import (
     leave_out_empty,
     make_labels,
     read_push,
-    write_body,
 )
 from .group import PATIENCE_S, Group
-from .metadata import SentMetadata
 from .pages import Watch, serve_pages
 from .receiver import Receiver, pause_s
-from .remote_write import write_series
 from .sums import Sums
+from .targets import make_target
 
 logger = logging.getLogger(__name__)
 _INSTANCE = "client_instance_id"
@@ -78,16 +75,15 @@ class Forwarder:
             allow_labels=frozenset(forward.allow_labels),
             drop_labels=frozenset(forward.drop_labels),
         )
-        self._receiver = Receiver(forward, secrets)
-        self._is_otlp = forward.protocol == OTLP
+        self._target = make_target(forward)
+        self._receiver = Receiver(forward, secrets, self._target)
         self._sums = self._open_sums()
-        self._metadata = SentMetadata()
         self._kafka = publisher_config(settings.kafka, secrets)
         self.watch = Watch(PATIENCE_S + forward.timeout_ms / 1000)
 
     def _open_sums(self) -> Sums | None:
         forward = self._settings.forward
-        if self._is_otlp and forward.temporality != CUMULATIVE:
+        if not self._target.is_summed:
             return None
         if not self._selection.takes_label(_INSTANCE):
             raise InvalidSetting(
@@ -172,25 +168,19 @@ class Forwarder:
         self.watch.turn()
         change, left_out = self._sum_up(partition, headers)
         points = choose_points(
-            push, self._selection, change, is_described=self._is_otlp
+            push, self._selection, change, is_described=self._target.is_described
         )
         self.watch.turn()
         if self._sums is not None and self._sums.left_out > left_out:
             leave_out_empty(push.data)
             self.watch.left_out.inc(self._sums.left_out - left_out)
-        if self._is_otlp:
-            body = write_body(push.data, labels)
-        else:
-            series = write_series(push.data, labels)
-            points -= series.left_out
-            self.watch.left_out.inc(series.left_out)
-            body = series.body
-            if body:
-                body += self._metadata.take(series.metadata, time.monotonic())
+        written = self._target.write(push.data, labels)
+        self.watch.left_out.inc(written.left_out)
         self.watch.turn()
-        if body:
-            batch.bodies.append(_Body(message, body, points))
-            batch.size_bytes += len(body)
+        if written.body:
+            points -= written.left_out
+            batch.bodies.append(_Body(message, written.body, points))
+            batch.size_bytes += len(written.body)
 
     def _sum_up(
         self, partition: int, headers: dict[str, bytes]

@@ -6,6 +6,8 @@ shown is for those who show it.
 
 import os
 
+from .primitives import MalformedBytes
+
 UNSUPPORTED_SASL_MECHANISM, UNSUPPORTED_VERSION = 33, 35
 THROTTLING_QUOTA_EXCEEDED = 89
 RETRIABLE_ERROR_CODES = frozenset(
@@ -23,10 +25,6 @@ ERROR_NAMES = {
     58: "sasl_authentication_failed",
 }
 """Of those that greetings and logins are answered with."""
-
-
-class MalformedBytes(ValueError):
-    """Raised when the peer's bytes are not what its answer should be."""
 
 
 class Refused(Exception):
@@ -62,4 +60,6 @@ def describe(error: Exception) -> str:
         errno = error.errno or 0
         text = os.strerror(errno) if errno > 0 else error.strerror
         return text or str(error) or type(error).__name__
+    if isinstance(error, MalformedBytes):
+        return f"answer cannot be read: {error}"
     return str(error) or type(error).__name__

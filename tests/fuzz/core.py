@@ -17,6 +17,7 @@ from pipelines.settings.secret_references import SecretReader
 from tests.fuzz.connection import Broken, FuzzedConnection, Seen
 from tests.fuzz.mutations import mutate, with_size
 from tests.fuzz.tokens import NUMBER, TokenWriter
+from tests.support.bridge.wired_handlers import wire_handlers
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
 SEEDS_PER_VERSION = 60
@@ -49,8 +50,8 @@ class FuzzedCore:
         settings = load_settings("local", _SETTINGS)
         self._server = BridgeServer(settings, SecretReader(environ={}))
         self._now_ms = 1_700_000_000_000
-        self.handlers = self._server.make_handlers(
-            NODE, self._publish, now_ms=lambda: self._now_ms
+        self.handlers = wire_handlers(
+            self._server, NODE, self._publish, lambda: self._now_ms
         )
         self._pending = []
         self._cpu_mark_s = 0.0

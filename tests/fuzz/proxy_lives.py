@@ -23,7 +23,7 @@ from kio.static.primitive import i32
 
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import RequestHandlers, ServedRequest
-from pipelines.bridge.core.records import PushIds
+from pipelines.bridge.core.records import PushIds, RecordOutlet
 from pipelines.bridge.front.admission import Connections
 from pipelines.bridge.protocol.push_telemetry import PUSH_TELEMETRY_API
 from pipelines.bridge.protocol.replies import encode_push_reply
@@ -32,11 +32,10 @@ from pipelines.bridge.proxy.relay.endpoint import ProxyEndpoint
 from pipelines.bridge.proxy.relay.pairs import ProxiedConnection
 from pipelines.bridge.proxy.rules.answer_room import AnswerRoom
 from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
-from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
+from pipelines.bridge.proxy.rules.shared import ProxyRules
 from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
 from pipelines.bridge.proxy.wire.shown_by_clients import (
     WireConfigs,
-    WireOutlet,
     watched_cares,
 )
 from pipelines.bridge.proxy.wire.traffic import ClientTraffic
@@ -219,7 +218,7 @@ def make_wire_configs(counters):
     """Return what looks at the requests of clients, before a Kafka that takes all."""
     settings = load_settings("base")
     rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
-    outlet = WireOutlet(
+    outlet = RecordOutlet(
         publish=lambda _record, acknowledge: acknowledge(True),
         push_ids=PushIds(lambda _bits: 0),
         now_ms=lambda: 0,
@@ -231,7 +230,7 @@ def make_traffic(counters):
     """Return what counts the data of clients, before a Kafka that takes all."""
     settings = load_settings("base")
     rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
-    outlet = WireOutlet(
+    outlet = RecordOutlet(
         publish=lambda _record, acknowledge: acknowledge(True),
         push_ids=PushIds(lambda _bits: 0),
         now_ms=lambda: 0,
@@ -275,9 +274,6 @@ class Proxy:
         )
         rules = ProxyRules(
             handlers=handlers,
-            own_keys=choose_own_keys(
-                handlers, push_config_key=None, serves_telemetry=True
-            ),
             gate=TelemetryGate(lambda: healthy, answer_s=1),
             has_sasl=False,
             claim_name="sub",

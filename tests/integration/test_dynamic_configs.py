@@ -74,7 +74,7 @@ def test_a_config_is_kept_resolved_and_removed(own, kafka, topic):
     with running_bridge(own()) as (server, endpoint):
         address = address_of(endpoint)
         wait_loaded(address)
-        assert server.dynamic_configs.why_not_ready() is None
+        assert server.dynamic_configs.readiness().fault is None
         with ConfigClient(address) as admin, ConfigClient(address, "app") as app:
             served = app.name_software("apache-kafka-java", "4.3.1")
             assert {10_050, 10_051} <= served.keys()

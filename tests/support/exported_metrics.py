@@ -27,11 +27,10 @@ def read_bridge_families():
     server = BridgeServer(settings, SecretReader(environ={}))
     server.push_config.counters.note_policy("an-id", 1.0, has_failed=True)
     connection = SimpleNamespace(connection_id=1, seat=None, trouble=0)
-    server.watch.top.seat(connection, UUID(int=5))
+    server.telemetry.top.seat(connection, UUID(int=5))
     registry = CollectorRegistry()
     registry.register(ProcessCollector(registry=None))
-    server.watch.state.client_instances = 1
-    feed = server.watch.state.feed
+    feed = server.feed.counters
     feed.published["Config"] = feed.passed_over["NoOp"] = 1
     feed.faults["quotas", "refused"] = 1
     server.watch._collector._refresh = lambda: server.watch.state

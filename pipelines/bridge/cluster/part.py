@@ -1,13 +1,18 @@
-"""Wiring of what is asked of the clients' cluster: subscriptions, admins' wishes."""
+"""Part of the bridge that asks the clients' cluster: subscriptions, quotas, admins."""
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
+
+from prometheus_client.metrics_core import Metric
 
 from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import ServedRequest
+from pipelines.bridge.core.parts import QuietPart
+from pipelines.bridge.exposition.client_labels import ClientLabels
+from pipelines.bridge.exposition.quota_metrics import quota_metrics
 from pipelines.bridge.telemetry.selections import SubscriptionRegistry
 from pipelines.bridge.telemetry.subscriptions import load_subscriptions
 from pipelines.bridge.telemetry.unmatchable_selectors import find_unmatchable
@@ -15,6 +20,7 @@ from pipelines.kafka_wire.access import read_access
 from pipelines.kafka_wire.client import REQUEST_TIMEOUT_S, ClusterClient
 from pipelines.kafka_wire.cluster_ids import read_metadata
 from pipelines.kafka_wire.faults import ClusterFault
+from pipelines.readiness import Readiness
 from pipelines.settings.clients_cluster import find_clients_cluster
 from pipelines.settings.records import Settings
 
@@ -38,8 +44,8 @@ _LOOK_AGAIN_S = 60.0
 _MS = 1_000
 
 
-class ClusterPart:
-    """One bridge's dealings with its clients' cluster, publishing apart."""
+class ClusterPart(QuietPart):
+    """Requests of one bridge process to its clients' cluster."""
 
     def __init__(
         self,
@@ -47,6 +53,7 @@ class ClusterPart:
         connection: Mapping[str, str],
         counters: BridgeCounters | None = None,
         now_ns: NowNs = lambda: 0,
+        labels: ClientLabels | None = None,
     ) -> None:
         """Read the settings; nothing is asked yet.
 
@@ -55,10 +62,12 @@ class ClusterPart:
                 hold secrets.
             counters: Where it is counted whom quotas have held back.
             now_ns: A clock that never steps back, in nanoseconds.
+            labels: Label values that clients choose; None shows no quotas.
         Raises: InvalidSetting.
         """
         bridge, cluster = settings.bridge, find_clients_cluster(settings)
         self.connection = connection
+        self._labels = labels
         self.is_apart = cluster.is_apart
         """Whether that is another cluster than the one of [kafka]."""
         self._source = bridge.subscriptions_source
@@ -109,16 +118,26 @@ class ClusterPart:
             ScramHandlers(admin_principals=admins, forward=forward),
         )
 
-    def served(self) -> list[ServedRequest]:
-        """Return the APIs answered here."""
+    def handlers(self) -> Iterable[ServedRequest]:
+        """Return the APIs of admins."""
         return [one for handlers in self._handlers for one in handlers.served()]
+
+    def metrics(self) -> Iterable[Metric]:
+        """Return the use of quotas."""
+        uses = self.quotas.shown_uses()
+        return () if self._labels is None else quota_metrics(uses, self._labels)
+
+    def readiness(self) -> Readiness:
+        """Return READY, with a note if quotas are wanted and not enforced."""
+        why_not = self.quotas.why_not_enforced()
+        return Readiness(note=why_not and f"no quota is enforced: {why_not}")
 
     @property
     def follower(self) -> SubscriptionFollower | None:
         """Who follows the cluster's subscriptions; None where they do not count."""
         return None if self._source == CONF_ONLY else self._follower
 
-    async def start(self) -> None:
+    async def prepare(self) -> None:
         """Look at the cluster once, so that the first clients get what is in force.
 
         Raises: ClusterFault, when nothing else could say whom to ask for what.
@@ -132,13 +151,13 @@ class ClusterPart:
         if warning is not None:
             logger.warning(warning)
         await self._learn_id(_FIRST_LOOK_S)
-        await self.quotas.start(_FIRST_LOOK_S)
+        await self.quotas.prepare(_FIRST_LOOK_S)
 
-    async def follow(self) -> None:
+    async def run(self) -> None:
         """Look at the cluster again and again, for its subscriptions if they count."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._follow_id())
-            group.create_task(self.quotas.follow())
+            group.create_task(self.quotas.run())
             if self._source != CONF_ONLY:
                 group.create_task(self._follower.follow())
 

@@ -91,12 +91,12 @@ class QuotaPart:
         """Return what /metrics shows: who had to wait last, then who uses most."""
         return list(self._clients.uses(self._now_ms(), self._most_shown))
 
-    async def start(self, timeout_s: float) -> None:
+    async def prepare(self, timeout_s: float) -> None:
         """Look at the cluster once, so that the first clients have their limits."""
         if self.is_enforced:
             await self._follower.look(timeout_s)
 
-    async def follow(self) -> None:
+    async def run(self) -> None:
         """Look again and again; ends at once where nothing is enforced."""
         if self.is_enforced:
             await self._follower.follow()

@@ -114,6 +114,8 @@ class ServedRequest:
     """Whether its part counts the answers itself."""
     take_push: TakePush | None = None
     """Takes what push_reader has read; None for whoever sets no such reader."""
+    forget: Callable[[Connection], None] | None = None
+    """Forgets what a closed connection has left behind; None if nothing is kept."""
 
 
 def make_identity(listener: str, address: str, port: int) -> ClientIdentity:
@@ -137,7 +139,6 @@ class RequestHandlers:
         served: Iterable[ServedRequest],
         *,
         api_versions: ServedApi = API_VERSIONS_API,
-        forget: Callable[[Connection], None] = lambda _connection: None,
         answers: AnswerCounts | None = None,
         meter: "Callable[[ServedRequest], ServedRequest]" = lambda served: served,
     ) -> None:
@@ -145,7 +146,6 @@ class RequestHandlers:
 
         Args:
             served: One per API key; what is here is advertised.
-            forget: Called with each connection that has closed.
             answers: Where answers are counted by API key and error code.
             meter: Puts around each of them what records its costs.
         """
@@ -153,8 +153,10 @@ class RequestHandlers:
             api=api_versions, handle=self._answer_api_versions, error_code_at=0
         )
         everything = [meter(one) for one in (own, *served)]
+        self.own_keys = frozenset(one.api.api_key for one in everything[1:])
+        """API keys of the parts; ApiVersions is not among them."""
         self.apis: ServedApis = index_apis(*(one.api for one in everything))
-        self.forget = forget
+        self._forgetting = [one.forget for one in everything if one.forget]
         takers = (one.take_push for one in everything)
         self.take_push: TakePush = next(filter(None, takers), _take_no_push)
         counts = answers or AnswerCounts()
@@ -162,6 +164,11 @@ class RequestHandlers:
             one.api.api_key: one.handle if one.is_counted else _counting(one, counts)
             for one in everything
         }
+
+    def forget(self, connection: Connection) -> None:
+        """Forget a connection that has closed."""
+        for forget in self._forgetting:
+            forget(connection)
 
     def handle(
         self, request: Request, connection: Connection, reply: WriteReply

@@ -5,6 +5,7 @@ Source: the headers stand in docs/reference/topics.md.
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from udfs.sensitive.bounded_texts import bound_text
@@ -21,6 +22,7 @@ from .client_identity import (
     MAX_CLUSTER_ID_BYTES,
     MAX_TEXT_BYTES,
     ClientIdentity,
+    KnownCluster,
     bound_identity,
 )
 
@@ -62,6 +64,10 @@ class Record(NamedTuple):
 Acknowledge = Callable[[bool], None]
 Publish = Callable[[Record, Acknowledge], None]
 """Takes a record and says once, now or later, whether Kafka has it."""
+
+
+def _publish_nothing(_record: Record, _acknowledge: Acknowledge) -> None:
+    raise RuntimeError("no publisher is open yet")
 
 
 class ConnectionHeaders(NamedTuple):
@@ -191,3 +197,16 @@ def hide_secret(client_id: str, rules: SensitiveKeyRules) -> tuple[str, str | No
 def _share_header(name: str, text: str) -> Header:
     """Return one object for equal headers: most connections have most in common."""
     return (name, text.encode())
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordOutlet:
+    """Destination of the records of one bridge, and what all of them need."""
+
+    push_ids: PushIds
+    now_ms: Callable[[], int]
+    """Milliseconds since 1970-01-01T00:00:00Z."""
+    cluster: KnownCluster = field(default_factory=KnownCluster)
+    """The cluster that connections are for."""
+    publish: Publish = _publish_nothing
+    """Set before handlers are read."""

@@ -7,11 +7,13 @@ its head once a second finds who is overdue. Silence is found by looking at a pa
 all connections each second. The clock is an argument.
 """
 
+import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Protocol, cast
 
+from pipelines.bridge.core.client_identity import address_text
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.settings.listener_records import LimitSettings
 
@@ -98,6 +100,21 @@ class Connections:
         stay open after all others are closed.
         """
         self._is_over = True
+
+    def meet(
+        self, connection: WatchedConnection, transport: asyncio.BaseTransport
+    ) -> tuple[asyncio.Transport, int | None]:
+        """Note the address of a new connection, and admit or abort it.
+
+        Returns: Its transport, and the port of its peer; no port if it was aborted.
+        """
+        stream = cast("asyncio.Transport", transport)
+        host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
+        connection.address = address_text(host)
+        if self.admit(connection):
+            return stream, port
+        stream.abort()
+        return stream, None
 
     def admit(self, connection: WatchedConnection) -> bool:
         """Take a new connection, or say that it is one too many."""

@@ -8,9 +8,7 @@ connections meanwhile. Where no address has a limit, nothing stands between.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
-from pipelines.bridge.core.client_identity import address_text
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.kafka_client.primitives import MalformedBytes
 
@@ -85,11 +83,8 @@ class WaitingConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note who has connected, and let it begin if it may."""
-        self._transport = cast("asyncio.Transport", transport)
-        host = (transport.get_extra_info("peername") or ("",))[0]
-        self.address = address_text(host)
-        if not self._rates.connections.admit(self):
-            self._transport.abort()
+        self._transport, port = self._rates.connections.meet(self, transport)
+        if port is None:
             return
         self._is_admitted = True
         self._rates.connections.begin_handshake(self)

@@ -11,9 +11,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
-from pipelines.bridge.core.client_identity import address_text
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import (
     Connection,
@@ -122,13 +120,10 @@ class BridgeConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note who has connected."""
-        self._transport = cast("asyncio.Transport", transport)
-        host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
-        self.address = address_text(host)
         endpoint = self._endpoint
-        if not endpoint.connections.admit(self):
+        self._transport, port = endpoint.connections.meet(self, transport)
+        if port is None:
             self._state = TRANSITIONS[self._state, Event.TURN_AWAY]
-            self.abort()
             return
         self._state = TRANSITIONS[self._state, Event.ADMIT]
         self._send = self._make_send()

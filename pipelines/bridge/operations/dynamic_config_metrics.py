@@ -9,15 +9,14 @@ from prometheus_client.metrics_core import (
 )
 
 from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
+from pipelines.bridge.exposition.groups import OWN_PREFIX, gauge
 
 _MOST_KEYS = 100
 """Keys that are named one by one; another bridge's file may have any number."""
 
 
-def dynamic_config_metrics(
-    prefix: str, counters: DynamicConfigCounters
-) -> Iterator[Metric]:
-    """Return the families; their names begin with the prefix."""
+def dynamic_config_metrics(counters: DynamicConfigCounters) -> Iterator[Metric]:
+    """Return the families of the store."""
     for name, help_text, value in (
         (
             "dynamic_configs_loaded",
@@ -31,9 +30,9 @@ def dynamic_config_metrics(
             counters.registrations,
         ),
     ):
-        yield GaugeMetricFamily(f"{prefix}_{name}", help_text, value=value)
+        yield gauge(name, help_text, value)
     unknown = GaugeMetricFamily(
-        f"{prefix}_dynamic_config_unknown_values",
+        f"{OWN_PREFIX}_dynamic_config_unknown_values",
         "Values set by a bridge with another file of keys, given to no client here",
         labels=["config_key"],
     )
@@ -41,7 +40,7 @@ def dynamic_config_metrics(
         unknown.add_metric([key], count)
     yield unknown
     unreadable = CounterMetricFamily(
-        f"{prefix}_dynamic_config_unreadable_records",
+        f"{OWN_PREFIX}_dynamic_config_unreadable_records",
         "Records of the topic that were passed over, by reason",
         labels=["reason"],
     )
@@ -67,5 +66,5 @@ def dynamic_config_metrics(
         ),
     ):
         yield CounterMetricFamily(
-            f"{prefix}_dynamic_config_{name}", help_text, value=value
+            f"{OWN_PREFIX}_dynamic_config_{name}", help_text, value=value
         )

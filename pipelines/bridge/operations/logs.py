@@ -11,7 +11,6 @@ code, never as its text, which may hold what a peer has sent.
 import json
 import logging
 import re
-import traceback
 import uuid
 from collections.abc import Mapping
 from typing import IO, Any
@@ -21,6 +20,7 @@ from kio.schema.errors import ErrorCode
 from pipelines.bridge.core.client_identity import uuid_text
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection
+from pipelines.errors import describe_exception
 from pipelines.log_times import format_log_time
 
 logger = logging.getLogger(__name__)
@@ -83,15 +83,6 @@ def log_unexpected(context: Mapping[str, Any]) -> None:
         "unexpected error: %s",
         "no exception" if error is None else describe_exception(error),
     )
-
-
-def describe_exception(error: BaseException) -> str:
-    """Return the type of an exception and the places that it passed, innermost last."""
-    places = " > ".join(
-        f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
-        for frame in traceback.extract_tb(error.__traceback__)
-    )
-    return f"{type(error).__name__} at {places or 'no place'}"
 
 
 class _Second:

@@ -9,36 +9,25 @@ can be seen.
 """
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
-    GaugeMetricFamily,
     HistogramMetricFamily,
     InfoMetricFamily,
     Metric,
-    UnknownMetricFamily,
 )
 from prometheus_client.registry import Collector
 
-from pipelines.bridge.core.client_identity import uuid_text
-from pipelines.bridge.core.counters import BridgeCounters, LatencyCounts, Snapshot
-from pipelines.bridge.core.instance_metrics import Marks, TopInstances
-from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
+from pipelines.bridge.core.counters import BridgeCounters, LatencyCounts
+from pipelines.bridge.core.parts import Part
+from pipelines.bridge.exposition.groups import OWN_PREFIX, gauge
 from pipelines.bridge.protocol.api_keys import (
     GET_TELEMETRY_SUBSCRIPTIONS,
     PUSH_TELEMETRY,
 )
-from pipelines.bridge.quotas.shares import ShareUse
-from pipelines.feed.records import FeedCounters
 
-from .client_labels import ClientLabels
-from .dynamic_config_metrics import dynamic_config_metrics
-from .quota_metrics import quota_metrics
-
-OWN_PREFIX = "kafka_clientele_bridge"
 _NONE, _THROTTLED = 0, 89
 
 _REFUSALS = {
@@ -70,20 +59,9 @@ class BridgeState:
 
     info: Mapping[str, str]
     """Labels of kafka_clientele_bridge_build_info."""
-    max_unacknowledged_bytes: int
-    unacknowledged_bytes: int = 0
-    client_instances: int = 0
     event_loop_lag_s: float = 0.0
     """The longest of the last one to two windows."""
     is_ready: bool = False
-    groups: dict[str, Snapshot] = field(default_factory=dict)
-    """Further groups of Kafka's metrics, such as client-config, by their names."""
-    feed: FeedCounters = field(default_factory=FeedCounters)
-    dynamic_configs: DynamicConfigCounters = field(
-        default_factory=DynamicConfigCounters
-    )
-    quota_uses: Callable[[], Iterable[ShareUse]] = tuple
-    """Returns what is used of quotas, as much as is shown."""
 
 
 def own_metrics(counters: BridgeCounters, state: BridgeState) -> Iterator[Metric]:
@@ -106,48 +84,9 @@ def own_metrics(counters: BridgeCounters, state: BridgeState) -> Iterator[Metric
     for name in sorted(numbers.keys() - _ELSEWHERE):
         events.add_metric([name], numbers[name])
     yield events
-    yield _gauge(
-        "open_connections", "Connections open now", numbers["open_connections"]
-    )
+    yield gauge("open_connections", "Connections open now", numbers["open_connections"])
     yield from _state(state)
     yield _latency(counters.publish_latency)
-    yield from _feed(state.feed)
-    if state.dynamic_configs.is_enabled:
-        yield from dynamic_config_metrics(OWN_PREFIX, state.dynamic_configs)
-
-
-def _feed(feed: FeedCounters) -> Iterator[Metric]:
-    """Count what is told of the clients' cluster."""
-    yield _gauge("feeding", "1 while this bridge feeds topics.cluster", feed.is_feeding)
-    for name, help_text, value in (
-        ("feed_elections", "Times that this bridge became the feed", feed.elections),
-        ("feed_looks", "Looks at brokers, or answers of a controller", feed.looks),
-        ("feed_full_sets", "Full sets published", feed.full_sets),
-        ("feed_withheld_values", "Values left out as secrets", feed.withheld_values),
-    ):
-        yield CounterMetricFamily(f"{OWN_PREFIX}_{name}", help_text, value=value)
-    for name, help_text, counts in (
-        ("feed_records", "Records published, by type", feed.published),
-        (
-            "feed_passed_records",
-            "Records of the metadata log that are never published, by type",
-            feed.passed_over,
-        ),
-    ):
-        family = CounterMetricFamily(
-            f"{OWN_PREFIX}_{name}", help_text, labels=["record_type"]
-        )
-        for record_type, count in sorted(counts.items()):
-            family.add_metric([record_type], count)
-        yield family
-    faults = CounterMetricFamily(
-        f"{OWN_PREFIX}_feed_faults",
-        "Requests of the feed without an answer, by what they asked for",
-        labels=["part", "fault"],
-    )
-    for (part, fault), count in sorted(feed.faults.items()):
-        faults.add_metric([part, fault], count)
-    yield faults
 
 
 def _requests(counters: BridgeCounters, numbers: Mapping[str, int]) -> Metric:
@@ -177,18 +116,8 @@ def _state(state: BridgeState) -> Iterator[Metric]:
     yield InfoMetricFamily(
         f"{OWN_PREFIX}_build", "What runs here", value=dict(state.info)
     )
-    yield _gauge("ready", "1 while /readyz says so", state.is_ready)
-    yield _gauge(
-        "unacknowledged_bytes",
-        "Bytes of records that Kafka has not acknowledged",
-        state.unacknowledged_bytes,
-    )
-    yield _gauge(
-        "unacknowledged_bytes_limit",
-        "bridge.max_unacknowledged_bytes",
-        state.max_unacknowledged_bytes,
-    )
-    yield _gauge(
+    yield gauge("ready", "1 while /readyz says so", state.is_ready)
+    yield gauge(
         "event_loop_lag_seconds",
         "Longest delay of the event loop in the last 30 to 60 s",
         state.event_loop_lag_s,
@@ -208,108 +137,26 @@ def _latency(latency: LatencyCounts) -> Metric:
     return family
 
 
-def _gauge(name: str, help_text: str, value: float) -> Metric:
-    return GaugeMetricFamily(f"{OWN_PREFIX}_{name}", help_text, value=value)
-
-
-TELEMETRY_GROUP = "client-metrics"
-_BROKER_DOMAIN = "kafka.server"
-_INSTANCE_LABEL = "client_instance_id"
-_NOT_SUMMED = ("-avg", "-max")
-_UNSAFE = re.compile(r"[^a-zA-Z0-9_]")
-
-INSTANCE_METRICS = (
-    "throttle-count",
-    "throttle-rate",
-    "plugin-export-count",
-    "plugin-export-rate",
-    "plugin-error-count",
-    "plugin-error-rate",
-    "plugin-export-time-avg",
-    "plugin-export-time-max",
-)
-"""Kafka's metrics of single client instances."""
-
-
-def jmx_name(group: str, name: str) -> str:
-    """Return the name that the JMX exporter gives a broker's metric."""
-    return _UNSAFE.sub("_", f"{_BROKER_DOMAIN}_{group}_{name}")
-
-
 class BridgeCollector(Collector):
-    """Reads what is counted; runs in the event loop."""
+    """Families of the bridge and of its parts; runs in the event loop."""
 
     def __init__(
         self,
         counters: BridgeCounters,
-        top: TopInstances,
         refresh: Callable[[], BridgeState],
-        now_s: Callable[[], float],
-        labels: ClientLabels,
+        parts: Iterable[Part],
     ) -> None:
         """Take what is read at each scrape.
 
         Args:
             counters: Counts since the start.
-            top: The client instances that are shown one by one.
-            refresh: Returns the state as it is now.
-            now_s: A clock that never steps back.
-            labels: Label values that clients choose.
+            refresh: Returns the current state.
+            parts: Parts with metrics of their own.
         """
-        self._labels = labels
-        self._counters = counters
-        self._top = top
-        self._refresh = refresh
-        self._now_s = now_s
-        self._marks = Marks(now_s(), counters.unknown_subscription_pushes)
-
-    def turn(self) -> None:
-        """Begin a window."""
-        self._marks.turn(self._now_s(), self._counters.unknown_subscription_pushes)
+        self._counters, self._refresh, self._parts = counters, refresh, parts
 
     def collect(self) -> Iterator[Metric]:
         """Return all families."""
-        state = self._refresh()
-        yield from self._broker_metrics(state)
-        for group, snapshot in state.groups.items():
-            yield from _group_metrics(group, snapshot(), self._labels)
-        yield from quota_metrics(state.quota_uses(), self._labels)
-        yield from own_metrics(self._counters, state)
-
-    def _broker_metrics(self, state: BridgeState) -> Iterable[Metric]:
-        now_s = self._now_s()
-        unknown = self._counters.unknown_subscription_pushes
-        (unknown_rate,) = self._marks.rates(now_s, unknown)
-        values: dict[str, float | dict[str, float]] = {
-            "instance-count": state.client_instances,
-            "unknown-subscription-request-count": unknown,
-            "unknown-subscription-request-rate": unknown_rate,
-            **{name: {} for name in INSTANCE_METRICS},
-        }
-        for seat in self._top:
-            label = uuid_text(seat.client_instance_id)
-            for name, value in seat.values(now_s):
-                by_instance = values[name]
-                if isinstance(by_instance, dict):
-                    by_instance[label] = value
-        return _group_metrics(TELEMETRY_GROUP, values, self._labels)
-
-
-def _group_metrics(
-    group: str,
-    values: Mapping[str, float | Mapping[str, float]],
-    labels: ClientLabels,
-) -> Iterator[Metric]:
-    for name, value in values.items():
-        help_text = f"{name} of Kafka's group {group}"
-        if isinstance(value, Mapping):
-            family = UnknownMetricFamily(
-                jmx_name(group, name), help_text, labels=[_INSTANCE_LABEL]
-            )
-            are_summed = not name.endswith(_NOT_SUMMED)
-            shown = labels.of_instances(value, are_summed=are_summed)
-            for instance_id, number in shown.items():
-                family.add_metric([instance_id], number)
-        else:
-            family = UnknownMetricFamily(jmx_name(group, name), help_text, value=value)
-        yield family
+        yield from own_metrics(self._counters, self._refresh())
+        for part in self._parts:
+            yield from part.metrics()

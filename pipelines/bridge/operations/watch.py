@@ -4,10 +4,8 @@ import asyncio
 import contextlib
 import logging
 import platform
-import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from http import HTTPStatus
-from typing import Protocol
 
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
@@ -16,14 +14,11 @@ from prometheus_client.registry import Collector
 
 import pipelines
 from pipelines.bridge.core.counters import BridgeCounters
-from pipelines.bridge.core.instance_metrics import WINDOW_S, TopInstances
+from pipelines.bridge.core.instance_metrics import WINDOW_S
+from pipelines.bridge.core.parts import Part
 from pipelines.bridge.front.listening import bind_listener
-from pipelines.bridge.quotas.shares import ShareUse
 from pipelines.settings.records import BridgeSettings
-from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
-from .client_labels import ClientLabels
-from .health import PROOF_LASTS_S, KafkaSigns, why_not_ready
 from .logs import log_counters, log_unexpected
 from .metrics import BridgeCollector, BridgeState
 from .pages import HttpListener, Page
@@ -32,70 +27,38 @@ logger = logging.getLogger(__name__)
 
 TICK_S = 0.5
 REPORT_INTERVAL_S = 60.0
-PROBE_INTERVAL_S = PROOF_LASTS_S / 3
 NO_HTTP_PORT = -1
 _HTTP_KEYS = "bridge.http_host and bridge.http_port"
-
-
-class Watched(Protocol):
-    """What is needed of a publisher; times are those of the event loop."""
-
-    held_bytes: int
-    acknowledged_s: float | None
-    refused_s: float | None
-
-    async def is_answered(self, timeout_s: float) -> bool:
-        """Ask Kafka something; False without an answer in time."""
-
-
-class WatchedQuotas(Protocol):
-    """What is needed of quotas."""
-
-    def why_not_enforced(self) -> str | None:
-        """Return why none is enforced; None where they are, or are not wanted."""
-
-    def shown_uses(self) -> Iterable[ShareUse]:
-        """Return what is used of them, as much as is shown."""
 
 
 class BridgeWatch:
     """Reads what the parts of one bridge count, and serves it."""
 
     def __init__(
-        self,
-        bridge: BridgeSettings,
-        counters: BridgeCounters,
-        rules: SensitiveKeyRules,
+        self, bridge: BridgeSettings, counters: BridgeCounters, parts: Iterable[Part]
     ) -> None:
-        self._bridge = bridge
-        self._counters = counters
+        """Serve nothing yet.
+
+        Args:
+            parts: Asked at each request for their metrics and readiness.
+        """
+        self._bridge, self._counters, self._parts = bridge, counters, parts
         self.is_stopping = False
         """Set it when no more clients are wanted; /readyz says so."""
         self.carries_data = False
         """Set it when clients reach another Kafka through this bridge: they need it
         whether the one that takes telemetry is there or not."""
-        self.ask_parts: Callable[[], str | None] = lambda: None
-        """Returns why a part of the bridge is not ready; None where all are."""
-        self.count_instances: Callable[[], int] = lambda: 0
-        """Returns how many client instances are remembered."""
         self.http_port: int | None = None
         """Where the pages are, while they are."""
-        self.top = TopInstances(bridge.metrics_top_instances, time.monotonic)
         self.state = BridgeState(
             info={
                 "version": pipelines.__version__,
                 "python": platform.python_version(),
                 "bridge_id": bridge.bridge_id,
-            },
-            max_unacknowledged_bytes=bridge.max_unacknowledged_bytes,
+            }
         )
-        self._why_no_quotas: Callable[[], str | None] = lambda: None
-        self._publisher: Watched | None = None
-        self._answered_s: float | None = None
         self._lag_s = self._lag_before_s = 0.0
-        self._collector = BridgeCollector(
-            counters, self.top, self._refresh, time.monotonic, ClientLabels(rules)
-        )
+        self._collector = BridgeCollector(counters, self._refresh, parts)
         self._process = ProcessCollector(registry=None)
 
     @contextlib.asynccontextmanager
@@ -145,32 +108,12 @@ class BridgeWatch:
         host, port = self._bridge.http_host, self.http_port
         return None if port is None else f"http://{host}:{port}/"
 
-    def follow_quotas(self, quotas: WatchedQuotas) -> None:
-        """Show what is used of quotas, and say where none is enforced."""
-        self._why_no_quotas = quotas.why_not_enforced
-        self.state.quota_uses = quotas.shown_uses
-
-    async def follow(self, publisher: Watched) -> None:
-        """Ask Kafka through a publisher, again and again."""
-        self._publisher = publisher
-        while True:
-            if await publisher.is_answered(PROBE_INTERVAL_S):
-                self._answered_s = asyncio.get_running_loop().time()
-            await asyncio.sleep(PROBE_INTERVAL_S)
-
     def why_not_ready(self) -> str | None:
         """Return why clients had better go elsewhere; None when they need not."""
         if self.is_stopping:
             return "the bridge is stopping"
-        if (reason := self.ask_parts()) is not None:
-            return reason
-        publisher = self._publisher
-        signs = KafkaSigns(
-            answered_s=self._answered_s,
-            acknowledged_s=publisher.acknowledged_s if publisher else None,
-            refused_s=publisher.refused_s if publisher else None,
-        )
-        return why_not_ready(signs, asyncio.get_running_loop().time())
+        faults = (part.readiness().fault for part in self._parts)
+        return next(filter(None, faults), None)
 
     async def make_metrics_page(self, accept: str = "") -> Page:
         """Return what Prometheus reads, as OpenMetrics where it asks for that."""
@@ -191,9 +134,9 @@ class BridgeWatch:
     async def _make_ready_page(self, _accept: str = "") -> Page:
         reason = self.why_not_ready()
         if reason is None:
-            why_not = self._why_no_quotas()
-            text = f"ready, no quota is enforced: {why_not}\n" if why_not else "ready\n"
-            return Page(status=HTTPStatus.OK, body=text.encode())
+            notes = filter(None, (part.readiness().note for part in self._parts))
+            text = ", ".join(["ready", *notes])
+            return Page(status=HTTPStatus.OK, body=f"{text}\n".encode())
         if self.carries_data and not self.is_stopping:
             text = f"data passes, telemetry is refused: {reason}\n"
             return Page(status=HTTPStatus.OK, body=text.encode())
@@ -201,10 +144,6 @@ class BridgeWatch:
 
     def _refresh(self) -> BridgeState:
         state = self.state
-        state.client_instances = self.count_instances()
-        state.unacknowledged_bytes = (
-            self._publisher.held_bytes if self._publisher else 0
-        )
         state.event_loop_lag_s = max(self._lag_s, self._lag_before_s)
         state.is_ready = self.why_not_ready() is None
         return state
@@ -229,8 +168,6 @@ class BridgeWatch:
             self._lag_s = max(self._lag_s, now_s - due_s)
             if now_s - turned_s >= WINDOW_S:
                 turned_s = now_s
-                self.top.turn()
-                self._collector.turn()
                 self._lag_before_s, self._lag_s = self._lag_s, 0.0
 
 

@@ -15,7 +15,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -24,20 +24,21 @@ from confluent_kafka import (
     KafkaError,
     KafkaException,
     Message,
-    Producer,
-    TopicPartition,
 )
 
-from pipelines.kafka_logs import kafka_logger
-from pipelines.kafka_wire.topics import unusable_settings
+from pipelines.kafka_wire.transactional_topic import (
+    SLICE_S,
+    LeftS,
+    TransactionalTopic,
+    WrittenRecord,
+    is_end,
+)
 from pipelines.kafka_wire.waiting import call_in_thread
 
 logger = logging.getLogger(__name__)
 
 TRANSACTION_TIMEOUT_MS = 10_000
 """Readers wait so long for a transaction that nobody ends."""
-_SLICE_S = 1.0
-"""Longest call that waits in a thread."""
 _RETRY_S = 0.2
 _MOST_RECORDS = 100
 """Handed over at once: some milliseconds of the event loop."""
@@ -47,7 +48,6 @@ _MOST_CONSUMED = 500
 """Messages of one call while the topic is read to its end."""
 _MOST_COMPACTED = 50_000
 """Records that are held back while the topic is read to its end."""
-_PARTITION = 0
 _REFUSALS = frozenset(
     {
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -57,6 +57,7 @@ _REFUSALS = frozenset(
 )
 """What no further attempt would change."""
 
+Done = TypeVar("Done")
 Taken = tuple[int, bytes | None, bytes | None, int]
 """Offset, key, value and time in ms of a record."""
 Kept = tuple[bytes, bytes | None]
@@ -99,17 +100,14 @@ class StoreTopicLink:
             replaceable: Prefix of keys of which only the last record is handed over
                 while the topic is read to its end.
         """
-        self._topic = topic
+        self._topic = TransactionalTopic(
+            connection,
+            name=topic,
+            client_id=bridge_id,
+            transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
+        )
         self._replaceable = replaceable
         self._name = f"{topic}-{bridge_id}"
-        self._common: dict[str, Any] = {
-            **connection,
-            "client.id": bridge_id,
-            "enable.metrics.push": False,
-        }
-        self._producer: Producer | None = None
-        self._is_closing = threading.Event()
-        self._now_s: Callable[[], float] = lambda: 0.0
 
     async def follow(self, take: Callable[[ReadBatch], None]) -> None:
         """Read from the beginning, for ever; take is called in the event loop.
@@ -131,8 +129,8 @@ class StoreTopicLink:
             # The loop may have ended meanwhile.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(take_one, batch)
-                while not (is_taken.wait(_SLICE_S) or has_stopped.is_set()):
-                    if self._is_closing.is_set():
+                while not (is_taken.wait(SLICE_S) or has_stopped.is_set()):
+                    if self._topic.is_closing.is_set():
                         return
 
         try:
@@ -151,83 +149,45 @@ class StoreTopicLink:
             deadline_s: By the clock of the event loop.
         Raises: TopicFault; then they may stand there all the same.
         """
-        offset: int = await self._call(partial(self._publish, records), deadline_s)
-        return offset
+        return await self._call(partial(self._publish, records), deadline_s)
 
     def close(self) -> None:
         """Wait for nothing any more."""
-        self._is_closing.set()
-        self._producer = None
+        self._topic.close()
 
-    async def _call(self, call: Callable[[float], Any], deadline_s: float) -> Any:  # noqa: ANN401 - what is called says it
-        self._now_s = asyncio.get_running_loop().time
+    async def _call(self, call: Callable[[LeftS], Done], deadline_s: float) -> Done:
+        now_s = asyncio.get_running_loop().time
         try:
-            return await call_in_thread(partial(call, deadline_s))
+            return await call_in_thread(partial(call, lambda: deadline_s - now_s()))
         except KafkaException as error:
             raise TopicFault(f"Kafka says {error.args[0].name()}") from None
 
-    def _open(self, deadline_s: float) -> Producer:
-        """Return the producer, a new one where there is none; runs in a thread."""
-        if self._producer is None:
-            config = {
-                **self._common,
-                "transactional.id": self._name,
-                "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
-                "linger.ms": 0,
-            }
-            producer = _make(Producer, config)
-            self._repeat(producer.init_transactions, deadline_s)
-            self._producer = producer
-        return self._producer
+    def _open(self, left_s: LeftS) -> None:
+        """Open a producer where there is none; runs in a thread."""
+        if not self._topic.is_open:
+            self._topic.fence(self._name, left_s)
 
-    def _publish(self, records: Sequence[Kept], deadline_s: float) -> int:
+    def _publish(self, records: Sequence[Kept], left_s: LeftS) -> int:
         """Write until it stands or the time is over; runs in a thread."""
+        written = [WrittenRecord(key, value) for key, value in records]
         while True:
             try:
-                return self._write(self._open(deadline_s), records, deadline_s)
+                self._open(left_s)
+                return self._topic.write(written, left_s)
             except KafkaException as error:
                 # A new one ends what this one may have left open.
-                self._producer = None
+                self._topic.drop()
                 cause = error.args[0]
-                is_late = self._now_s() + _RETRY_S >= deadline_s
-                if cause.code() in _REFUSALS or is_late or self._is_closing.is_set():
+                is_late = left_s() <= _RETRY_S
+                is_closing = self._topic.is_closing
+                if cause.code() in _REFUSALS or is_late or is_closing.is_set():
                     raise
                 logger.warning(
                     "a transaction of %s fails (%s) and is tried again%s",
                     *(self._name, cause.name()),
                     _say_fenced(cause),
                 )
-                self._is_closing.wait(_RETRY_S)
-
-    def _write(
-        self, producer: Producer, records: Sequence[Kept], deadline_s: float
-    ) -> int:
-        offsets: list[int] = []
-
-        def note(_error: KafkaError | None, message: Message) -> None:
-            offset = message.offset()
-            if offset is not None:
-                offsets.append(offset)
-
-        producer.begin_transaction()
-        for key, value in records:
-            producer.produce(
-                self._topic, value, key, partition=_PARTITION, on_delivery=note
-            )
-        self._repeat(producer.commit_transaction, deadline_s)
-        return max(offsets)
-
-    def _repeat(self, call: Callable[[float], object], deadline_s: float) -> None:
-        """Call until it does not say that it may be called again."""
-        while True:
-            try:
-                call(min(_SLICE_S, max(deadline_s - self._now_s(), _RETRY_S)))
-            except KafkaException as error:
-                is_over = self._is_closing.is_set() or self._now_s() >= deadline_s
-                if is_over or not error.args[0].retriable():
-                    raise
-            else:
-                return
+                is_closing.wait(_RETRY_S)
 
     def _follow(
         self, hand_over: Callable[[ReadBatch], None], has_stopped: threading.Event
@@ -235,26 +195,18 @@ class StoreTopicLink:
         """Read until it is told to stop; runs in a thread."""
 
         def is_over() -> bool:
-            return has_stopped.is_set() or self._is_closing.is_set()
+            return has_stopped.is_set() or self._topic.is_closing.is_set()
 
-        config = {
-            **self._common,
-            "group.id": self._name,
-            "enable.auto.commit": False,
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-            "auto.offset.reset": "earliest",
-            "queued.max.messages.kbytes": _MOST_FETCHED_KB,
-        }
-        reader = _make(Consumer, config)
+        properties = {"queued.max.messages.kbytes": _MOST_FETCHED_KB}
+        reader = self._topic.make_reader(self._name, **properties)
         try:
-            reader.assign([TopicPartition(self._topic, _PARTITION, OFFSET_BEGINNING)])
+            reader.assign([self._topic.at(OFFSET_BEGINNING)])
             backlog = Backlog(hand_over, self._replaceable)
             while not (is_over() or backlog.is_read):
-                backlog.take(reader.consume(_MOST_CONSUMED, _SLICE_S))
+                backlog.take(reader.consume(_MOST_CONSUMED, SLICE_S))
             reached = backlog.reached
             while not is_over():
-                message = reader.poll(_SLICE_S)
+                message = reader.poll(SLICE_S)
                 if message is not None:
                     reached = _read_batch(reader, message, reached, hand_over)
         finally:
@@ -286,7 +238,7 @@ class Backlog:
             error = one.error()
             if error is None:
                 self._keep(_read(one))
-            elif _is_end(error):
+            elif is_end(error):
                 self.is_read = True
             else:
                 self._hand_over(ReadBatch([], fault=error.name()))
@@ -318,13 +270,6 @@ class Backlog:
             self._hand_over(ReadBatch([], is_at_end=True))
 
 
-def _make(kind: type[Any], config: dict[str, Any]) -> Any:  # noqa: ANN401 - one of librdkafka's
-    try:
-        return kind(config, logger=kafka_logger)
-    except KafkaException as error:
-        raise unusable_settings(error) from None
-
-
 def _read_batch(
     reader: Consumer,
     first: Message,
@@ -338,7 +283,7 @@ def _read_batch(
     while message is not None:
         error, offset = message.error(), message.offset() or 0
         if error is not None:
-            is_at_end = _is_end(error)
+            is_at_end = is_end(error)
             fault = "" if is_at_end else error.name()
             hand_over(ReadBatch(records, is_at_end, is_anew, fault))
             return reached
@@ -357,10 +302,6 @@ def _read(message: Message) -> Taken:
     kind, timestamp_ms = message.timestamp()
     time_ms = 0 if kind == TIMESTAMP_NOT_AVAILABLE else max(timestamp_ms, 0)
     return message.offset() or 0, message.key(), message.value(), time_ms
-
-
-def _is_end(error: KafkaError) -> bool:
-    return error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001 - its public name
 
 
 def _say_fenced(error: KafkaError) -> str:

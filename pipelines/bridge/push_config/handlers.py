@@ -112,7 +112,10 @@ class PushConfigHandlers:
         api = push_config_api(self._settings.api_key, self._settings.max_bytes)
         return [
             ServedRequest(
-                api=api, handle=self._answer_push, error_code_at=_ERROR_CODE_AT
+                api=api,
+                handle=self._answer_push,
+                error_code_at=_ERROR_CODE_AT,
+                forget=self.forget,
             )
         ]
 

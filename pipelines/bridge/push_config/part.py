@@ -1,13 +1,15 @@
-"""Wiring of PushConfig: settings in, its handlers out, and their policy's life."""
+"""Part of the bridge that answers PushConfig, and the life of its policy."""
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from pipelines.bridge.core.client_identity import KnownCluster
-from pipelines.bridge.core.counters import AnswerCounts, Snapshot
-from pipelines.bridge.core.handlers import Connection, RequestHandlers, ServedRequest
-from pipelines.bridge.core.records import Publish, PushIds
-from pipelines.bridge.protocol.software import api_versions_api
+from prometheus_client.metrics_core import Metric
+
+from pipelines.bridge.core.handlers import ServedRequest
+from pipelines.bridge.core.parts import QuietPart
+from pipelines.bridge.core.records import RecordOutlet
+from pipelines.bridge.exposition.client_labels import ClientLabels
+from pipelines.bridge.exposition.groups import group_metrics
 from pipelines.bridge.push_config.policy.contract import ClientConfigPolicy
 from pipelines.bridge.push_config.policy.loading import load_policy
 from pipelines.bridge.push_config.policy.runner import PolicyRunner
@@ -23,40 +25,42 @@ METRIC_GROUP = "client-config"
 _LAST_POLICY_CALLS_S = 2.0
 
 
-class PushConfigPart:
-    """What a bridge needs to take configurations; made before anything starts."""
+class PushConfigPart(QuietPart):
+    """Configurations that clients push; empty if client_config.enabled is false."""
 
     def __init__(
-        self, settings: Settings, rules: SensitiveKeyRules, now_s: Callable[[], float]
+        self,
+        settings: Settings,
+        rules: SensitiveKeyRules,
+        outlet: RecordOutlet,
+        labels: ClientLabels,
+        *,
+        now_s: Callable[[], float],
+        make_instance_id: Callable[[], uuid.UUID],
     ) -> None:
         """Load the policy where PushConfig is enabled.
 
         Args:
             rules: What may not be written.
+            outlet: Destination of accepted configurations.
+            labels: Label values that clients choose.
             now_s: A clock that never steps back, in seconds.
+            make_instance_id: Makes an id for a client without one.
         Raises: InvalidSetting.
         """
-        self._settings = settings
-        self._rules = rules
+        self._settings, self._rules = settings, rules
+        self._outlet, self._labels = outlet, labels
+        self._make_instance_id = make_instance_id
         client_config = settings.client_config
         self.is_enabled = client_config.enabled
         self.counters = ClientConfigCounters(client_config.max_metric_instances, now_s)
         self._policy: ClientConfigPolicy | None = None
         self._runner: PolicyRunner | None = None
+        self._handlers: PushConfigHandlers | None = None
         if self.is_enabled:
             self._policy = load_policy(
                 client_config.policy, client_config.policy_settings
             )
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """Topics that are written here."""
-        return (self._settings.topics.configs,) if self.is_enabled else ()
-
-    @property
-    def metric_groups(self) -> Mapping[str, Snapshot]:
-        """Kafka's groups of metrics that are counted here."""
-        return {METRIC_GROUP: self.counters.snapshot} if self.is_enabled else {}
 
     @property
     def max_value_bytes(self) -> int:
@@ -64,65 +68,40 @@ class PushConfigPart:
         max_bytes = self._settings.client_config.max_bytes
         return max_config_value_bytes(max_bytes) if self.is_enabled else 0
 
-    def serve_with(
-        self,
-        others: Iterable[ServedRequest],
-        *,
-        forget: Callable[[Connection], None],
-        make_instance_id: Callable[[], uuid.UUID],
-        push_ids: PushIds,
-        publish: Publish,
-        now_ms: Callable[[], int],
-        answers: AnswerCounts,
-        cluster: KnownCluster,
-        meter: Callable[[ServedRequest], ServedRequest] = lambda served: served,
-    ) -> RequestHandlers:
-        """Return the handlers of a bridge; a policy's threads start here.
+    async def close(self) -> None:
+        """Close the policy, within _LAST_POLICY_CALLS_S."""
+        if self._runner is not None:
+            await self._runner.close(_LAST_POLICY_CALLS_S)
 
-        Args:
-            others: What the other parts serve.
-            forget: What they do when a connection has closed.
-            make_instance_id: Makes an id for a client without one.
-            push_ids: Those of the bridge.
-            publish: Writes a record and says once whether Kafka has it.
-            now_ms: Milliseconds since 1970-01-01T00:00:00Z.
-            answers: Where answers are counted.
-            cluster: The one that connections are for.
-            meter: Puts around each request what records its costs.
-        """
+    def handlers(self) -> Iterable[ServedRequest]:
+        """Return PushConfig; the threads of a policy start at the first call."""
         if not self.is_enabled:
-            return RequestHandlers(others, forget=forget, answers=answers, meter=meter)
-        configs = PushConfigHandlers(
+            return ()
+        if self._handlers is None:
+            self._handlers = self._make_handlers()
+        return self._handlers.served()
+
+    def _make_handlers(self) -> PushConfigHandlers:
+        outlet = self._outlet
+        return PushConfigHandlers(
             bridge_id=self._settings.bridge.bridge_id,
             topic=self._settings.topics.configs,
             settings=self._settings.client_config,
             rules=self._rules,
             ask_policy=self._start_policy(),
-            make_instance_id=make_instance_id,
-            push_ids=push_ids,
-            publish=publish,
-            now_ms=now_ms,
+            make_instance_id=self._make_instance_id,
+            push_ids=outlet.push_ids,
+            publish=outlet.publish,
+            now_ms=outlet.now_ms,
             counters=self.counters,
-            cluster=cluster,
+            cluster=outlet.cluster,
         )
 
-        def forget_everywhere(connection: Connection) -> None:
-            forget(connection)
-            configs.forget(connection)
-
-        version = self._settings.client_config.instance_id_api_version
-        return RequestHandlers(
-            [*others, *configs.served()],
-            api_versions=api_versions_api(version),
-            forget=forget_everywhere,
-            answers=answers,
-            meter=meter,
-        )
-
-    async def close(self) -> None:
-        """Close the policy, in so long."""
-        if self._runner is not None:
-            await self._runner.close(_LAST_POLICY_CALLS_S)
+    def metrics(self) -> Iterable[Metric]:
+        """Return the metrics of the group client-config."""
+        if not self.is_enabled:
+            return ()
+        return group_metrics(METRIC_GROUP, self.counters.snapshot(), self._labels)
 
     def _start_policy(self) -> AskPolicy | None:
         if self._policy is None:

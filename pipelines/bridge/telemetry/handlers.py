@@ -95,6 +95,7 @@ class TelemetryHandlers:
                 handle=self._answer_push,
                 is_counted=True,
                 take_push=self._take_push,
+                forget=self.forget,
             ),
         ]
 

@@ -4,24 +4,20 @@ from collections.abc import Iterable, Iterator
 
 from prometheus_client.metrics_core import Metric
 
-from pipelines.bridge.core.counters import BridgeCounters
-from pipelines.bridge.core.instance_metrics import TopInstances
-from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
-from pipelines.bridge.operations.client_labels import MOST_LABELS, ClientLabels
-from pipelines.bridge.operations.metrics import (
-    OWN_PREFIX,
-    BridgeCollector,
-    BridgeState,
-)
-from pipelines.bridge.operations.quota_metrics import NAMES
-from pipelines.bridge.push_config.config_counters import ClientConfigCounters
+from pipelines.bridge.exposition.client_labels import MOST_LABELS, ClientLabels
+from pipelines.bridge.exposition.groups import OWN_PREFIX
+from pipelines.bridge.exposition.quota_metrics import NAMES, quota_metrics
+from pipelines.bridge.operations.metrics import own_metrics
 from pipelines.bridge.quotas.limits import Tags
 from pipelines.bridge.quotas.shares import ShareUse
+from pipelines.bridge.server import BridgeServer
+from pipelines.settings import load_settings
+from pipelines.settings.secret_references import SecretReader
 from udfs.sensitive.sensitive_keys import compile_rules
 
 from .markdown import code, format_page, format_table
 
-_CLIENT_CONFIG = "client-config"
+_ALL_PARTS = ("client_config.enabled=true", "dynamic_configs.enabled=true")
 _HEAD = (
     "`/metrics` of a bridge, at `bridge.http_host` and `bridge.http_port`. KIP-714's "
     "metrics of a broker have the names that Prometheus' JMX exporter gives them. "
@@ -60,21 +56,13 @@ def format_metrics() -> str:
 
 
 def _collect() -> Iterator[Metric]:
-    def now_s() -> float:
-        return 0.0
-
-    counters = ClientConfigCounters(1, now_s)
-    state = BridgeState(
-        info={"version": ""},
-        max_unacknowledged_bytes=0,
-        groups={_CLIENT_CONFIG: counters.snapshot},
-        dynamic_configs=DynamicConfigCounters(is_enabled=True),
-        quota_uses=lambda: [ShareUse(key, Tags("", ""), 0, 0, 0) for key in NAMES],
-    )
-    top = TopInstances(1, now_s)
-    labels = ClientLabels(compile_rules([], {}))
-    collector = BridgeCollector(BridgeCounters(), top, lambda: state, now_s, labels)
-    return collector.collect()
+    settings = load_settings("base", _ALL_PARTS)
+    server = BridgeServer(settings, SecretReader(environ={}))
+    yield from own_metrics(server.counters, server.watch.state)
+    for part in server.parts:
+        yield from part.metrics()
+    uses = [ShareUse(key, Tags("", ""), 0, 0, 0) for key in NAMES]
+    yield from quota_metrics(uses, ClientLabels(compile_rules([], {})))
 
 
 def _format_families(families: Iterable[Metric]) -> str:

@@ -27,7 +27,7 @@ ACKS = ConfigRecord("alice", None, False, "acks", "all", "User:admin", 1)
 def make_part(*changes):
     settings = load_settings("base", changes)
     rules = make_sensitive_key_rules(settings.sensitive_keys, load_config_catalogs())
-    return DynamicConfigPart(settings, {}, rules, lambda: 0)
+    return DynamicConfigPart(settings, {}, rules, lambda: 0, lambda: False)
 
 
 def take(part, *records, place=Place.CONFIGS, **others):
@@ -44,13 +44,13 @@ def end_registrations(part):
 
 def test_nothing_is_served_where_it_is_not_enabled():
     part = make_part()
-    assert part.served() == []
-    assert part.why_not_ready() is None
+    assert list(part.handlers()) == []
+    assert part.readiness().fault is None
 
 
 def test_both_apis_are_served_where_it_is():
     part = make_part(ENABLED, "dynamic_configs.alter_api_key=1234")
-    assert [one.api.api_key for one in part.served()] == [10_050, 1_234]
+    assert [one.api.api_key for one in list(part.handlers())] == [10_050, 1_234]
 
 
 @pytest.mark.parametrize(
@@ -71,18 +71,18 @@ def test_settings_that_cannot_be_end_the_start(changes, fault):
 
 def test_a_bridge_is_ready_when_it_has_read_to_the_end(caplog):
     part = make_part(ENABLED)
-    assert part.why_not_ready() == (
+    assert part.readiness().fault == (
         "the dynamic client configs have not been read to their end"
     )
     take(part, fault="_TRANSPORT")
-    assert part.why_not_ready().endswith("to their end (_TRANSPORT)")
+    assert part.readiness().fault.endswith("to their end (_TRANSPORT)")
     take(part, ACKS, ACKS._replace(config_key="linger.ms"))
-    assert part.why_not_ready() is not None
+    assert part.readiness().fault is not None
     take(part, is_at_end=True)
     assert part.counters.is_loaded
-    assert part.why_not_ready() is not None
+    assert part.readiness().fault is not None
     end_registrations(part)
-    assert part.why_not_ready() is None
+    assert part.readiness().fault is None
     assert "does not take them: linger.ms" in caplog.text
     assert part.counters.faults == 1
 
@@ -91,10 +91,10 @@ def test_a_topic_that_begins_anew_is_read_to_its_end_anew(caplog):
     part = make_part(ENABLED)
     end_registrations(part)
     take(part, ACKS, is_at_end=True)
-    assert part.why_not_ready() is None
+    assert part.readiness().fault is None
     take(part, is_anew=True)
     assert part.counters.entities == 0
-    assert part.why_not_ready() is not None
+    assert part.readiness().fault is not None
     assert "begins anew" in caplog.text
 
 
@@ -119,7 +119,7 @@ def test_start_waits_until_the_store_is_loaded_or_cannot_be_read(monkeypatch, en
     monkeypatch.setattr(part, "_run", run_for_ever)
 
     async def scene():
-        starting = asyncio.create_task(part.start())
+        starting = asyncio.create_task(part.prepare())
         await asyncio.sleep(0)
         take(part, ACKS)
         end_registrations(part)
@@ -128,7 +128,7 @@ def test_start_waits_until_the_store_is_loaded_or_cannot_be_read(monkeypatch, en
         take(part, **end)
         async with asyncio.timeout(10):
             await starting
-        part.close()
+        await part.close()
 
     asyncio.run(scene())
 
@@ -143,8 +143,8 @@ def test_start_without_a_topic_waits_for_nothing(monkeypatch):
 
     async def scene():
         async with asyncio.timeout(10):
-            await part.start()
-        part.close()
+            await part.prepare()
+        await part.close()
 
     asyncio.run(scene())
 
@@ -172,7 +172,7 @@ def test_start_without_records_ends_and_names_the_fault(monkeypatch):
     monkeypatch.setattr(part, "_run", run_for_ever)
 
     async def scene():
-        starting = asyncio.create_task(part.start())
+        starting = asyncio.create_task(part.prepare())
         for _ in range(4):
             # Records that arrive prolong the wait.
             await asyncio.sleep(0.03)
@@ -182,4 +182,4 @@ def test_start_without_records_ends_and_names_the_fault(monkeypatch):
         part._running.cancel()
 
     asyncio.run(scene())
-    assert "no record of the store for 0.05 s" in part.why_not_ready()
+    assert "no record of the store for 0.05 s" in part.readiness().fault

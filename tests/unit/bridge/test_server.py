@@ -6,10 +6,10 @@ import pytest
 
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.front.listening import advertised_node, plan_listeners
-from pipelines.bridge.publishing import topics
 from pipelines.bridge.server import BridgeServer, run_bridge
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.kafka_logs import RepeatFilter, kafka_logger
+from pipelines.kafka_wire import topics
 from pipelines.kafka_wire.topics import ensure_topics
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader

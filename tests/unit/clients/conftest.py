@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from pipelines.bridge.front.listening import bind_listener
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from tests.unit.bridge.push_config.conftest import Bridge
 
@@ -37,20 +36,19 @@ def log():
 async def serving_bridge(*overrides, node_address=None):
     """Yield a bridge and its address, which is what it tells in Metadata."""
     bridge = Bridge(overrides)
-    listening = bridge.server.make_clients()
-    (listener,) = bridge.server._listeners
-    with bind_listener("127.0.0.1", 0) as bound:
-        host, port = bound.getsockname()[:2]
+    front = bridge.server.front
+    with front.bind():
+        ((listener, host, port),) = front.endpoints()
         told = node_address or (host, port)
         node = AdvertisedNode(
             node_id=1, host=told[0], port=told[1], cluster_id="cluster"
         )
-        handlers = bridge.server.make_handlers(node, bridge.publish)
-        await listening.listen(listener, handlers, bound)
+        front.nodes = {listener.name: node}
+        await front.prepare()
         try:
             yield bridge, f"{host}:{port}"
         finally:
-            await listening.drain(5, lambda: None)
+            await front.close()
             await bridge.part.close()
 
 

@@ -12,7 +12,6 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
-from pipelines.bridge.protocol.errors import MalformedResponse
 from pipelines.feed.metadata_fetch import (
     FETCH,
     FETCH_SNAPSHOT,
@@ -24,6 +23,7 @@ from pipelines.feed.metadata_fetch import (
     write_fetch,
     write_fetch_snapshot,
 )
+from pipelines.kafka_client.primitives import MalformedBytes
 from pipelines.kafka_wire.messages import NO_THROTTLE
 
 TOPIC_ID = uuid.UUID(int=1)
@@ -160,5 +160,5 @@ def test_piece_of_a_snapshot_need_not_be_whole_batches():
 )
 def test_answer_cut_at_any_byte_is_malformed(read, body):
     for end in range(len(body)):
-        with pytest.raises(MalformedResponse):
+        with pytest.raises(MalformedBytes):
             read(body[:end])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.bridge.protocol import record_batches as r
+from pipelines.feed import record_batches as r
 from pipelines.feed.record_batches import MalformedBatches, UnreadableBatch
 from tests.support.kafka.metadata_logs import (
     COMPRESS,

@@ -14,6 +14,7 @@ from pipelines.forwarder.receiver import (
     read_answer,
     read_login,
 )
+from pipelines.forwarder.targets import make_target
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 
@@ -28,10 +29,16 @@ def forward_settings(*words):
     return load_settings("local", words).forward
 
 
+def make_receiver(settings):
+    return Receiver(settings, SECRETS, make_target(settings))
+
+
 def test_a_partial_success_is_taken_and_says_how_many_points_were_not():
     told = ExportMetricsServiceResponse()
     told.partial_success.rejected_data_points = 3
-    answer = read_answer(200, {}, told.SerializeToString(), 0)
+    target = make_target(forward_settings())
+    rejected = target.count_rejected(200, told.SerializeToString())
+    answer = read_answer(200, {}, rejected, 0)
     assert answer.is_taken
     assert answer.rejected == 3
 
@@ -59,7 +66,7 @@ def test_data_that_is_refused_is_not_sent_again(status):
     ],
 )
 def test_the_receiver_says_when_to_come_back(text, wait_s):
-    assert read_answer(503, {"Retry-After": text}, b"", 10).retry_after_s == wait_s
+    assert read_answer(503, {"Retry-After": text}, 0, 10).retry_after_s == wait_s
 
 
 def test_pauses_grow_to_a_bound():
@@ -95,7 +102,7 @@ def test_logins_are_headers():
 )
 def test_a_wrong_setting_is_named_and_no_secret_is(words, said):
     with pytest.raises(InvalidSetting, match=said) as fault:
-        Receiver(forward_settings(*words), SECRETS)
+        make_receiver(forward_settings(*words))
     assert "abc" not in str(fault.value)
     assert "p:w" not in str(fault.value)
     assert fault.value.__cause__ is None
@@ -127,7 +134,7 @@ class ClosingReceiver:
 def test_post_kept_connection_closed_by_receiver_connects_again():
     server = ClosingReceiver(1, 1, 0, 0)
     words = [f"endpoint=http://127.0.0.1:{server.port}/", "protocol=remote_write"]
-    receiver = Receiver(forward_settings(*words), SECRETS)
+    receiver = make_receiver(forward_settings(*words))
     for _ in range(2):
         assert receiver.post(b"").status == 200
         server.closed.acquire()
@@ -146,5 +153,5 @@ def test_post_kept_connection_closed_by_receiver_connects_again():
     ],
 )
 def test_receiver_address_has_port_and_no_query(endpoint, address):
-    receiver = Receiver(forward_settings(f"endpoint={endpoint}"), SECRETS)
+    receiver = make_receiver(forward_settings(f"endpoint={endpoint}"))
     assert receiver.address == address

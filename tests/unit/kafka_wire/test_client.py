@@ -9,7 +9,7 @@ from kio.schema.list_config_resources.v1.response import ListConfigResourcesResp
 
 from pipelines.kafka_client.primitives import MalformedBytes
 from pipelines.kafka_wire.access import read_access
-from pipelines.kafka_wire.client import ClusterClient, _converse
+from pipelines.kafka_wire.client import ClusterClient, converse
 from pipelines.kafka_wire.cluster_requests import adapt
 from pipelines.kafka_wire.faults import ClusterFault, ClusterRefusal, MissingApi
 
@@ -162,7 +162,7 @@ def test_older_cluster_is_sent_the_older_version_and_its_answer_made_new(
      (bytes(6) + b"\xff\xff\xff\xff\x07", "items")],
 )  # fmt: skip
 def test_answer_that_cannot_be_read_is_malformed(body, said):
-    steps = _converse(LIST, {74: range(2)})
+    steps = converse(LIST, {74: range(2)})
     next(steps)
     with pytest.raises(MalformedBytes, match=said):
         steps.send(body)

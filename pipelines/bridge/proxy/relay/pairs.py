@@ -10,9 +10,7 @@ the other behind the bytes before it. What stands in the frames is read elsewher
 import asyncio
 import logging
 from dataclasses import replace
-from typing import cast
 
-from pipelines.bridge.core.client_identity import address_text
 from pipelines.bridge.core.handlers import Connection, make_identity
 from pipelines.bridge.protocol.errors import MalformedResponse
 from pipelines.bridge.proxy.frames.line import MAX_OPEN_REQUESTS, Line, OwnReply
@@ -86,13 +84,10 @@ class ProxiedConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note who has connected, and let it greet."""
-        self._transport = cast("asyncio.Transport", transport)
         endpoint = self._endpoint
-        host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
-        self.address = address_text(host)
-        if not endpoint.connections.admit(self):
+        self._transport, port = endpoint.connections.meet(self, transport)
+        if port is None:
             self._state = TRANSITIONS[self._state, Event.TURN_AWAY]
-            self._transport.abort()
             return
         self._state = TRANSITIONS[self._state, Event.ADMIT]
         endpoint.counters.connections += 1

@@ -1,34 +1,34 @@
-"""Wiring of the proxy: brokers followed, their ports opened, clients connected."""
+"""Part of the bridge that is the proxy: brokers, their ports, and clients."""
 
 import asyncio
 import logging
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import RequestHandlers
+from pipelines.bridge.core.parts import QuietPart
+from pipelines.bridge.core.records import RecordOutlet
 from pipelines.bridge.front.acceptor import Clients
 from pipelines.bridge.front.listening import BACKLOG
-from pipelines.bridge.operations.logs import describe_exception
+from pipelines.bridge.front.part import FrontPart
 from pipelines.bridge.proxy.frames.line import Care
 from pipelines.bridge.proxy.rules.answer_room import AnswerRoom
 from pipelines.bridge.proxy.rules.keep_alive import KeepAlive
 from pipelines.bridge.proxy.rules.plan import plan_proxy
-from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
+from pipelines.bridge.proxy.rules.shared import ProxyRules
 from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
 from pipelines.bridge.proxy.rules.token_owners import TokenOwners
 from pipelines.bridge.proxy.wire.shown_by_clients import (
     WireConfigs,
-    WireOutlet,
     watched_cares,
 )
 from pipelines.bridge.proxy.wire.traffic import ClientTraffic
-from pipelines.bridge.publishing.publisher import Publisher
+from pipelines.bridge.publishing.part import PublishingPart
 from pipelines.bridge.security.distinguished_names import format_distinguished_name
 from pipelines.bridge.security.security_files import SecurityFiles
-from pipelines.errors import MissingService
+from pipelines.errors import describe_exception
 from pipelines.kafka_wire.access import read_access
 from pipelines.kafka_wire.client import ClusterClient
 from pipelines.kafka_wire.faults import ClusterFault
@@ -46,11 +46,10 @@ logger = logging.getLogger(__name__)
 
 _MS = 1_000
 _LOOK_FOR_RESETS_S = 0.5
-_SERVE = "serve"
 
 
-class ProxyPart:
-    """One bridge's ports in front of the brokers; lives in one event loop."""
+class ProxyPart(QuietPart):
+    """Ports of one bridge process in front of the brokers."""
 
     def __init__(
         self,
@@ -58,16 +57,25 @@ class ProxyPart:
         secrets: SecretReader,
         counters: BridgeCounters,
         rules: SensitiveKeyRules,
-        cluster: KnownCluster,
+        outlet: RecordOutlet,
+        *,
+        front: FrontPart,
+        publishing: PublishingPart,
+        make_handlers: Callable[[], RequestHandlers],
     ) -> None:
         """Check the settings; nothing is asked and nothing listens yet.
 
         Args:
-            cluster: Told the id of the brokers' cluster.
+            outlet: Destination of records; its cluster is told the brokers' id.
+            front: Has the connections.
+            publishing: Has the producer, whose signs decide how long a push waits.
+            make_handlers: Returns the handlers that answer instead of the brokers;
+                called by prepare.
         Raises: InvalidSetting, UnresolvedSecret.
         """
         self._settings = settings
-        self._cluster = cluster
+        self._outlet, self._front, self._publishing = outlet, front, publishing
+        self._make_handlers = make_handlers
         self._sensitive_key_rules = rules
         self._wire_configs: WireConfigs | None = None
         self._traffic: ClientTraffic | None = None
@@ -97,29 +105,15 @@ class ProxyPart:
         self._clients: Clients
         self._last_fault = ""
 
-    @property
-    def is_apart(self) -> bool:
-        """Whether the brokers are another cluster than the one of [kafka]."""
-        return self._plan.cluster.is_apart
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """Topics that are written here."""
-        settings, topics = self._settings.proxy, self._settings.topics
-        seen = (topics.wire_configs,) if settings.wire_configs else ()
-        return (*seen, topics.traffic) if settings.traffic_interval_ms else seen
-
-    async def start(
-        self,
-        handlers: RequestHandlers,
-        clients: Clients,
-        publisher: Publisher,
-        outlet: WireOutlet,
-    ) -> None:
+    async def prepare(self) -> None:
         """Ask for the brokers and listen for each of them.
 
         Raises: ClusterFault, MissingService when a port cannot be had.
         """
+        clients = self._front.clients
+        if clients is None:
+            raise RuntimeError("the proxy is prepared after the front")
+        outlet = self._outlet
         if self._settings.proxy.traffic_interval_ms:
             self._traffic = ClientTraffic(
                 self._settings,
@@ -128,7 +122,7 @@ class ProxyPart:
                 self._counters,
                 note_failure=self._note_failure,
             )
-        self._rules = self._make_rules(handlers, publisher)
+        self._rules = self._make_rules(self._make_handlers())
         interval_s = self._settings.proxy.keep_alive_interval_ms / _MS
         self._keep_alive = KeepAlive(interval_s, self._rules.now_s)
         self._room = AnswerRoom(
@@ -151,27 +145,21 @@ class ProxyPart:
         try:
             await self._read()
         except ClusterFault as error:
-            await self.close()
             raise ClusterFault(
                 f"{error}; proxy.enabled is true, and only Kafka at "
                 f"{self._access.place} can say which brokers there are"
             ) from None
         if self._ports.fault is not None:
-            await self.close()
             raise self._ports.fault
-        try:
-            # Behind the brokers: there is somebody to be connected to.
-            port = self._ports.open_bootstrap()
-        except MissingService:
-            await self.close()
-            raise
+        # Behind the brokers: there is somebody to be connected to.
+        port = self._ports.open_bootstrap()
         self.bootstrap_servers = self._plan.bootstrap_servers(port)
         # No broker's port has been named yet: theirs are when they are accepted at.
         logger.info("clients set bootstrap.servers=%s", self.bootstrap_servers)
         # Clients are told where to connect once they may.
         await self._ports.wait_until_open()
 
-    async def follow(self) -> None:
+    async def run(self) -> None:
         """Look for brokers, and for clients that are gone, until cancelled."""
         poll_s = self._settings.proxy.metadata_poll_ms / _MS
         async with asyncio.TaskGroup() as group:
@@ -230,22 +218,12 @@ class ProxyPart:
             wire_configs=self._wire_configs,
         )
 
-    def _make_rules(
-        self, handlers: RequestHandlers, publisher: Publisher
-    ) -> ProxyRules:
+    def _make_rules(self, handlers: RequestHandlers) -> ProxyRules:
         settings, loop = self._settings, asyncio.get_running_loop()
         answer_s = settings.proxy.telemetry_answer_ms / _MS
-        config, dynamic = settings.client_config, settings.dynamic_configs
-        dynamic_keys = {dynamic.describe_api_key, dynamic.alter_api_key}
         return ProxyRules(
             handlers=handlers,
-            own_keys=choose_own_keys(
-                handlers,
-                push_config_key=config.api_key if config.enabled else None,
-                client_configs_keys=frozenset(dynamic_keys if dynamic.enabled else ()),
-                serves_telemetry=settings.proxy.telemetry == _SERVE,
-            ),
-            gate=TelemetryGate(partial(_read_signs, publisher), answer_s=answer_s),
+            gate=TelemetryGate(self._read_signs, answer_s=answer_s),
             has_sasl=self._plan.has_sasl,
             claim_name=settings.authentication.oauth_principal_claim,
             now_s=loop.time,
@@ -260,6 +238,17 @@ class ProxyPart:
             traffic=self._traffic,
         )
 
+    def _read_signs(self) -> PublisherSigns:
+        publisher = self._publishing.publisher
+        if publisher is None:
+            raise RuntimeError("the proxy serves no pushes before publishing is ready")
+        return PublisherSigns(
+            waits_since_s=publisher.waits_since_s,
+            acknowledged_s=publisher.acknowledged_s,
+            refused_s=publisher.refused_s,
+            holds_records=publisher.held_bytes > publisher.aside_bytes,
+        )
+
     def _note_late(self) -> None:
         self._counters.late_telemetry_answers += 1
 
@@ -271,7 +260,9 @@ class ProxyPart:
         return self._plan.principal_rules.find_name(format_distinguished_name(subject))
 
     async def _read(self) -> None:
-        told = await read_brokers(self._client, self._access.place, self._cluster)
+        told = await read_brokers(
+            self._client, self._access.place, self._outlet.cluster
+        )
         for node_id in self.brokers.update(told):
             logger.info("broker %d has left", node_id)
             self._ports.close_port(node_id)
@@ -337,12 +328,3 @@ class ProxyPart:
             for pair in list(self._waiting):
                 if pair.is_reset():
                     pair.abort()
-
-
-def _read_signs(publisher: Publisher) -> PublisherSigns:
-    return PublisherSigns(
-        waits_since_s=publisher.waits_since_s,
-        acknowledged_s=publisher.acknowledged_s,
-        refused_s=publisher.refused_s,
-        holds_records=publisher.held_bytes > publisher.aside_bytes,
-    )

@@ -30,16 +30,13 @@ from pipelines.kafka_wire.messages import encode_body
 from .telemetry_gate import TelemetryGate
 from .token_owners import Tell
 
-_TELEMETRY = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyRules:
     """What all clients of a proxy have in common."""
 
     handlers: RequestHandlers
-    own_keys: frozenset[int]
-    """API keys that the bridge answers instead of the broker."""
+    """Handlers that answer instead of the broker."""
     gate: TelemetryGate
     has_sasl: bool
     """Whether brokers want clients to authenticate by SASL."""
@@ -65,15 +62,20 @@ class ProxyRules:
         return index_apis(api_versions, SASL_HANDSHAKE_API, SASL_AUTHENTICATE_API)
 
     @property
+    def own_keys(self) -> frozenset[int]:
+        """API keys that the bridge answers; ApiVersions is the broker's."""
+        return self.handlers.own_keys
+
+    @property
     def own_apis(self) -> ServedApis:
-        """What the bridge answers."""
+        """APIs that the bridge answers."""
         apis = self.handlers.apis
         return {key: apis[key] for key in self.own_keys}
 
     @property
     def answered_apis(self) -> ServedApis:
         """Return own_apis, and ApiVersions for requests that cannot be read."""
-        return {**self.own_apis, API_VERSIONS: self.handlers.apis[API_VERSIONS]}
+        return self.handlers.apis
 
     def cares(self) -> Mapping[int, Care]:
         """Return what requests need, by API key."""
@@ -101,27 +103,6 @@ class ProxyRules:
         """Say whether only the bridge knows a version of ApiVersions."""
         known = self.handlers.apis[API_VERSIONS].versions
         return API_VERSIONS_API.versions.stop <= api_version < known.stop
-
-
-def choose_own_keys(
-    handlers: RequestHandlers,
-    *,
-    push_config_key: int | None,
-    client_configs_keys: frozenset[int] = frozenset(),
-    serves_telemetry: bool,
-) -> frozenset[int]:
-    """Return the API keys that the bridge answers instead of the brokers.
-
-    Args:
-        handlers: What the bridge serves.
-        push_config_key: API key of PushConfig; None where it is not served.
-        client_configs_keys: Those of the two APIs of dynamic client configs.
-        serves_telemetry: Whether telemetry goes to the bridge and not to the brokers.
-    """
-    wanted = _TELEMETRY if serves_telemetry else frozenset()
-    if push_config_key is not None:
-        wanted |= {push_config_key}
-    return (wanted | client_configs_keys) & frozenset(handlers.apis)
 
 
 def refuse(request: Request) -> bytes:

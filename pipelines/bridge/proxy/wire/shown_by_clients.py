@@ -7,13 +7,12 @@ record would take more than what it has sent allows is looked at once it has sen
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
-from pipelines.bridge.core.records import Publish, PushIds
+from pipelines.bridge.core.records import RecordOutlet
 from pipelines.bridge.protocol.shown_configs import WIRE_REQUESTS
 from pipelines.bridge.proxy.frames.config_watch import Client, WireWatch
 from pipelines.bridge.proxy.frames.line import Care
@@ -30,18 +29,6 @@ MOST_RECORDS = 1_000
 """Of one round: the pushes of clients share the way to Kafka."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireOutlet:
-    """Where records go, and what they need beside what was seen."""
-
-    publish: Publish
-    push_ids: PushIds
-    now_ms: Callable[[], int]
-    """Milliseconds since 1970-01-01T00:00:00Z."""
-    cluster: KnownCluster = field(default_factory=KnownCluster)
-    """The one that connections are for."""
-
-
 class WireConfigs:
     """What is new of all connections of one proxy."""
 
@@ -49,7 +36,7 @@ class WireConfigs:
         self,
         settings: Settings,
         rules: SensitiveKeyRules,
-        outlet: WireOutlet,
+        outlet: RecordOutlet,
         counters: BridgeCounters,
         *,
         note_failure: Callable[[Exception], None],

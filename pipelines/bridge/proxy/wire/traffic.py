@@ -21,6 +21,7 @@ from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.records import (
     OWN_HEADER_BYTES,
     Record,
+    RecordOutlet,
     identity_headers,
 )
 from pipelines.bridge.proxy.frames.traffic import (
@@ -32,8 +33,6 @@ from pipelines.bridge.proxy.frames.traffic import (
 from pipelines.settings.records import Settings
 from udfs.sensitive.redacted_keys import make_redaction_headers
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
-
-from .shown_by_clients import WireOutlet
 
 MOST_CLIENTS = 20_000
 """Told apart in one time; the data of others passes uncounted."""
@@ -77,7 +76,7 @@ class ClientTraffic:
         self,
         settings: Settings,
         rules: SensitiveKeyRules,
-        outlet: WireOutlet,
+        outlet: RecordOutlet,
         counters: BridgeCounters,
         *,
         note_failure: Callable[[Exception], None],

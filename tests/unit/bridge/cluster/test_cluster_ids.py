@@ -41,7 +41,7 @@ def test_it_is_known_at_the_start_whoever_is_asked_for_subscriptions(
         async with make_broker(answers) as broker:
             part = make_part(broker.port, f"bridge.subscriptions_source={source}")
             assert part.known.cluster_id is None
-            await part.start()
+            await part.prepare()
             await part.close()
             return part.known.cluster_id
 
@@ -58,8 +58,8 @@ def test_it_is_asked_for_until_it_is_known_and_then_now_and_then(
         answers.others = cluster = Cluster(listing, None)
         async with make_broker(answers) as broker, asyncio.timeout(60):
             part = make_part(broker.port, "bridge.subscriptions_source=conf")
-            await part.start()
-            following = asyncio.create_task(part.follow())
+            await part.prepare()
+            following = asyncio.create_task(part.run())
             seen = [part.known.cluster_id]
             for cluster_id in ("first", "second"):
                 cluster.cluster_id = cluster_id
@@ -84,7 +84,7 @@ def test_a_cluster_that_does_not_say_it_keeps_nobody_from_starting(
         answers.others = Cluster(listing, "never")
         async with make_broker(answers) as broker:
             part = make_part(broker.port)
-            await part.start()
+            await part.prepare()
             await part.close()
             return part.known.cluster_id
 

@@ -124,7 +124,7 @@ def test_source_says_whose_subscriptions_are_in_force(
         answers.others = resources
         async with make_broker(answers) as broker:
             part = make_part(broker.port, f"bridge.subscriptions_source={source}")
-            await part.start()
+            await part.prepare()
             await part.close()
             asked = {one.__api_key__ for one in answers.requests}
             found = metrics(part, identity, instance_id)
@@ -145,8 +145,8 @@ def test_change_of_the_cluster_is_followed(
         answers.others = resources
         async with make_broker(answers) as broker:
             part = make_part(broker.port)
-            await part.start()
-            following = asyncio.create_task(part.follow())
+            await part.prepare()
+            following = asyncio.create_task(part.run())
             resources.by_name["new"] = {"metrics": "new.", "interval.ms": "700"}
             resources.listings = asyncio.Queue()
             async with asyncio.timeout(5):
@@ -169,7 +169,7 @@ def test_cluster_that_says_no_leaves_what_was_in_force_and_is_named_once(
         answers.others = resources
         async with make_broker(answers) as broker:
             part = make_part(broker.port)
-            await part.start()
+            await part.prepare()
             await part._client.close()
             if fault == "old":
                 answers.offered = {18: (0, 3), 32: (1, 4)}
@@ -223,7 +223,7 @@ def test_bridge_that_has_only_the_cluster_does_not_start_without_it(
         async with make_broker(make_answers({18: (0, 3)})) as broker:
             part = make_part(broker.port, "bridge.subscriptions_source=cluster")
             with pytest.raises(ClusterFault, match=r"bridge\.subscriptions_source"):
-                await part.start()
+                await part.prepare()
             await part.close()
 
     asyncio.run(run())
@@ -235,7 +235,7 @@ def test_older_cluster_leaves_the_subscriptions_of_conf(
     async def run():
         async with make_broker(make_answers({18: (0, 3)})) as broker:
             part = make_part(broker.port)
-            await part.start()
+            await part.prepare()
             await part.close()
             return metrics(part, identity, instance_id)
 
@@ -252,7 +252,7 @@ def test_resource_that_cannot_be_used_is_logged_by_name_without_its_values(
         resources.by_name["bad"] = {"match": "client_id=(?!secret).*"}
         async with make_broker(answers) as broker:
             part = make_part(broker.port)
-            await part.start()
+            await part.prepare()
             await part.close()
             return metrics(part, identity, instance_id)
 
@@ -270,7 +270,7 @@ def test_resource_of_which_only_defaults_are_shown_is_none(
         resources.by_name["own"] = {"interval.ms": "default", "metrics": "default"}
         async with make_broker(answers) as broker:
             part = make_part(broker.port)
-            await part.start()
+            await part.prepare()
             await part.close()
             return metrics(part, identity, instance_id)
 
@@ -289,7 +289,7 @@ def test_the_cluster_that_clients_use_is_followed_and_conf_counts_without_rights
             resources.error = ErrorCode.cluster_authorization_failed
         async with make_broker(make_answers()) as kafka, make_broker(answers) as broker:
             part = make_bridge(kafka, broker).cluster
-            await part.start()
+            await part.prepare()
             await part._follower.try_read()
             await part.close()
             assert kafka.connections == 0
@@ -347,7 +347,7 @@ def test_follower_that_is_told_asks_nothing_and_puts_in_force_what_it_hears(
             # Another told the id of the cluster, too.
             part.known.note("cluster")
             part.follower.is_told = True
-            task = asyncio.create_task(part.follow())
+            task = asyncio.create_task(part.run())
             part.follower.take_fault(ClusterFault("away"))
             part.follower.take_fault(ClusterFault("away"))
             part.follower.take({"told": {"metrics": "told."}})

@@ -26,7 +26,7 @@ def start(servers, interval_ms):
 
     async def run():
         async with asyncio.timeout(20):
-            await part.start()
+            await part.prepare()
             await part.close()
 
     asyncio.run(run())

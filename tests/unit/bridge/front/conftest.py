@@ -98,9 +98,7 @@ class Bridge:
             counters=self.counters,
         )
         node = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
-        self.handlers = RequestHandlers(
-            [serve_metadata(node), *telemetry.served()], forget=telemetry.forget
-        )
+        self.handlers = RequestHandlers([serve_metadata(node), *telemetry.served()])
         loop = asyncio.get_running_loop()
         call_soon = loop.call_soon
         turns = TurnQueue(call_soon, time.monotonic)

@@ -15,6 +15,7 @@ from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
+from tests.support.bridge.wired_handlers import wire_handlers
 from tests.unit.bridge.protocol.request_reader import RequestReader
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
@@ -36,8 +37,8 @@ class Bridge:
         self.server = BridgeServer(settings, SecretReader(environ={}))
         self.now_ms = 1_700_000_000_000
         self.acknowledge = []
-        self.handlers = self.server.make_handlers(
-            NODE, self._publish, now_ms=lambda: self.now_ms
+        self.handlers = wire_handlers(
+            self.server, NODE, self._publish, lambda: self.now_ms
         )
         self.connection = Connection(
             connection_id=1, identity=make_identity("L", "127.0.0.1", 1)
@@ -70,7 +71,7 @@ class Bridge:
         return replies
 
     def values(self):
-        (seat,) = self.server.watch.top
+        (seat,) = self.server.telemetry.top
         return dict(seat.values(1e9))
 
 
@@ -135,7 +136,7 @@ def test_instance_without_a_seat_is_counted_in_the_sums_only(make_bridge):
     bridge.get()
     bridge.push(is_stored=True)
     bridge.push(is_stored=True)
-    assert list(bridge.server.watch.top) == []
+    assert list(bridge.server.telemetry.top) == []
     assert bridge.server.counters.accepted_pushes == 1
     assert bridge.server.counters.throttled_pushes == 1
 
@@ -144,7 +145,7 @@ def test_instance_is_shown_until_its_connection_closes(make_bridge):
     bridge = make_bridge(seats=1)
     bridge.get()
     bridge.push(is_stored=True)
-    assert bridge.server.watch.count_instances() == 1
+    assert len(bridge.server.telemetry.instances) == 1
     bridge.handlers.forget(bridge.connection)
-    assert list(bridge.server.watch.top) == []
-    assert bridge.server.watch.count_instances() == 0
+    assert list(bridge.server.telemetry.top) == []
+    assert len(bridge.server.telemetry.instances) == 0

@@ -12,12 +12,15 @@ from prometheus_client.parser import text_string_to_metric_families
 from pipelines.bridge.core.client_identity import uuid_text
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.instance_metrics import TopInstances
-from pipelines.bridge.operations.client_labels import ClientLabels
-from pipelines.bridge.operations.metrics import BridgeCollector, BridgeState, jmx_name
+from pipelines.bridge.exposition.client_labels import ClientLabels
+from pipelines.bridge.exposition.groups import group_metrics, jmx_name
+from pipelines.bridge.operations.metrics import BridgeCollector, BridgeState
+from pipelines.bridge.telemetry.metrics import TelemetryMetrics
 from udfs.sensitive.sensitive_keys import compile_rules
 
 OWN = "kafka_clientele_bridge_"
 KAFKA = "kafka_server_client_metrics_"
+LABELS = ClientLabels(compile_rules([], {}))
 INSTANCE_ID = uuid.UUID(int=2**127 + 77)
 
 
@@ -28,14 +31,13 @@ class Page:
         self.now_s = 100.0
         self.counters = BridgeCounters()
         self.top = TopInstances(limit, lambda: self.now_s)
-        self.state = BridgeState(info={"version": "1"}, max_unacknowledged_bytes=9)
-        self.collector = BridgeCollector(
-            self.counters,
-            self.top,
-            lambda: self.state,
-            lambda: self.now_s,
-            ClientLabels(compile_rules([], {})),
+        self.state = BridgeState(info={"version": "1"})
+        self.instances = []
+        self.telemetry = TelemetryMetrics(
+            self.counters, self.top, self.instances.__len__, lambda: self.now_s, LABELS
         )
+        part = SimpleNamespace(metrics=self.telemetry.collect)
+        self.collector = BridgeCollector(self.counters, lambda: self.state, [part])
 
     def read(self):
         text = generate_latest(self.collector).decode()
@@ -58,7 +60,7 @@ def test_names_are_those_of_the_jmx_exporter():
 
 
 def test_broker_metrics_without_an_instance_are_the_three_of_all(page):
-    page.state.client_instances = 5
+    page.instances.extend(range(5))
     page.counters.count_refused_push(ErrorCode.unknown_subscription_id)
     read = page.read()
     assert {key: value for key, value in read.items() if key[0].startswith(KAFKA)} == {
@@ -72,7 +74,7 @@ def test_rate_of_unknown_subscriptions_falls_when_they_end(page):
     page.counters.unknown_subscription_pushes = 60
     for _ in range(2):
         page.now_s += 30
-        page.collector.turn()
+        page.telemetry.turn()
     rate = page.read()[KAFKA + "unknown_subscription_request_rate",]
     assert rate == 0
 
@@ -139,14 +141,12 @@ def test_histogram_counts_upwards_and_sums(page):
 
 
 def test_state_is_shown(page):
-    page.state.unacknowledged_bytes, page.state.event_loop_lag_s = 4, 0.25
+    page.state.event_loop_lag_s = 0.25
     page.state.is_ready = True
     page.counters.received_bytes = 11
     read = page.read()
     assert read[OWN + "build_info", ("version", "1")] == 1
     assert read[OWN + "ready",] == 1
-    assert read[OWN + "unacknowledged_bytes",] == 4
-    assert read[OWN + "unacknowledged_bytes_limit",] == 9
     assert read[OWN + "event_loop_lag_seconds",] == 0.25
     assert read[OWN + "received_bytes_total",] == 11
 
@@ -169,10 +169,11 @@ def test_every_count_is_shown_somewhere(page):
 
 
 def test_further_groups_have_the_form_of_kafkas(page):
-    page.state.groups["client-config"] = lambda: {
-        "instance-count": 3,
-        "policy-error-count": {"some-id": 2},
-    }
+    values = {"instance-count": 3, "policy-error-count": {"some-id": 2}}
+    part = SimpleNamespace(
+        metrics=lambda: group_metrics("client-config", values, LABELS)
+    )
+    page.collector = BridgeCollector(page.counters, lambda: page.state, [part])
     read = page.read()
     assert read["kafka_server_client_config_instance_count",] == 3
     labels = ("client_instance_id", "some-id")

@@ -147,9 +147,10 @@ class Answering:
 def test_bridge_is_ready_once_kafka_has_answered():
     async def test():
         settings = load_settings("local")
-        watch, publisher = BridgeServer(settings, SECRETS).watch, Answering()
+        server, publisher = BridgeServer(settings, SECRETS), Answering()
+        watch, server.publishing.publisher = server.watch, publisher
         assert watch.why_not_ready() == "Kafka has not answered yet"
-        following = asyncio.create_task(watch.follow(publisher))
+        following = asyncio.create_task(server.publishing._probe())
         await publisher.asked.wait()
         await asyncio.sleep(0)
         assert watch.why_not_ready() is None
@@ -166,8 +167,8 @@ def test_a_bridge_whose_quotas_nobody_has_told_is_ready_and_says_so():
     async def test():
         settings = load_settings("local")
         server, publisher = BridgeServer(settings, SECRETS), Answering()
-        watch = server.watch
-        following = asyncio.create_task(watch.follow(publisher))
+        watch, server.publishing.publisher = server.watch, publisher
+        following = asyncio.create_task(server.publishing._probe())
         await publisher.asked.wait()
         await asyncio.sleep(0)
         page = await watch._make_ready_page()
@@ -175,7 +176,7 @@ def test_a_bridge_whose_quotas_nobody_has_told_is_ready_and_says_so():
         assert page.body.decode() == (
             "ready, no quota is enforced: the clients' cluster has not been asked yet\n"
         )
-        watch.follow_quotas(FollowedQuotas())
+        server.cluster.quotas = FollowedQuotas()
         assert (await watch._make_ready_page()).body == b"ready\n"
         text = (await watch.make_metrics_page()).body.decode()
         assert 'kafka_server_Produce_byte_rate{client_id="",user="alice"} 5.0' in text
@@ -186,9 +187,9 @@ def test_a_bridge_whose_quotas_nobody_has_told_is_ready_and_says_so():
 
 def test_metrics_page_of_a_client_id_that_is_a_secret_does_not_show_it():
     async def test():
-        watch = BridgeServer(load_settings("local"), SECRETS).watch
-        watch.follow_quotas(FollowedQuotas("password=CANARY-hunter2"))
-        text = (await watch.make_metrics_page()).body.decode()
+        server = BridgeServer(load_settings("local"), SECRETS)
+        server.cluster.quotas = FollowedQuotas("password=CANARY-hunter2")
+        text = (await server.watch.make_metrics_page()).body.decode()
         assert "CANARY" not in text
         assert 'Produce_byte_rate{client_id="(redacted)",user="alice"} 5.0' in text
 

@@ -13,7 +13,6 @@ from kio.schema.metadata.v12.response import MetadataResponse, MetadataResponseB
 from kio.serial import entity_reader
 from kio.static.primitive import i32
 
-from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.proxy.relay import part, ports
 from pipelines.bridge.server import BridgeServer
 from pipelines.errors import MissingService
@@ -24,7 +23,6 @@ from pipelines.settings.secret_references import SecretReader
 from tests.support.bridge.base_ports import pick_base_port
 from tests.support.kafka_answers import OFFERED, Answers, Broker
 
-NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
 PATIENCE_S = 60
 
 
@@ -95,6 +93,7 @@ async def proxy_of(cluster, *changes):
         "base",
         [
             "proxy.enabled=true",
+            "bridge.listen_port=0",
             # There is no Kafka that takes records.
             "proxy.traffic_interval_ms=0",
             f"upstream.bootstrap_servers={servers}",
@@ -102,14 +101,15 @@ async def proxy_of(cluster, *changes):
         ],
     )
     server = BridgeServer(settings, SecretReader(environ={}))
-    await server.proxy.start(
-        server.make_handlers(NODE, publish=None), server.make_clients(), None, None
-    )
-    try:
-        yield server.proxy
-    finally:
-        await server.proxy.close()
-        await server.cluster.close()
+    with server.front.bind():
+        await server.front.prepare()
+        try:
+            await server.proxy.prepare()
+            yield server.proxy
+        finally:
+            await server.proxy.close()
+            await server.front.close()
+            await server.cluster.close()
 
 
 async def ask(servers):

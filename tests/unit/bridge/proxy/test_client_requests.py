@@ -21,7 +21,7 @@ from pipelines.bridge.protocol.requests import GET_TELEMETRY_SUBSCRIPTIONS_API
 from pipelines.bridge.protocol.software import api_versions_api
 from pipelines.bridge.proxy.frames.line import Awaited, Line, OwnReply
 from pipelines.bridge.proxy.rules.client_requests import ClientRequests
-from pipelines.bridge.proxy.rules.shared import ProxyRules, choose_own_keys
+from pipelines.bridge.proxy.rules.shared import ProxyRules
 from pipelines.bridge.proxy.rules.telemetry_gate import PublisherSigns, TelemetryGate
 from pipelines.kafka_client.client_configs import (
     ALTER_CLIENT_CONFIGS,
@@ -65,6 +65,7 @@ class Client:
                 describe_client_configs_api(DESCRIBE_CLIENT_CONFIGS),
                 alter_client_configs_api(ALTER_CLIENT_CONFIGS),
             )
+            if api.api_key not in CONFIG_KEYS or api.api_key in own
         ]
         handlers = RequestHandlers(served, api_versions=api_versions_api(api_versions))
         self.owner_asks = []
@@ -74,12 +75,6 @@ class Client:
         gate.is_open(self.now_s)
         self.rules = ProxyRules(
             handlers=handlers,
-            own_keys=choose_own_keys(
-                handlers,
-                push_config_key=None,
-                client_configs_keys=frozenset(own),
-                serves_telemetry=True,
-            ),
             gate=gate,
             has_sasl=has_sasl,
             claim_name="sub",

@@ -15,13 +15,12 @@ from kio.static.primitive import i32, i32Timedelta
 from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, make_identity
-from pipelines.bridge.core.records import PushIds
+from pipelines.bridge.core.records import PushIds, RecordOutlet
 from pipelines.bridge.proxy.frames.line import Care, Line
 from pipelines.bridge.proxy.frames.request_frames import RequestFrames
 from pipelines.bridge.proxy.frames.response_frames import ResponseFrames
 from pipelines.bridge.proxy.frames.versions import FETCH, PRODUCE, SHARE_FETCH
 from pipelines.bridge.proxy.wire import traffic as module
-from pipelines.bridge.proxy.wire.shown_by_clients import WireOutlet
 from pipelines.bridge.proxy.wire.traffic import ClientTraffic
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
@@ -52,7 +51,7 @@ class Outlet:
         self.now_ms = START_MS
         self.cluster = KnownCluster("cluster-1")
         self.counters = BridgeCounters()
-        outlet = WireOutlet(
+        outlet = RecordOutlet(
             publish=self.publish,
             push_ids=PushIds(lambda _: 7),
             now_ms=lambda: self.now_ms,

@@ -9,13 +9,12 @@ import pytest
 from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, make_identity
-from pipelines.bridge.core.records import PushIds
-from pipelines.bridge.proxy.relay.part import ProxyPart
+from pipelines.bridge.core.records import PushIds, RecordOutlet
 from pipelines.bridge.proxy.wire import shown_by_clients
-from pipelines.bridge.proxy.wire.shown_by_clients import WireConfigs, WireOutlet
+from pipelines.bridge.proxy.wire.shown_by_clients import WireConfigs
+from pipelines.bridge.publishing.part import list_topics
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
-from pipelines.settings.secret_references import SecretReader
 from tests.unit.bridge.proxy.test_config_watch import make_join, make_produce
 
 SETTINGS = load_settings("base", ["proxy.wire_configs=true"])
@@ -39,7 +38,7 @@ class Outlet:
         self.asked = 0
         self.cluster = KnownCluster()
         self.counters = BridgeCounters()
-        outlet = WireOutlet(
+        outlet = RecordOutlet(
             publish=self.publish,
             push_ids=PushIds(lambda _: 7),
             now_ms=lambda: 5,
@@ -145,11 +144,9 @@ def test_the_topic_is_made_where_it_is_written(is_on):
     settings = load_settings(
         "base", ["proxy.enabled=true", f"proxy.wire_configs={str(is_on).lower()}"]
     )
-    part = ProxyPart(
-        settings, SecretReader(environ={}), BridgeCounters(), RULES, KnownCluster()
-    )
-    seen = ("clientele.wire_configs",) if is_on else ()
-    assert part.topics == (*seen, "clientele.traffic")
+    seen = ["clientele.wire_configs"] if is_on else []
+    written = list_topics(settings)
+    assert written == ["clientele.telemetry", *seen, "clientele.traffic"]
 
 
 def test_a_connection_whose_record_cannot_be_made_ends_nothing():

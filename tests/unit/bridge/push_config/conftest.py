@@ -5,7 +5,6 @@ import contextlib
 
 import pytest
 
-from pipelines.bridge.front.listening import bind_listener
 from pipelines.bridge.protocol.metadata import AdvertisedNode
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
@@ -14,6 +13,7 @@ from tests.unit.bridge.push_config.raw_client import connect
 
 NODE = AdvertisedNode(node_id=1, host="h", port=1, cluster_id="c")
 DEFAULTS = (
+    "bridge.listen_port=0",
     "client_config.enabled=true",
     "client_config.min_push_interval_ms=0",
     "client_config.policy_timeout_ms=20000",
@@ -27,6 +27,7 @@ class Bridge:
     def __init__(self, overrides):
         settings = load_settings("base", [*DEFAULTS, *overrides])
         self.server = BridgeServer(settings, SecretReader(environ={}))
+        self.server.outlet.publish = self.publish
         self.part = self.server.push_config
         self.records = []
         self.refused = 0
@@ -50,15 +51,14 @@ class Bridge:
 @contextlib.asynccontextmanager
 async def serving_bridge(*overrides):
     bridge = Bridge(overrides)
-    handlers = bridge.server.make_handlers(NODE, bridge.publish)
-    listening = bridge.server.make_clients()
-    (listener,) = bridge.server._listeners
-    clients = []
-    with bind_listener("127.0.0.1", 0) as bound:
-        await listening.listen(listener, handlers, bound)
+    front, clients = bridge.server.front, []
+    with front.bind():
+        ((listener, host, port),) = front.endpoints()
+        front.nodes = {listener.name: NODE}
+        await front.prepare()
 
         async def open_client(client_id="app-1"):
-            clients.append(await connect(*bound.getsockname()[:2], client_id))
+            clients.append(await connect(host, port, client_id))
             return clients[-1]
 
         try:
@@ -66,7 +66,7 @@ async def serving_bridge(*overrides):
         finally:
             for client in clients:
                 client.close()
-            await listening.drain(5, lambda: None)
+            await front.close()
             await bridge.part.close()
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipelines.bridge.publishing.part import list_topics
 from pipelines.bridge.push_config.policy.loading import load_policy
 from pipelines.bridge.server import BridgeServer
 from pipelines.errors import InvalidSetting
@@ -49,4 +50,5 @@ def test_no_policy_is_none():
 def test_a_policy_is_not_loaded_where_configurations_are_not_taken():
     settings = load_settings("base", ["client_config.policy=no.such:Class"])
     server = BridgeServer(settings, SecretReader(environ={}))
-    assert server.push_config.topics == ()
+    assert not list(server.push_config.handlers())
+    assert list_topics(settings) == [settings.topics.telemetry]

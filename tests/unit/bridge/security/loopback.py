@@ -13,7 +13,6 @@ from kio.schema.get_telemetry_subscriptions.v0.request import (
 from kio.schema.push_telemetry.v0.request import PushTelemetryRequest
 from kio.serial import entity_reader, entity_writer
 
-from pipelines.bridge.front.listening import advertised_node, bind_all
 from pipelines.bridge.server import BridgeServer
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
@@ -29,7 +28,9 @@ class Bridge:
         self.settings = load_settings("local", [*words, SUBSCRIPTION])
         self.server = BridgeServer(self.settings, SecretReader(environ={}))
         self.counters = self.server.counters
-        self.clients = self.server.make_clients()
+        self.server.outlet.publish = self._publish
+        self.server.outlet.now_ms = self._tick
+        self.bound = self.server.front.bind()
         self.records = []
         self.ports = {}
         self._now_ms = 1_700_000_000_000
@@ -43,23 +44,10 @@ class Bridge:
         return self._now_ms
 
     async def start(self):
-        listeners = self.server._listeners
-        sockets = bind_all(listeners)
-        self.ports = {
-            listener.name: bound.getsockname()[1]
-            for listener, bound in zip(listeners, sockets, strict=True)
-        }
-        nodes = {
-            listener.name: advertised_node(
-                self.settings.bridge, listener, self.ports[listener.name]
-            )
-            for listener in listeners
-        }
-        handlers = self.server.make_handlers(
-            nodes["PLAINTEXT"], self._publish, self._tick, by_listener=nodes
-        )
-        for listener, bound in zip(listeners, sockets, strict=True):
-            await self.clients.listen(listener, handlers, bound)
+        front = self.server.front
+        self.bound.__enter__()
+        self.ports = {one.name: port for one, _, port in front.endpoints()}
+        await front.prepare()
 
 
 class Client:
@@ -148,4 +136,4 @@ async def serving(words):
     finally:
         for client in made:
             client.writer.transport.abort()
-        await bridge.clients.drain(0.01, lambda: None)
+        await bridge.server.front.clients.drain(0.01, lambda: None)

@@ -8,9 +8,9 @@ from prometheus_client.exposition import generate_latest
 
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.instance_metrics import TopInstances
-from pipelines.bridge.operations.client_labels import MOST_LABELS, OTHERS, ClientLabels
+from pipelines.bridge.exposition.client_labels import MOST_LABELS, OTHERS, ClientLabels
+from pipelines.bridge.exposition.quota_metrics import quota_metrics
 from pipelines.bridge.operations.metrics import BridgeCollector, BridgeState
-from pipelines.bridge.operations.quota_metrics import quota_metrics
 from pipelines.bridge.quotas.limits import Tags
 from pipelines.bridge.quotas.shares import ShareUse
 from pipelines.settings import load_config_catalogs, load_settings

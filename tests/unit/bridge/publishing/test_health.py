@@ -1,6 +1,6 @@
 import pytest
 
-from pipelines.bridge.operations.health import (
+from pipelines.bridge.publishing.health import (
     PROOF_LASTS_S,
     REFUSAL_LASTS_S,
     KafkaSigns,

@@ -3,8 +3,8 @@ import math
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import CollectorRegistry
 
-from pipelines.bridge.operations.client_labels import ClientLabels
-from pipelines.bridge.operations.quota_metrics import quota_metrics
+from pipelines.bridge.exposition.client_labels import ClientLabels
+from pipelines.bridge.exposition.quota_metrics import quota_metrics
 from pipelines.bridge.quotas.limits import Tags
 from pipelines.bridge.quotas.shares import ShareUse
 from udfs.sensitive.sensitive_keys import compile_rules

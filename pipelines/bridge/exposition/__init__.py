@@ -1,0 +1,1 @@
+"""Prometheus families that several parts of the bridge write."""
