@@ -166,9 +166,12 @@ class BridgeServer:
         )
         self.endpoints: dict[str, tuple[str, int]] = {}
         """Host and port of each listener, by its name, once clients may connect."""
+        first: list[Part] = [self.publishing, self.cluster]
+        if self.cluster.is_apart:
+            # Its answer decides whether the bridge starts, whatever [kafka] says.
+            first.reverse()
         self.parts: list[Part] = [
-            self.publishing,
-            self.cluster,
+            *first,
             self.telemetry,
             self.push_config,
             self.feed,

@@ -28,6 +28,7 @@ from . import (
     demo,
     dynamic_configs_to_delta,
     explain_rule,
+    feed,
     findings,
     forward,
     import_metadata,
@@ -68,6 +69,7 @@ GROUPS = {
     "Try it": (demo, kafka, setup),
     "Serve clients": (
         bridge,
+        feed,
         forward,
         import_metadata,
         kafka_client_metrics,

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pipelines.errors import PipelineError
 from pipelines.settings.records import Settings
@@ -15,6 +16,9 @@ from pipelines.settings.secret_references import SecretReader
 from .call import Call
 from .failures import EXIT_INTERRUPTED, EXIT_TERMINATED
 from .options import CONFIG, ENV, SET, Command, option
+
+if TYPE_CHECKING:
+    import asyncio
 
 _BESIDE_PROXY = " (only for pushes: to produce or consume, use bootstrap.servers above)"
 ACCEPT_CLUSTER_ID = option(
@@ -104,15 +108,7 @@ def _run_one(
 
     async def serve() -> None:
         stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def end(exit_code: int) -> None:
-            if stop.is_set():
-                os._exit(exit_code)
-            stop.set()
-
-        loop.add_signal_handler(signal.SIGINT, end, EXIT_INTERRUPTED)
-        loop.add_signal_handler(signal.SIGTERM, end, EXIT_TERMINATED)
+        stop_on_signals(stop)
         await server.serve(stop, on_ready)
 
     import uvloop
@@ -125,6 +121,20 @@ def _run_one(
     # A connection takes half the memory that asyncio's own loop needs.
     uvloop.run(serve())
     return 0
+
+
+def stop_on_signals(stop: "asyncio.Event") -> None:
+    """Set stop at SIGINT or SIGTERM; the second signal exits at once."""
+    import asyncio
+
+    def end(exit_code: int) -> None:
+        if stop.is_set():
+            os._exit(exit_code)
+        stop.set()
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, end, EXIT_INTERRUPTED)
+    loop.add_signal_handler(signal.SIGTERM, end, EXIT_TERMINATED)
 
 
 COMMAND = Command(

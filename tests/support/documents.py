@@ -45,6 +45,10 @@ RUN_ELSEWHERE = {
         "integration/test_feed_clusters.py",
         "accept-cluster-id",
     ),
+    ("docs/guide/cluster-feed.md", "feed"): (
+        "integration/test_feed_command.py",
+        '"feed"',
+    ),
     ("docs/guide/forwarding.md", "forward"): (
         "integration/test_forward.py",
         '"forward"',

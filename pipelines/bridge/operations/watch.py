@@ -124,7 +124,7 @@ class BridgeWatch:
             encode, content_type = choose_encoder(accept)
         except TypeError:  # prometheus_client compares a version that is no number
             encode, content_type = choose_encoder("")
-        body = await asyncio.to_thread(encode, _Collected(families))
+        body = await asyncio.to_thread(encode, Collected(families))
         return Page(status=HTTPStatus.OK, body=body, content_type=content_type)
 
     async def _make_health_page(self, _accept: str = "") -> Page:
@@ -171,7 +171,7 @@ class BridgeWatch:
                 self._lag_before_s, self._lag_s = self._lag_s, 0.0
 
 
-class _Collected(Collector):
+class Collected(Collector):
     """Families that have been read already."""
 
     def __init__(self, families: Iterable[Metric]) -> None:

@@ -13,6 +13,7 @@ Source: KIP-55, KIP-124, KIP-219, KIP-714 "Throttling and rate-limiting".
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from kio.schema.errors import ErrorCode
@@ -79,11 +80,9 @@ class QuotaMeter:
         refuse = self._refusals.get(api_key)
         if refuse is None and api_key != GET_TELEMETRY_SUBSCRIPTIONS:
             return served
-        return ServedRequest(
-            api=served.api,
+        return replace(
+            served,
             handle=partial(self._handle, served, refuse),
-            error_code_at=served.error_code_at,
-            is_counted=served.is_counted,
             take_push=served.take_push and partial(self._take_push, served.take_push),
         )
 

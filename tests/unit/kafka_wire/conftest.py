@@ -12,13 +12,19 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.support.kafka_answers import Answers, Broker
+from tests.support.kafka_answers import Answers, Broker, make_listing
 
 
 @pytest.fixture
 def make_answers():
     """Make a broker's answers: make_answers(offered, mechanism=…, password=…)."""
     return Answers
+
+
+@pytest.fixture(scope="session")
+def listing():
+    """Make a ListConfigResourcesResponse: listing(*names)."""
+    return make_listing
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ from itertools import count
 import pytest
 from prometheus_client.exposition import generate_latest
 
-from pipelines.bridge.core.counters import BridgeCounters
-from pipelines.bridge.core.instance_metrics import TopInstances
 from pipelines.bridge.exposition.client_labels import MOST_LABELS, OTHERS, ClientLabels
+from pipelines.bridge.exposition.groups import group_metrics
 from pipelines.bridge.exposition.quota_metrics import quota_metrics
-from pipelines.bridge.operations.metrics import BridgeCollector, BridgeState
+from pipelines.bridge.operations.watch import Collected
 from pipelines.bridge.quotas.limits import Tags
 from pipelines.bridge.quotas.shares import ShareUse
 from pipelines.settings import load_config_catalogs, load_settings
@@ -82,16 +81,11 @@ def test_client_id_that_a_quota_names_is_shown_beyond_the_bound():
 
 
 def test_series_of_client_instances_are_bounded_over_the_life_of_a_bridge():
-    top = TopInstances(100, lambda: 0.0)
-    state = BridgeState(info={"version": "1"}, max_unacknowledged_bytes=9)
     texts = {f"policy-{number}": 1.0 for number in range(10)}
-    state.groups["client-config"] = lambda: {
-        "policy-error-count": texts, "policy-time-max": texts
-    }  # fmt: skip
-    collector = BridgeCollector(
-        BridgeCounters(), top, lambda: state, lambda: 0.0, ClientLabels(RULES, most=4)
-    )
-    text = generate_latest(collector).decode()
+    values = {"policy-error-count": texts, "policy-time-max": texts}
+    labels = ClientLabels(RULES, most=4)
+    families = group_metrics("client-config", values, labels)
+    text = generate_latest(Collected(families)).decode()
     name = "kafka_server_client_config_policy_error_count{"
     lines = [one for one in text.splitlines() if one.startswith(name)]
     assert len(lines) == 5

@@ -35,6 +35,10 @@ class Bridge:
         self.ports = {}
         self._now_ms = 1_700_000_000_000
 
+    @property
+    def clients(self):
+        return self.server.front.clients
+
     def _publish(self, record, acknowledge):
         self.records.append(record)
         acknowledge(True)
@@ -136,4 +140,4 @@ async def serving(words):
     finally:
         for client in made:
             client.writer.transport.abort()
-        await bridge.server.front.clients.drain(0.01, lambda: None)
+        await bridge.clients.drain(0.01, lambda: None)
