@@ -104,7 +104,7 @@ def test_follow_reads_no_batch_before_the_last_one_is_taken(monkeypatch, raises)
 
 
 def test_follow_that_is_cancelled_lets_its_reader_end(monkeypatch):
-    monkeypatch.setattr(store_topic, "_SLICE_S", 0.01)
+    monkeypatch.setattr(store_topic, "SLICE_S", 0.01)
     link = StoreTopicLink({}, topic="t", bridge_id="b", replaceable=b"R/")
     has_ended = []
 
