@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import platform
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from http import HTTPStatus
 
 from prometheus_client.exposition import choose_encoder
@@ -35,7 +35,7 @@ class BridgeWatch:
     """Reads what the parts of one bridge count, and serves it."""
 
     def __init__(
-        self, bridge: BridgeSettings, counters: BridgeCounters, parts: Iterable[Part]
+        self, bridge: BridgeSettings, counters: BridgeCounters, parts: Sequence[Part]
     ) -> None:
         """Serve nothing yet.
 
@@ -112,7 +112,8 @@ class BridgeWatch:
         """Return why clients had better go elsewhere; None when they need not."""
         if self.is_stopping:
             return "the bridge is stopping"
-        faults = (part.readiness().fault for part in self._parts)
+        # The reason of a later part is the more specific one.
+        faults = (part.readiness().fault for part in reversed(self._parts))
         return next(filter(None, faults), None)
 
     async def make_metrics_page(self, accept: str = "") -> Page:
