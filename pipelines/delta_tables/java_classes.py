@@ -27,13 +27,3 @@ def keep_helpers(jvm: Any) -> None:  # noqa: ANN401 - py4j has no types
     """
     for name in ("PythonSQLUtils", "PythonUtils"):
         setattr(jvm, name, getattr(jvm, name))
-
-
-def find_object(jvm: Any, name: str) -> Any:  # noqa: ANN401 - py4j has no types
-    """Return an object of Scala, by its name there."""
-    return _find_object(find_class(jvm, f"{name}$"))
-
-
-@cache
-def _find_object(java_class: Any) -> Any:  # noqa: ANN401 - py4j has no types
-    return getattr(java_class, "MODULE$")

@@ -4,27 +4,26 @@ For jobs whose rows are made on the driver, from what stood there before and fro
 records in the order of a topic of one partition. See `noted_offsets`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
 
 from pipelines.tables.contract import TableContract
 from udfs.spark_types import arrow_schema
 
 from . import transactions
+from .lookups import join_rows
 from .noted_offsets import Note, noting, read_at, read_noted_state, take_back
 from .retry import JOB_ATTEMPTS, repeat_on_conflict
-from .ways import POSITION
 from .writers import TableWriter
 
 Rows = Sequence[dict[str, Any]]
 """By the columns of their table, times in microseconds since 1970."""
-Narrow = Callable[[DataFrame], DataFrame]
-"""Keeps the rows of a table that records may concern."""
+_MICROS = pa.timestamp("us", "UTC")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +51,30 @@ class NotedTables:
         session: SparkSession,
         contract: TableContract,
         extent: Extent,
-        narrow: Narrow,
+        keys: pa.Table,
     ) -> Rows:
-        """Return the rows of a table that records may concern, as before the first."""
-        table = self.tables.names[contract.name]
+        """Return the rows that records may concern, as before the first record.
+
+        Args:
+            keys: Columns that rows must agree with; see StateTable.find.
+
+        Returns:
+            The rows that agree with keys; of a type-2 table, the newest row of each
+            thing that is current, or ended after the earliest record.
+        """
         version = None
         if self._known.get(contract.name, extent.first) >= extent.first:
             version = self._find_version(session, contract, extent)
-        frame = narrow(read_at(session, table, version))
-        return _as_rows(frame.select(*contract.column_names).toArrow())
+        names = contract.column_names
+        if version is None:
+            found = self.tables.find_rows(session, contract, keys, names)
+        else:
+            frame = read_at(session, self.tables.names[contract.name], version)
+            schema = arrow_schema(frame.select(*names).schema)
+            found = join_rows(frame, keys, schema)
+        if contract.merge_key[-1] == "valid_from":
+            return _filter_newest(found, contract, extent.earliest_us)
+        return _as_rows(found)
 
     def _find_version(
         self, session: SparkSession, contract: TableContract, extent: Extent
@@ -118,39 +132,30 @@ class NotedTables:
         extent: Extent,
         transaction: transactions.Transaction,
     ) -> None:
-        changes = self.tables.begin(session, contract, transaction)
-        table = changes.read()
-        schema = arrow_schema(table.select(*contract.column_names).schema)
-        made = session.createDataFrame(pa.Table.from_pylist(list(rows), schema=schema))
-        placed = _with_positions(made, table, contract.merge_key)
-        with (
-            transactions.persisted(placed) as kept,
-            noting(session, extent.note),
-        ):
-            self.tables.change(changes, contract, kept, len(rows))
+        state = self.tables.open_state(session, contract, transaction)
+        made = state.make_rows(rows)
+        # By Spark even if all rows are new: Kernel's commits bear no note.
+        with noting(session, extent.note):
+            state.merge(session.createDataFrame(made), len(rows))
 
 
-def filter_newest(
-    rows: DataFrame, contract: TableContract, earliest_us: int
-) -> DataFrame:
-    """Keep of each thing what is so, or was so last and until after a moment.
+def _filter_newest(rows: pa.Table, contract: TableContract, earliest_us: int) -> Rows:
+    """Return the newest row of each thing that is current or ended after a time.
 
     Args:
         contract: Of a type-2 table, whose key ends with valid_from.
-        earliest_us: The moment, in microseconds since 1970.
+        earliest_us: The time, in microseconds since 1970.
     """
-    earliest = F.timestamp_micros(F.lit(earliest_us))
-    known = rows.where(F.col("is_current") | (F.col("valid_to") > earliest))
+    earliest = pa.scalar(earliest_us, pa.int64()).cast(_MICROS)
+    is_late = pc.greater(rows.column("valid_to").cast(_MICROS), earliest)
+    is_known = pc.or_(rows.column("is_current"), pc.fill_null(is_late, False))
     *thing, valid_from = contract.merge_key
-    newest = F.max_by(F.struct(*contract.column_names), valid_from).alias("newest")
-    return known.groupBy(*thing).agg(newest).select("newest.*")
-
-
-def _with_positions(rows: DataFrame, table: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Put beside rows where the table has the one with their key."""
-    keys = F.broadcast(rows.select(*key))
-    known = table.select(*key, POSITION).join(keys, [*key], "left_semi")
-    return rows.join(known, [*key], "left").select(*rows.columns, POSITION)
+    newest: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in _as_rows(rows.filter(is_known)):
+        key = tuple(row[name] for name in thing)
+        if key not in newest or newest[key][valid_from] < row[valid_from]:
+            newest[key] = row
+    return list(newest.values())
 
 
 def _as_rows(table: pa.Table) -> Rows:

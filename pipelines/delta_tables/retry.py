@@ -10,6 +10,9 @@ from pipelines.errors import TooManyConflicts
 
 CONFLICTS = frozenset(
     {
+        # Delta Kernel's.
+        "ConcurrentWriteException",
+        "MaxCommitRetryLimitReachedException",
         # Of a table without partitions Delta takes any removal for a read of all of it.
         "ConcurrentAppendException",
         "ConcurrentDeleteDeleteException",
@@ -18,8 +21,8 @@ CONFLICTS = frozenset(
         "ProtocolChangedException",
     }
 )
-"""Names in io.delta.exceptions of what a commit raises where somebody else has changed
-what it stands on: look again."""
+"""Exceptions of Delta and Delta Kernel when another writer has changed what a commit is
+based on: read the table again and repeat the commit."""
 ATTEMPTS = 5
 """Of a command, whose user can run it again."""
 JOB_ATTEMPTS = 10
@@ -32,9 +35,13 @@ class LostRace(Exception):
     """Raised when another run has already changed the version that a run has read."""
 
 
+class StaleVersion(Exception):
+    """Raised when a table is no longer at the version that was read."""
+
+
 def is_conflict(error: Exception) -> bool:
     """Say whether somebody else was quicker."""
-    return _name(error) in CONFLICTS
+    return isinstance(error, StaleVersion) or _name(error) in CONFLICTS
 
 
 def is_lost_race(error: Exception) -> bool:

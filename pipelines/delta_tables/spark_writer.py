@@ -10,12 +10,11 @@ are new.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import date
 
 import pyarrow as pa
 from delta.tables import DeltaTable
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
@@ -24,12 +23,12 @@ from udfs.files.table_files import iter_rows
 from udfs.spark_types import arrow_schema
 
 from .batch_files import BatchFiles
+from .merging import merge_rows, read_version
 from .noted_offsets import read_at
+from .states import StateTable
 from .transactions import Transaction
-from .ways import PLACE, POSITION, ROWS_PER_FILE, StoreFile, join_rows
+from .ways import PLACE, POSITION, ROWS_PER_FILE, Observed, StoreFile, join_rows
 
-TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
-TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 _EVENT_DATE, _PUSH_ID = "event_date", "push_id"
 
 
@@ -97,23 +96,16 @@ class SparkWriter:
     def discard(self, batch: BatchFiles, contract: TableContract) -> None:
         """Do nothing: no worker has stored a file."""
 
-    def begin(
-        self, spark: SparkSession, contract: TableContract, transaction: Transaction
-    ) -> "MergedChanges":
-        """Take a table to change rows of it by their key."""
-        return MergedChanges(
-            spark,
-            contract,
-            self._names[contract.name],
-            transaction,
-            is_new=self._begun.note(contract, "merge", transaction),
-        )
-
-    def begin_replacement(
-        self, spark: SparkSession, contract: TableContract
-    ) -> "MergedReplacement":
-        """Take a table as it is now, to replace the rows of single pushes."""
-        return MergedReplacement(spark, contract, self._names[contract.name])
+    def open_state(
+        self,
+        spark: SparkSession,
+        contract: TableContract,
+        transaction: Transaction,
+        observed: Observed,
+    ) -> StateTable:
+        """Open a state table, which Spark reads and changes."""
+        table = self._names[contract.name]
+        return StateTable(spark, contract, table, transaction, observed)
 
     def read_version(self, spark: SparkSession, contract: TableContract) -> int:
         """Return the number of a table's newest version."""
@@ -267,68 +259,3 @@ class MergedReplacement:
             )
             .execute()
         )
-
-
-def merge_rows(
-    rows: DataFrame,
-    contract: TableContract,
-    table: str,
-    transaction: Transaction,
-    *,
-    is_gone: str | None = None,
-) -> bool:
-    """Replace or insert one row per merge key, or take it away, once.
-
-    Args:
-        rows: The contract's columns, one row per merge key, only rows that differ.
-        contract: What the table promises.
-        table: SQL identifier of the table.
-        transaction: The micro-batch; Delta skips one that it has.
-        is_gone: Name of a column of rows: whether nothing comes in its place.
-    Returns: Whether Delta ran the MERGE, instead of skipping it.
-    """
-    # Named one by one, so that a column that a user added stays as it is.
-    values: dict[str, str | Column] = {
-        f"`{name}`": f"source.`{name}`" for name in contract.column_names
-    }
-    session = rows.sparkSession
-    with _named_transaction(session, contract, transaction):
-        merge = (
-            DeltaTable.forName(session, table)
-            .alias("target")
-            .merge(rows.alias("source"), contract.merge_condition)
-        )
-        comes = "true"
-        if is_gone is not None:
-            merge = merge.whenMatchedDelete(f"source.`{is_gone}`")
-            comes = f"NOT source.`{is_gone}`"
-        metrics = (
-            merge.whenMatchedUpdate(set=values)
-            .whenNotMatchedInsert(condition=comes, values=values)
-            .execute()
-        )
-        # A MERGE that was skipped has no metrics.
-        return not metrics.isEmpty()
-
-
-@contextmanager
-def _named_transaction(
-    session: SparkSession, contract: TableContract, transaction: Transaction
-) -> Iterator[None]:
-    """Name the MERGE of a block, which takes its transaction from the session only.
-
-    Spark gives each query a session of its own: there it is set, and taken away.
-    """
-    session.conf.set(TXN_APP_ID, transaction.merge_app_id(contract))
-    session.conf.set(TXN_VERSION, str(transaction.batch_id))
-    try:
-        yield
-    finally:
-        session.conf.unset(TXN_VERSION)
-        session.conf.unset(TXN_APP_ID)
-
-
-def read_version(spark: SparkSession, table: str) -> int:
-    """Return the number of a table's newest version."""
-    newest = DeltaTable.forName(spark, table).history(1).select("version").collect()
-    return int(newest[0]["version"])

@@ -1,10 +1,11 @@
-"""What a way of writing does, whichever it is: `spark_writer`, or `direct`.
+"""What a way of writing does, whichever it is: `spark_writer`, or `files_writer`.
 
 Each write is named by a `Transaction` and does nothing the second time.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +16,9 @@ from pipelines.tables.contract import TableContract
 from .batch_files import BatchFiles
 from .transactions import Transaction
 
+if TYPE_CHECKING:
+    from .states import StateTable
+
 POSITION = "position"
 """Column of a table that is read to be changed: where a row is, for its writer alone.
 Of a row that is new it is null."""
@@ -24,6 +28,8 @@ row, for its writer alone."""
 ROWS_PER_FILE = 250_000
 """Of rows that are new: few make one file, many are written side by side."""
 
+Observed = Callable[[TableContract, int], AbstractContextManager[None]]
+"""Tells the observer that a number of rows is about to be written, and that it is."""
 StoreFile = Callable[[Any], str]
 """Puts a file where its table is, and returns its path below the table's folder."""
 
@@ -129,22 +135,15 @@ class Way(Protocol):
     def discard(self, batch: BatchFiles, contract: TableContract) -> None:
         """Delete the files of a micro-batch that workers have stored."""
 
-    def begin(
+    def open_state(
         self,
         spark: SparkSession,
         contract: TableContract,
         transaction: Transaction,
+        observed: Observed,
         /,
-    ) -> Changes:
-        """Take a table as it is now, to change rows of it by their key."""
-
-    def begin_replacement(
-        self,
-        spark: SparkSession,
-        contract: TableContract,
-        /,
-    ) -> Replacement:
-        """Take a table as it is now, to replace the rows of single pushes."""
+    ) -> "StateTable":
+        """Open a state table at its newest version."""
 
     def read_version(self, spark: SparkSession, contract: TableContract) -> int:
         """Return the number of a table's newest version."""

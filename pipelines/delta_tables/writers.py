@@ -1,15 +1,17 @@
-"""The one door into the tables of jobs: appended to, changed, replaced.
+"""Writes of jobs to their tables: appends, state tables, replacements.
 
-Behind it stand two ways of writing (see `ways`): `spark_writer` has public APIs alone
-and holds every promise, `direct` may be faster, never different. Which one it is, is
-decided where a job begins.
+Two writers leave the same rows: `files_writer` appends files of our workers by Delta
+Kernel, `spark_writer` writes DataFrames. `open_writer` chooses one when a job starts.
 """
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.errors import IncompatibleTable
@@ -19,8 +21,8 @@ from pipelines.tables.contract import TableContract
 from . import transactions
 from .batch_files import BatchFiles, read_batch_files
 from .damaged_logs import gone_table
-from .direct.fit import find_misfit, find_strange_version
-from .direct.writer import DirectWriter
+from .files_writer import FilesWriter
+from .kernel import KernelTable, is_available
 from .locations import (
     check_is_there,
     find_table_folder,
@@ -28,10 +30,18 @@ from .locations import (
     identify_table,
 )
 from .log_stores import find_limit
-from .retry import JOB_ATTEMPTS, LostRace, repeat_on_conflict
-from .spark_writer import SparkWriter
+from .retry import JOB_ATTEMPTS, repeat_on_conflict
+from .spark_writer import (
+    BegunBatches,
+    MergedChanges,
+    MergedReplacement,
+    SparkWriter,
+)
+from .states import StateTable
 from .ways import Changes, Replacement, StoreFile, Way
 
+KNOWN_SCHEMES = frozenset({"file", "hdfs", "s3a", "abfs", "abfss", "gs"})
+"""Local file system, HDFS and object stores that Kernel commits to."""
 _logger = logging.getLogger(__name__)
 
 
@@ -46,6 +56,7 @@ class TableWriter:
     observer: transactions.Observer
     """Told of each write."""
     way: Way
+    begun: BegunBatches = field(default_factory=BegunBatches)
 
     def check_are_there(self, session: SparkSession) -> None:
         """Refuse to go on where a table was deleted.
@@ -105,6 +116,26 @@ class TableWriter:
         for contract in contracts:
             self.way.discard(batch, contract)
 
+    def open_state(
+        self,
+        session: SparkSession,
+        contract: TableContract,
+        transaction: transactions.Transaction,
+    ) -> StateTable:
+        """Open a state table at its newest version, for one commit upon that."""
+        return self.way.open_state(session, contract, transaction, self.observed)
+
+    def find_rows(
+        self,
+        session: SparkSession,
+        contract: TableContract,
+        keys: pa.Table,
+        columns: Sequence[str],
+    ) -> pa.Table:
+        """Return rows of a table that agree with keys; see StateTable.find."""
+        unused = transactions.Transaction(query_id="", batch_id=0)
+        return self.open_state(session, contract, unused).find(keys, columns)
+
     def begin(
         self,
         session: SparkSession,
@@ -112,7 +143,13 @@ class TableWriter:
         transaction: transactions.Transaction,
     ) -> Changes:
         """Take a table as it is now, to change rows of it."""
-        return self.way.begin(session, contract, transaction)
+        return MergedChanges(
+            session,
+            contract,
+            self.names[contract.name],
+            transaction,
+            is_new=self.begun.note(contract, "merge", transaction),
+        )
 
     def change(
         self,
@@ -135,31 +172,11 @@ class TableWriter:
                 return True
             return changes.commit(rows, row_count=row_count, is_gone=is_gone)
 
-    def change_version(
-        self,
-        changes: Changes,
-        contract: TableContract,
-        rows: DataFrame,
-        row_count: int,
-        *,
-        is_gone: str | None = None,
-    ) -> None:
-        """Change rows of the version that names the transaction of a run.
-
-        Two runs that read one version have one transaction, of which Delta skips the
-        second without an error.
-
-        Raises: LostRace for the second run, which must read the table again; else as
-            ways.Changes.commit.
-        """
-        if not self.change(changes, contract, rows, row_count, is_gone=is_gone):
-            raise LostRace(contract.name)
-
     def begin_replacement(
         self, spark: SparkSession, contract: TableContract
     ) -> Replacement:
         """Take a table as it is now, to replace the rows of single pushes."""
-        return self.way.begin_replacement(spark, contract)
+        return MergedReplacement(spark, contract, self.names[contract.name])
 
     @contextmanager
     def observed(self, contract: TableContract, row_count: int) -> Iterator[None]:
@@ -175,32 +192,65 @@ def open_writer(
     contracts: Sequence[TableContract],
     observer: transactions.Observer = transactions.log_progress,
 ) -> TableWriter:
-    """Look where tables are, which are there, and decide how they are written.
+    """Locate the tables and choose how they are written.
 
-    Raises: IncompatibleTable where a table cannot be written as the settings say.
+    Raises:
+        IncompatibleTable: if a table cannot be written as the settings require.
     """
     names = {c.name: identify_table(spark, settings, c) for c in contracts}
-    is_asked = settings.writer == SparkWriter.name
-    reason = "the settings say so" if is_asked else find_strange_version(spark)
+    is_spark = settings.writer == SparkWriter.name
+    reason = "tables.writer is spark" if is_spark else _find_missing(spark)
     folders: dict[str, str] = {}
-    # A catalog may keep to itself where its tables are.
+    # A catalog may not tell where its tables are.
     if reason is None or not settings.catalog_schema:
         found = {c.name: find_table_folder(spark, settings, c) for c in contracts}
         folders = {name: folder for name, folder in found.items() if folder}
     if limit := find_limit(spark, folders.values()):
         _logger.warning("%s", limit)
     if reason is None:
-        reason = find_misfit(spark, contracts, names, folders)
+        reason = _find_misfit(spark, contracts, folders)
     if reason is None:
-        _logger.info("tables are written by direct: all is known that is found")
-        way: Way = DirectWriter(names, folders)
-    elif settings.writer == DirectWriter.name:
+        _logger.info("Using writer=files (Spark %s)", spark.version)
+        way: Way = FilesWriter(names, folders)
+    elif settings.writer == FilesWriter.name:
         raise IncompatibleTable(
-            f"tables.writer is direct, and {reason}; say auto or spark"
+            f"tables.writer is files, but {reason}. Set it to auto or spark."
         )
     else:
-        _logger.info("tables are written by spark: %s", reason)
+        _logger.info("Using writer=spark: %s", reason)
         way = SparkWriter(names)
         if settings.catalog_schema:
             folders = {}
     return TableWriter(names=names, folders=folders, observer=observer, way=way)
+
+
+def _find_missing(spark: SparkSession) -> str | None:
+    """Return what the session lacks for the writer `files`; None if nothing."""
+    return None if is_available(spark) else "the session has no Delta Kernel"
+
+
+def _find_misfit(
+    spark: SparkSession,
+    contracts: Sequence[TableContract],
+    locations: Mapping[str, str],
+) -> str | None:
+    """Return why Kernel cannot write one of the tables; None if it can.
+
+    Args:
+        locations: Directories of the tables whose location is known.
+    """
+    for contract in contracts:
+        location = locations.get(contract.name)
+        if location is None:
+            return f"the catalog does not tell the location of table {contract.name}"
+        scheme = urlsplit(location).scheme or "file"
+        if scheme not in KNOWN_SCHEMES:
+            return f"table {contract.name} is on the unknown file system {scheme}"
+        try:
+            misfit = KernelTable(spark, contract.name, location).find_misfit()
+        except Py4JJavaError as error:
+            kind = error.java_exception.getClass().getSimpleName()
+            return f"Delta Kernel cannot read table {contract.name} ({kind})"
+        if misfit is not None:
+            return f"table {contract.name} has {misfit}"
+    return None

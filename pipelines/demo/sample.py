@@ -155,16 +155,16 @@ def _confirm_findings(
     before = fleet.until - _BETWEEN_EVALUATIONS
     writer = open_writer(spark, settings.tables, [CLIENT_FINDINGS])
     version = writer.read_version(spark, CLIENT_FINDINGS)
-    changes = writer.begin(
+    state = writer.open_state(
         spark, CLIENT_FINDINGS, Transaction(query_id="sample", batch_id=version)
     )
-    rows = changes.read().withColumns(
+    rows = state.read().withColumns(
         {
             "since": F.lit(before).cast("timestamp"),
             "until": F.lit(None).cast("timestamp"),
         }
     )
-    writer.change(changes, CLIENT_FINDINGS, rows, rows.count())
+    state.merge(rows, rows.count())
     runs = identify_table(spark, settings.tables, FINDING_RUNS)
     earlier = {
         "run_id": "sample",

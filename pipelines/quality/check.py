@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.delta_tables.merging import read_version
 from pipelines.delta_tables.noted_offsets import read_at
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.setup import ensure_tables
-from pipelines.delta_tables.spark_writer import read_version
 from pipelines.errors import ChecksNotInstalled, MissingTable
 from pipelines.settings.records import Settings
 from pipelines.settings.retention import FOR_EVER, find_first_date, load_retention

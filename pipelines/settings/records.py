@@ -256,10 +256,10 @@ class TableSettings:
         default="",
     )
     writer: str = key(
-        "How tables are written: by public APIs of Spark and Delta alone (spark), by "
-        "files of our own (direct), or directly where all is known that is found "
-        "(auto).",
-        choices=("auto", "spark", "direct"),
+        "How tables are written: by files of the workers that Delta Kernel commits "
+        "(files), by DataFrames of Spark (spark), or by files if Delta Kernel can "
+        "write all tables of the job (auto).",
+        choices=("auto", "files", "spark"),
         default="auto",
     )
 

@@ -5,7 +5,12 @@ All are functions of one topic with one partition. Type-2 tables change `valid_t
 """
 
 from .columns import COORDINATES, Column, required
-from .contract import CHECKPOINTS, STATISTICS_PROPERTY, TableContract
+from .contract import (
+    CHECKPOINTS,
+    STATISTICS_PROPERTY,
+    VECTORS_PROPERTY,
+    TableContract,
+)
 
 CLUSTER_ID = required("cluster_id", "STRING", "Cluster that the row is about.")
 SOURCE = required("source", "STRING", "Who said so: admin_api, metadata_log or file.")
@@ -29,12 +34,10 @@ ENDPOINTS_TYPE = (
     "ARRAY<STRUCT<name: STRING, host: STRING, port: INT, security_protocol: STRING>>"
 )
 FEATURES_TYPE = "ARRAY<STRUCT<name: STRING, min_version: INT, max_version: INT>>"
-_DELETION_VECTORS = {"delta.enableDeletionVectors": "true"}
 
 
 def _statistics(*names: str) -> dict[str, str]:
     return {
-        **_DELETION_VECTORS,
         # Never of a value: statistics stay in the log when a value is taken out.
         STATISTICS_PROPERTY: ",".join((*names, "topic", "partition", "offset")),
     }
@@ -296,7 +299,7 @@ EFFECTIVE_QUOTAS = TableContract(
         "quota_key",
     ),
     contract_version=2,
-    properties=_DELETION_VECTORS,
+    properties={VECTORS_PROPERTY: "true"},
 )
 
 CLUSTER_STATES = (

@@ -109,8 +109,6 @@ CLIENT_CONFIGS = TableContract(
     contract_version=3,
     ends_with_instance=True,
     properties={
-        # MERGE then marks the rows that it replaces and copies no others.
-        "delta.enableDeletionVectors": "true",
         STATISTICS_PROPERTY: "client_instance_id",
     },
 )
@@ -151,7 +149,6 @@ CLIENT_CONFIG_HISTORY = TableContract(
     contract_version=1,
     closes_by="valid_to",
     properties={
-        "delta.enableDeletionVectors": "true",
         STATISTICS_PROPERTY: "logical_client,principal,client_id,config_key,"
         "valid_from,valid_to",
     },
@@ -194,7 +191,6 @@ CONFIG_DEFAULTS = TableContract(
     ),
     contract_version=1,
     properties={
-        "delta.enableDeletionVectors": "true",
         # Never of a value: statistics stay in the log when a value is taken out.
         STATISTICS_PROPERTY: "client_software_name,client_software_version,"
         "client_type,config_key",

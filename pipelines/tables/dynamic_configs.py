@@ -8,8 +8,6 @@ so that they may be part of a key; nobody's client id is that in an entity.
 from .columns import COORDINATES, Column, required
 from .contract import STATISTICS_PROPERTY, TableContract
 
-_DELETION_VECTORS = {"delta.enableDeletionVectors": "true"}
-
 
 def _statistics(*names: str) -> dict[str, str]:
     return {
@@ -59,8 +57,7 @@ DYNAMIC_CLIENT_CONFIGS = TableContract(
     ),
     contract_version=1,
     closes_by="valid_to",
-    properties=_DELETION_VECTORS
-    | _statistics("user_name", "client_id", "config_key", "valid_from"),
+    properties=_statistics("user_name", "client_id", "config_key", "valid_from"),
 )
 
 CLIENT_SUPPORTED_CONFIGS = TableContract(
@@ -83,8 +80,7 @@ CLIENT_SUPPORTED_CONFIGS = TableContract(
         "client_software_version",
     ),
     contract_version=1,
-    properties=_DELETION_VECTORS
-    | _statistics("user_name", "client_id", "client_software_name"),
+    properties=_statistics("user_name", "client_id", "client_software_name"),
 )
 
 DYNAMIC_CONFIG_CHANGES = TableContract(
@@ -112,7 +108,7 @@ DYNAMIC_CONFIG_CHANGES = TableContract(
     contract_version=1,
     ages_by="at",
     # Rows are put by their key: a recreated topic has the same offsets again.
-    properties=_DELETION_VECTORS | _statistics("at", "entity"),
+    properties=_statistics("at", "entity"),
 )
 
 DYNAMIC_CONFIG_CONTRACTS = (

@@ -131,8 +131,6 @@ CLIENT_INSTANCES = TableContract(
     ends_with_instance=True,
     properties=CHECKPOINTS
     | {
-        # Rows that are replaced are marked, and no others are copied.
-        "delta.enableDeletionVectors": "true",
         # A micro-batch with new client instances adds a small file: Delta puts them
         # together when they are many.
         "delta.autoOptimize.autoCompact": "true",

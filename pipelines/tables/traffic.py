@@ -82,7 +82,6 @@ CLIENT_TRAFFIC = TableContract(
     contract_version=2,
     ages_by="window_start",
     properties={
-        "delta.enableDeletionVectors": "true",
         STATISTICS_PROPERTY: "cluster_id,principal,client_id,broker_id,window_start,"
         "topic,partition,offset",
     },

@@ -55,7 +55,6 @@ CLIENT_WIRE_CONFIGS = TableContract(
     # An address that is used no more is never heard of again.
     ages_by="received_at",
     properties={
-        "delta.enableDeletionVectors": "true",
         # Never of a value: statistics stay in the log when a value is taken out.
         STATISTICS_PROPERTY: "wire_client,principal,client_id,config_key,topic,"
         "partition,offset",

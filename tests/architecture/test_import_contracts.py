@@ -39,11 +39,6 @@ BREAKS = [
     ("readers ask kernels by", READER, "udfs.spark_functions"),
     ("readers match selectors", READER, "udfs.spark_subscriptions"),
     ("only the room of tables knows", READER, "delta"),
-    (
-        "the accelerator has one door",
-        "pipelines.delta_tables.erase",
-        "pipelines.delta_tables.direct.commits",
-    ),
     ("settings need the standard", "pipelines.settings.loading", "pyspark"),
     ("contracts of tables need", "pipelines.tables.contract", "udfs.text_codes"),
     ("steps and questions know", "pipelines.jobs.replay.steps", "udfs.text_codes"),

@@ -7,7 +7,6 @@ dictionaries, and Arrow writes the files; Delta is told of them in one commit.
 import base64
 import hashlib
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.delta_tables.direct.delta_transactions import (
-    DELTA,
-    as_scala,
-    parse_actions,
-    start_transaction,
-)
-from pipelines.delta_tables.java_classes import find_object
+from pipelines.delta_tables.kernel import AddedFile, KernelTable
 from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import create_statement
 
@@ -38,19 +31,18 @@ _TYPED = (("value_boolean", pa.bool_()), ("value_long", pa.int64()), ("value_dou
 def make_table(spark, path, clients):
     """Create the table with so many clients; number `id` has the key of make_rows."""
     spark.sql(create_statement(CLIENT_CONFIGS, f"delta.`{path}`"))
-    jvm, started = start_transaction(spark, path)
     added = []
     for first in range(0, clients, ROWS_PER_FILE):
         rows = make_rows(first, min(first + ROWS_PER_FILE, clients))
         name = f"part-{first:010}.snappy.parquet"
         pq.write_table(rows, Path(path, name), store_schema=False)
-        added.append({"add": describe_file(rows, name, Path(path, name))})
-    operation = find_object(jvm, f"{DELTA}.DeltaOperations$ManualUpdate")
-    started.commit(as_scala(jvm, parse_actions(jvm, added)), operation)
+        added.append(describe_file(rows, name, Path(path, name)))
+    table = KernelTable(spark, CLIENT_CONFIGS.name, f"file:{path}")
+    table.append(added, app_id="bench", version=0)
 
 
 def describe_file(rows, name, path):
-    """Return an add action."""
+    """Return what an append adds."""
     keys = rows.column("client_instance_id")
     lowest, highest = (f(keys).as_py() for f in (pc.min, pc.max))
     name_of = "client_instance_id"
@@ -60,14 +52,9 @@ def describe_file(rows, name, path):
         "maxValues": {name_of: highest},
         "nullCount": {name_of: 0},
     }
-    return {
-        "path": name,
-        "partitionValues": {},
-        "size": path.stat().st_size,
-        "modificationTime": time.time_ns() // 1_000_000,
-        "dataChange": True,
-        "stats": json.dumps(statistics),
-    }
+    return AddedFile(
+        path=name, size=path.stat().st_size, statistics=json.dumps(statistics)
+    )
 
 
 def make_rows(first, last):

@@ -1,6 +1,6 @@
 """How long refresh_quotas takes: a million clients, 10,000 entities, five keys.
 
-    python -m tests.bench.effective_quotas [--clients N] [--writer direct|spark]
+    python -m tests.bench.effective_quotas [--clients N] [--writer files|spark]
 
 Each client has one live instance, whose newest push reports throttle times and a rate
 where its number is divisible by ten. Rounds: a table that is empty; nothing that
@@ -100,7 +100,7 @@ def fill_quotas(spark, folder, valid_from):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--clients", type=int, default=1_000_000)
-    parser.add_argument("--writer", default="direct")
+    parser.add_argument("--writer", default="files")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         spark = start_session(Path(folder, "warehouse"), *COMPILED)

@@ -24,9 +24,9 @@ sys.path.insert(0, str(ROOT))
 from pyspark.sql import functions as F  # noqa: E402, N812 - path; Spark's own habit
 
 from pipelines.delta_tables.locations import identify_table  # noqa: E402 - path
+from pipelines.delta_tables.merging import merge_rows  # noqa: E402 - path
 from pipelines.delta_tables.retry import repeat_on_conflict  # noqa: E402 - path
 from pipelines.delta_tables.setup import ensure_tables  # noqa: E402 - path
-from pipelines.delta_tables.spark_writer import merge_rows  # noqa: E402 - path
 from pipelines.delta_tables.stored_files import list_stored_files  # noqa: E402 - path
 from pipelines.delta_tables.transactions import Transaction  # noqa: E402 - path
 from pipelines.settings import load_settings  # noqa: E402 - path

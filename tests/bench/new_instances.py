@@ -1,6 +1,6 @@
 """Prints what the client instances of a micro-batch cost, beside a table of many.
 
-`python tests/bench/new_instances.py [--instances N] [--pushes N] [--writer direct]
+`python tests/bench/new_instances.py [--instances N] [--pushes N] [--writer files]
 [--compact-at FILES]`: a table client_instances grows by micro-batches of one push each
 of client instances that it does not have, until it has so many; a micro-batch in which
 Delta compacts stands on a line of its own. Then rounds of three kinds: of pushes of new
@@ -144,7 +144,7 @@ def main():
     parser.add_argument("--instances", type=int, default=1_000_000)
     parser.add_argument("--pushes", type=int, default=10_000, help="in a micro-batch")
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--writer", default="direct")
+    parser.add_argument("--writer", default="files")
     parser.add_argument("--compact-at", help="files, in place of what is shipped")
     given = parser.parse_args()
     count, size = given.instances, given.pushes

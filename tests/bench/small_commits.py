@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pyarrow as pa
 
-from pipelines.delta_tables.direct.commits import NewFile, append_files
+from pipelines.delta_tables.files_writer import append_files
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.locations import identify_table, locate_path_table
-from pipelines.delta_tables.spark_writer import read_version
+from pipelines.delta_tables.merging import read_version
+from pipelines.delta_tables.new_files import NewFile
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.tables.telemetry import CLIENT_METRICS, CLIENT_PUSHES
 from udfs.files.daily_files import DailyFiles

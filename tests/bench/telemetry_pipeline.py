@@ -4,7 +4,7 @@
 real Apache Kafka holds pushes of 60 points, compressed with zstd; then, round after
 round in one Spark session on two cores, a query of many micro-batches each of
 
-- spark and direct: the job as it ships, into client_metrics, client_pushes, quarantine
+- spark and files: the job as it ships, into client_metrics, client_pushes, quarantine
   and client_instances, by that way of writing;
 - naive: the same decoder in mapInArrow, its points appended by Spark to one Delta
   table without the identity of their connection (headers are not read);
@@ -18,7 +18,7 @@ per second of wall clock and CPU-seconds per million points (driver, JVM and Pyt
 workers; the broker is not counted), and the bytes that the tables take on disk for each
 point. It never fails on a time.
 
-Small batches: `--batch-pushes 10 --batches 12 --paths spark direct`.
+Small batches: `--batch-pushes 10 --batches 12 --paths spark files`.
 """
 
 import argparse
@@ -52,7 +52,7 @@ from udfs.spark_types import arrow_schema  # noqa: E402 - path
 
 TOPIC = "backlog"
 PARTITIONS = 6
-WRITERS = ("spark", "direct")
+WRITERS = ("spark", "files")
 PATHS = (*WRITERS, "naive", "whole", "nothing")
 
 

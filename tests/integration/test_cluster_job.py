@@ -88,7 +88,7 @@ def count_rows(spark, folder):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
+    "writer", [pytest.param("spark", marks=pytest.mark.long), "files"]
 )
 def test_records_of_a_cluster_become_rows_once(
     spark, kafka, tmp_path, create_topic, capsys, writer
@@ -126,7 +126,7 @@ def test_records_of_a_cluster_become_rows_once(
     publish(kafka.bootstrap_servers, topic, full_set(RECORDS[:4], 9, set_id="set-2"))
     run_line(spark, JOB, *given, new)
     assert read(spark, tmp_path, CLIENT_QUOTAS).where("is_current").count() == 0
-    if writer == "direct":
+    if writer == "files":
         ask_all(spark, given, tmp_path, capsys)
 
 

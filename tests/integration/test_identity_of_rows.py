@@ -123,7 +123,7 @@ def pushed(java, kafka, upstream, settings, tmp_path_factory):
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param("spark", marks=pytest.mark.long), "direct"]
+    scope="module", params=[pytest.param("spark", marks=pytest.mark.long), "files"]
 )
 def tables(request, spark, kafka, settings, topics, tmp_path_factory):
     """Settings, after the jobs have filled tables of the versions before."""

@@ -48,7 +48,7 @@ PROOFS = (
             words=("long/job_kills.py", "--writer", writer, *more),
         )
         for writer, *more in (
-            ("direct",),
+            ("files",),
             ("spark",),
             ("both", "--slice-bytes", "16384"),
         )

@@ -3,7 +3,7 @@
 Usage: python tests/long/job_kills.py [--kills-per-point 5] [--random-kills 20]
                                             [--worker-kills 5] [--batch-pushes 60]
                                             [--folder FOLDER]
-                                            [--writer auto|spark|direct|both]
+                                            [--writer auto|files|spark|both]
                                             [--slice-bytes BYTES]
 
 A real Apache Kafka, pushes with known ids while the job runs, the whole driver (Python
@@ -52,7 +52,7 @@ from tests.support.spark.writer_option import WRITERS  # noqa: E402 - path
 TOPIC = "pushes-and-kills"
 WORKER = "worker"
 BOTH = "both"
-WAYS = ("spark", "direct")
+WAYS = ("spark", "files")
 RANDOM = "random"
 RANDOM_WINDOW_S = 8
 RANDOM_START_SHARE = 0.2

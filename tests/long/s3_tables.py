@@ -1,7 +1,7 @@
 """Keep tables and checkpoint locations in an S3 server, and compare every row.
 
 Usage: python tests/long/s3_tables.py [--pushes 600] [--rounds 3]
-                                      [--writer auto|spark|direct] [--folder FOLDER]
+                                      [--writer auto|files|spark] [--folder FOLDER]
 
 A real Apache Kafka, pushes with known ids, and the telemetry job by ./spark-submit.sh
 with s3a: tables, once a round and killed with -9 within each round but the last; then
@@ -40,7 +40,7 @@ from tests.support.spark.writer_option import WRITERS  # noqa: E402 - path
 
 JOB, TOPIC = "client_telemetry_to_delta", "pushes-to-s3"
 PATIENCE_S = 600
-CHOSEN = {"auto": "direct", "direct": "direct", "spark": "spark"}
+CHOSEN = {"auto": "files", "files": "files", "spark": "spark"}
 CARE = {MAINTENANCE: "--no-checks", CHECKS: "--all"}
 RETENTION = "[every_table]\nvacuum_hours = 168\nlog_hours = 720\n"
 """Rows stay: those of the pushes are of long ago."""

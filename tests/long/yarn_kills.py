@@ -79,7 +79,7 @@ class Run:
         with contextlib.closing(self.submit(TELEMETRY, mode)) as job:
             self._start(job)
             self._wait_for_batches(job)
-            assert "tables are written by direct" in job.read_log(), job.log_path
+            assert "Using writer=files" in job.read_log(), job.log_path
             for victim in VICTIMS:
                 began = time.monotonic()
                 self._kill(victim, job)

@@ -7,7 +7,6 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.delta_tables.direct.fit import KNOWN_SPARK
 from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.transactions import Transaction
@@ -157,13 +156,11 @@ def test_what_is_known_is_not_asked_for(spark):
     )
 
 
-@pytest.mark.parametrize("way", ["spark", "direct"])
+@pytest.mark.parametrize("way", ["spark", "files"])
 def test_new_ones_and_others_are_written_where_the_table_is_joined(
     spark, tmp_path, way
 ):
-    """By `direct` what a user added is looked up as on HDFS and in object stores."""
-    if way == "direct" and spark.version != KNOWN_SPARK:
-        pytest.skip(f"direct knows Spark {KNOWN_SPARK} alone")
+    """By `files` what a user added is looked up as on HDFS and in object stores."""
     settings = load_settings(
         "local", [f"tables.root_path={tmp_path}", f"tables.writer={way}"]
     ).tables

@@ -81,7 +81,7 @@ def record(offset, produced_bytes, *, client_id="orders", push_id=None, **number
 
 
 @pytest.mark.parametrize(
-    "writer", ["direct", pytest.param("spark", marks=pytest.mark.long)]
+    "writer", ["files", pytest.param("spark", marks=pytest.mark.long)]
 )
 def test_records_of_bridges_are_summed_up_once(spark, tmp_path, writer):
     job = TrafficJob(spark, tmp_path, writer)
@@ -120,7 +120,7 @@ def test_records_of_bridges_are_summed_up_once(spark, tmp_path, writer):
     assert (rejected["reason"], rejected["body"]) == ("malformed_client_traffic", None)
 
 
-@pytest.mark.parametrize("writer", ["direct", "spark"])
+@pytest.mark.parametrize("writer", ["files", "spark"])
 def test_traffic_job_with_numbers_that_overflow_quarantines_only_them(
     spark, tmp_path, writer
 ):

@@ -27,10 +27,10 @@ from tests.support.cluster_tables import Cluster
 from tests.support.spark.cluster_job import ClusterJob, Stop, canonical
 from udfs.cluster.cluster_records import ClusterRecord
 
-BOTH = pytest.mark.parametrize("job", ["spark", "direct"], indirect=True)
+BOTH = pytest.mark.parametrize("job", ["spark", "files"], indirect=True)
 # That both write is shown by the tests of both; that both are cut off, by long ones.
 WIDE = pytest.mark.parametrize(
-    "job", [pytest.param("spark", marks=pytest.mark.long), "direct"], indirect=True
+    "job", [pytest.param("spark", marks=pytest.mark.long), "files"], indirect=True
 )
 LEDGER_COLUMNS = ("offset", "record_type", "entity", "change", "decode_status")
 

@@ -58,7 +58,7 @@ FIRST = 20
 # That both write is shown by the tests of both; that both are cut off, by long ones.
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "writer", [pytest.param("spark", marks=pytest.mark.long), "direct"]
+    "writer", [pytest.param("spark", marks=pytest.mark.long), "files"]
 )
 def test_each_record_is_once_in_the_tables_whatever_ends_a_batch(
     spark, tmp_path, writer

@@ -181,7 +181,7 @@ def test_a_run_that_is_cut_off_anywhere_is_run_again(spark, settings):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("writer", ["spark", "direct"])
+@pytest.mark.parametrize("writer", ["spark", "files"])
 def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
     """At each point others write to the tables, or read what they have begun to read."""
     tables = dataclasses.replace(settings.tables, writer=writer)
@@ -219,7 +219,7 @@ def test_writers_and_readers_beside_it_go_on(spark, settings, writer):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("writer", ["spark", "direct"])
+@pytest.mark.parametrize("writer", ["spark", "files"])
 def test_a_client_instance_is_looked_up_again_where_maintenance_came_between(
     spark, settings, writer
 ):
@@ -274,7 +274,7 @@ def test_a_client_instance_is_looked_up_again_where_maintenance_came_between(
         assert told["live"]["first_seen"].astimezone(UTC) == OLD
     assert not waiting
     # Each commit of direct met what came between, and was made anew; MERGE looks itself.
-    assert len(looks) == (6 if writer == "direct" else 3)
+    assert len(looks) == (6 if writer == "files" else 3)
 
 
 def test_nobody_else_is_let_in_and_the_first_one_is_named(spark, settings):

@@ -1,11 +1,8 @@
 """Rows of single pushes are replaced in one commit, and appends go on beside it."""
 
-import shutil
 from datetime import date
 
 import pytest
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
@@ -14,11 +11,8 @@ from pipelines.delta_tables.digests import (
     filter_differing,
     select_totals,
 )
-from pipelines.delta_tables.direct.row_replacement import FileReplacement
-from pipelines.delta_tables.retry import is_conflict
 from pipelines.delta_tables.spark_writer import MergedReplacement
 from pipelines.delta_tables.ways import PLACE
-from pipelines.errors import MissingTable
 from pipelines.tables.columns import COORDINATES, EVENT_DATE, Column, required
 from pipelines.tables.contract import (
     PUSH,
@@ -71,12 +65,6 @@ def table(spark, tmp_path):
     return name
 
 
-@pytest.fixture(params=[FileReplacement, MergedReplacement], ids=["direct", "spark"])
-def begin(request):
-    """Take a table as it is now, by each way of writing."""
-    return request.param
-
-
 def test_a_push_of_another_date_is_none_of_its_business(spark, table):
     """Only the partitions of old rows are read, so that others may be written to."""
     other = rows_of(spark, (7, *NOTHING)).withColumn(
@@ -103,8 +91,8 @@ def replace(now, differing, fresh):
     now.commit(differing, files, rows.select(*fresh.columns), row_count=1)
 
 
-def test_a_difference_is_replaced_and_what_came_meanwhile_stays(spark, table, begin):
-    now = begin(spark, CONTRACT, table)
+def test_a_difference_is_replaced_and_what_came_meanwhile_stays(spark, table):
+    now = MergedReplacement(spark, CONTRACT, table)
     fresh = rows_of(
         spark, (1, 0.5, None, None, None), (2, 0.5, 7, None, None), (4, *NOTHING)
     )
@@ -119,49 +107,10 @@ def test_a_difference_is_replaced_and_what_came_meanwhile_stays(spark, table, be
     assertDataFrameEqual(spark.table(table), expected)
 
 
-def test_an_append_that_began_before_it_does_not_fail(spark, table):
-    """Each commits upon a version that the other one has not seen."""
-    streams = FileReplacement(spark, CONTRACT, table)
-    now = FileReplacement(spark, CONTRACT, table)
-    differing = rows_of(spark, (3, *NOTHING))
-    files = [row[0] for row in now.read().select(PLACE).distinct().collect()]
-    now.commit(differing, files, differing.limit(0), row_count=0)
-    streams.commit(
-        differing.limit(0),
-        [],
-        rows_of(spark, (6, *NOTHING)),
-        row_count=1,
-    )
-    offsets = [r[0] for r in spark.table(table).select("offset").collect()]
-    assert sorted(offsets) == [1, 1, 2, 6]
-
-
-def test_of_two_that_remove_one_file_the_later_fails(spark, table):
-    first, second = (
-        FileReplacement(spark, CONTRACT, table),
-        FileReplacement(spark, CONTRACT, table),
-    )
-    pushes = rows_of(spark, (3, *NOTHING))
-    files = [row[0] for row in first.read().select(PLACE).distinct().collect()]
-    first.commit(pushes, files, pushes.limit(0), row_count=0)
-    with pytest.raises((PySparkException, Py4JJavaError), check=is_conflict):
-        second.commit(pushes, files, pushes.limit(0), row_count=0)
-    assert spark.table(table).count() == 3
-
-
-def test_a_table_that_was_deleted_gets_no_file(spark, table, tmp_path):
-    now = FileReplacement(spark, CONTRACT, table)
-    rows = rows_of(spark, (6, *NOTHING))
-    shutil.rmtree(tmp_path / "things")
-    with pytest.raises(MissingTable, match=r"table things at .*/things is gone"):
-        now.commit(rows.limit(0), [], rows, row_count=1)
-    assert not (tmp_path / "things").exists()
-
-
-def test_a_column_of_the_users_own_stays_with_the_rows_that_stay(spark, table, begin):
+def test_a_column_of_the_users_own_stays_with_the_rows_that_stay(spark, table):
     spark.sql(f"ALTER TABLE {table} ADD COLUMNS (note STRING)")
     spark.sql(f"UPDATE {table} SET note = 'mine'")  # noqa: S608 - a table of ours
-    now = begin(spark, CONTRACT, table)
+    now = MergedReplacement(spark, CONTRACT, table)
     fresh = rows_of(spark, (1, 0.5, None, None, None), (2, 9.5, 7, None, None))
     differing = find_differing(now, fresh).cache()
     replace(now, differing.where("offset = 2"), fresh)

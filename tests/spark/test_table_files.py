@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.delta_tables.direct.commits import NewFile, append_files
-from pipelines.delta_tables.direct.local_files import LocalFolders
+from pipelines.delta_tables.files_writer import append_files
+from pipelines.delta_tables.kernel import KernelTable
+from pipelines.delta_tables.local_files import LocalFolders
+from pipelines.delta_tables.new_files import NewFile, store_file
+from pipelines.delta_tables.retry import is_conflict, is_lost_race
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.errors import IncompatibleTable, MissingTable
 from pipelines.tables.columns import EVENT_DATE, Column, required
@@ -182,19 +186,19 @@ def test_a_column_of_the_users_own_is_null(spark, table):
 
 def test_a_table_that_asks_for_more_is_refused(spark, table):
     spark.sql(f"ALTER TABLE delta.`{table}` ADD CONSTRAINT small CHECK (id < 9)")
-    with pytest.raises(IncompatibleTable, match=r"delta\.constraints\.small"):
+    with pytest.raises(
+        IncompatibleTable, match=r"checkConstraints.* tables\.writer to spark"
+    ):
         append(spark, table, stored(make_file((1, "a", 0.5, NOON)), table))
     assert ids(spark, table) == []
     assert not list(Path(table).rglob("*.parquet"))
 
 
-def test_the_commit_is_a_blind_append_with_its_transaction(spark, table):
-    """So that a writer that replaces older rows does not collide with the job."""
+def test_the_commit_has_its_transaction(spark, table):
     append(spark, table, make_file((1, "a", 0.5, NOON)), batch_id=4)
     newest = max(Path(table, "_delta_log").glob("*.json"))
     actions = [json.loads(line) for line in newest.read_text().splitlines()]
     [info] = [action["commitInfo"] for action in actions if "commitInfo" in action]
-    assert info["isBlindAppend"]
     assert info["operation"] == "STREAMING UPDATE"
     [seen] = [action["txn"] for action in actions if "txn" in action]
     assert (seen["appId"], seen["version"]) == ("query/things/append", 4)
@@ -212,3 +216,33 @@ def test_no_file_is_made_where_there_is_no_table(spark, tmp_path, is_stored):
     with pytest.raises(MissingTable):
         stored(file, str(gone))
     assert list(gone.iterdir()) == []
+
+
+def test_an_append_that_began_before_other_commits_enters(spark, table):
+    append(spark, table, make_file((1, "a", 0.5, NOON)))
+    begun = [KernelTable(spark, "things", f"file:{table}") for _ in range(3)]
+    added = store_file(spark, CONTRACT, table, make_file((2, "b", 0.5, NOON)))
+    spark.sql(f"UPDATE delta.`{table}` SET text = 'x' WHERE id = 1")  # noqa: S608 - a table of ours
+    spark.sql(f"OPTIMIZE delta.`{table}`")
+    begun[0].append([added], app_id="q", version=0)
+    assert ids(spark, table) == [1, 2]
+    with pytest.raises(Py4JJavaError, check=is_lost_race) as twin:
+        begun[1].append([added], app_id="q", version=0)
+    assert not is_conflict(twin.value), "the twin has the records"
+    with pytest.raises(Py4JJavaError, check=is_conflict):
+        begun[2].append([added], app_id="other", version=0, is_exact=True)
+    assert ids(spark, table) == [1, 2]
+
+
+def test_checkpoints_are_written_at_the_interval_of_the_table(spark, table):
+    spark.sql(
+        f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('delta.checkpointInterval'='3')"
+    )
+    for batch_id in range(4):
+        file = make_file((batch_id, "a", 0.5, NOON))
+        append(spark, table, file, batch_id=batch_id)
+    log = Path(table, "_delta_log")
+    assert [path.name[:20] for path in log.glob("*.checkpoint.parquet")] == [f"{3:020}"]
+    assert (log / f"{5:020}.crc").exists()
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    assert ids(spark, table) == [0, 1, 2, 3]

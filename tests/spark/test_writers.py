@@ -10,9 +10,8 @@ from delta.tables import DeltaTable
 from pyspark.sql.types import StructType
 
 from pipelines.delta_tables.batch_files import read_batch_files
-from pipelines.delta_tables.direct.fit import KNOWN_SPARK
 from pipelines.delta_tables.locations import has_table
-from pipelines.delta_tables.retry import is_lost_race
+from pipelines.delta_tables.retry import StaleVersion, is_lost_race
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.spark_writer import BegunBatches
 from pipelines.delta_tables.transactions import Transaction
@@ -20,19 +19,25 @@ from pipelines.delta_tables.ways import POSITION
 from pipelines.delta_tables.writers import open_writer
 from pipelines.errors import IncompatibleTable
 from pipelines.settings import load_settings
-from pipelines.tables.columns import Column
+from pipelines.tables.columns import Column, required
 from pipelines.tables.contract import (
-    VECTORS_PROPERTY,
+    TableContract,
     column_definition,
     create_statement,
 )
-from tests.spark.test_row_changes import CONTRACT as CHANGED
-from tests.spark.test_row_changes import SCHEMA
 from tests.spark.test_table_files import CONTRACT as APPENDED
 from tests.spark.test_table_files import NOON, make_file
 from udfs.spark import ENCODED_TYPE
 
-WAYS = ("spark", "direct")
+WAYS = ("spark", "files")
+CHANGED = TableContract(
+    name="changed",
+    comment="Things.",
+    columns=(required("id", "BIGINT", "Key."), Column("text", "STRING", "Text.")),
+    merge_key=("id",),
+    contract_version=1,
+)
+SCHEMA = "id BIGINT, text STRING, is_gone BOOLEAN"
 
 
 @pytest.fixture
@@ -41,8 +46,6 @@ def open_by(spark, tmp_path):
     settings = load_settings("local", [f"tables.root_path={tmp_path}"]).tables
 
     def make(contract, writer):
-        if writer == "direct" and spark.version != KNOWN_SPARK:
-            pytest.skip(f"direct knows Spark {KNOWN_SPARK} alone")
         table = f"delta.`{tmp_path}/{contract.name}`"
         if not has_table(spark, table):
             spark.sql(create_statement(contract, table))
@@ -107,7 +110,7 @@ def test_a_batch_is_appended_once_whoever_writes_it_again(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_slices_of_a_batch_that_was_written_at_once_add_nothing(spark, open_by, way):
-    append(spark, open_by(APPENDED, "direct"), 1, 2, batch_id=7)
+    append(spark, open_by(APPENDED, "files"), 1, 2, batch_id=7)
     again = open_by(APPENDED, way)
     append(spark, again, 1, batch_id=7, slice_number=1)
     append(spark, again, 2, batch_id=7, is_continued=True)
@@ -128,7 +131,7 @@ def test_rows_are_put_changed_and_taken_away_once(spark, open_by, way):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("begins_late", [False, True])
-def test_change_version_by_two_runs_at_once_fails_the_second_one(
+def test_merge_by_two_runs_that_read_one_version_is_done_once(
     spark, open_by, way, begins_late
 ):
     """A scheduled job has the version that it reads as the number of its write."""
@@ -136,18 +139,21 @@ def test_change_version_by_two_runs_at_once_fails_the_second_one(
     change(spark, writer, 0, (1, "a"))
     version = writer.read_version(spark, CHANGED)
     transaction = Transaction(query_id="job", batch_id=version)
-    rows = spark.createDataFrame([(1, "b")], "id BIGINT, text STRING")
+    rows = spark.createDataFrame([(1, "b"), (2, "b")], "id BIGINT, text STRING")
 
     def begin():
-        changes = writer.begin(spark, CHANGED, transaction)
-        known = changes.read().select("id", POSITION)
-        return changes, rows.join(known, "id", "left").persist()
+        return writer.open_state(spark, CHANGED, transaction)
 
     first, second = begin(), None if begins_late else begin()
-    writer.change_version(first[0], CHANGED, first[1], 1)
-    with pytest.raises(Exception) as lost:  # noqa: PT011 - Delta's own, or ours
-        writer.change_version((second or begin())[0], CHANGED, first[1], 1)
-    assert is_lost_race(lost.value)
+    assert first.merge(rows, 2)
+    late = spark.createDataFrame([(1, "late")], "id BIGINT, text STRING")
+    if second is not None and way == "files":
+        with pytest.raises(StaleVersion) as lost:
+            second.merge(late, 1)
+        assert is_lost_race(lost.value)
+    else:
+        assert not (second or begin()).merge(late, 1)
+    assert read(spark, writer, CHANGED, "id", "text") == [(1, "b"), (2, "b")]
 
 
 def list_texts(found):
@@ -229,30 +235,42 @@ def test_many_small_files_are_put_together_and_rows_change_behind_that(
     ]
 
 
-def test_direct_is_taken_where_all_is_known_and_refused_where_it_is_not(spark, open_by):
+def test_auto_writer_is_files_unless_kernel_cannot_write_a_table(spark, open_by):
     writer = open_by(APPENDED, "auto")
-    is_known = spark.version == KNOWN_SPARK
-    assert writer.way.name == ("direct" if is_known else "spark")
+    assert writer.way.name == "files"
     table = writer.names[APPENDED.name]
     spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT small CHECK (id < 9)")
     writer = open_by(APPENDED, "auto")
     assert writer.way.name == "spark"
     append(spark, writer, 1, batch_id=0)
     assert read(spark, writer, APPENDED, "id") == [(1,)]
-    if is_known:
-        with pytest.raises(IncompatibleTable, match=r"constraints\.small; say auto"):
-            open_by(APPENDED, "direct")
+    with pytest.raises(IncompatibleTable, match=r"checkConstraints.* to auto or spark"):
+        open_by(APPENDED, "files")
 
 
-def test_a_table_without_deletion_vectors_is_changed_by_spark(spark, open_by):
-    writer = open_by(CHANGED, "auto")
-    table = writer.names[CHANGED.name]
-    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('{VECTORS_PROPERTY}' = 'false')")
-    writer = open_by(CHANGED, "auto")
-    assert writer.way.name == "spark"
-    change(spark, writer, 0, (1, "a"), (2, "b"))
-    change(spark, writer, 1, (2, None))
-    assert read(spark, writer, CHANGED, "id", "text") == [(1, "a")]
+@pytest.mark.parametrize(
+    ("properties", "misfit"),
+    [
+        ("'delta.columnMapping.mode' = 'name'", "columnMapping"),
+        ("'delta.feature.allowColumnDefaults' = 'supported'", "CURRENT_DEFAULT"),
+        ("'delta.enableIcebergCompatV2' = 'true'", "columnMapping"),
+    ],
+)
+def test_tables_that_kernel_would_fill_wrongly_are_refused(
+    spark, open_by, tmp_path, properties, misfit
+):
+    columns = columns_of(APPENDED)
+    if "Defaults" in properties:
+        columns = columns.replace("`text` STRING", "`text` STRING DEFAULT 'x'")
+    mapping = "" if "Mapping" in properties else ", 'delta.columnMapping.mode' = 'name'"
+    mapping = mapping if "Iceberg" in properties else ""
+    spark.sql(
+        f"CREATE TABLE delta.`{tmp_path}/things` ({columns}) USING DELTA "
+        f"PARTITIONED BY (event_date) TBLPROPERTIES ({properties}{mapping})"
+    )
+    with pytest.raises(IncompatibleTable, match=misfit):
+        open_by(APPENDED, "files")
+    assert open_by(APPENDED, "auto").way.name == "spark"
 
 
 def test_a_table_with_a_generated_column_is_written_by_spark(spark, open_by, tmp_path):
@@ -273,7 +291,7 @@ def test_a_table_with_a_generated_column_is_written_by_spark(spark, open_by, tmp
 def test_rows_of_a_slice_are_looked_for_in_their_dates_while_others_append(
     spark, open_by
 ):
-    append(spark, open_by(APPENDED, "direct"), 1, 2, batch_id=7)
+    append(spark, open_by(APPENDED, "files"), 1, 2, batch_id=7)
     writer = open_by(APPENDED, "spark")
     table = writer.names[APPENDED.name]
     looked = writer.way._read_dates(spark, APPENDED, [NOON.date()])

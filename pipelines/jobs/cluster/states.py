@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from pipelines.delta_tables import noted_tables
-from pipelines.delta_tables.noted_tables import NotedTables, Rows, filter_newest
-from pipelines.tables.cluster import BROKER_REGISTRATIONS, CLUSTER_STATES
+from pipelines.delta_tables.noted_tables import NotedTables, Rows
+from pipelines.tables.cluster import CLUSTER_STATES
 from pipelines.tables.contract import TableContract
 
 
@@ -23,14 +23,8 @@ def read_states(
     tables: NotedTables, session: SparkSession, contract: TableContract, extent: Extent
 ) -> Rows:
     """Return the rows of a table that records may concern, as before the first."""
-
-    def narrow(frame: DataFrame) -> DataFrame:
-        meant = frame.where(F.col("cluster_id").isin(*extent.cluster_ids))
-        if contract is BROKER_REGISTRATIONS:
-            return meant
-        return meant.transform(filter_newest, contract, extent.earliest_us)
-
-    return tables.read(session, contract, extent, narrow)
+    ids = pa.array(sorted(extent.cluster_ids), pa.string())
+    return tables.read(session, contract, extent, pa.table({"cluster_id": ids}))
 
 
 _OF_BROKERS = frozenset(

@@ -11,8 +11,8 @@ next such record brings what a table then lacks.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import (
@@ -25,7 +25,6 @@ from pipelines.delta_tables.noted_tables import (
     Extent,
     NotedTables,
     Rows,
-    filter_newest,
 )
 from pipelines.delta_tables.writers import TableWriter
 from pipelines.tables.dynamic_configs import (
@@ -45,9 +44,6 @@ from udfs.dynamic_configs.topic_records import (
 from udfs.spark_configs import DynamicTables, encode_dynamic_config_files
 
 from .registrations import ReadRegistrations
-
-_MOST_USERS = 1_000
-"""Of a micro-batch that are named to Spark; of more, whole tables are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,11 +113,7 @@ class DynamicBatchWriter:
                 session,
                 DYNAMIC_CLIENT_CONFIGS,
                 extent,
-                lambda rows: filter_newest(
-                    _filter_users(rows, alterations),
-                    DYNAMIC_CLIENT_CONFIGS,
-                    extent.earliest_us,
-                ),
+                _list_users(alterations),
             )
         registrations = [one for one in records if one.record_type == REGISTRATION]
         registered: Sequence[TopicRecord] = ()
@@ -133,13 +125,12 @@ class DynamicBatchWriter:
                 session,
                 CLIENT_SUPPORTED_CONFIGS,
                 extent,
-                lambda rows: _filter_users(rows, registrations),
+                _list_users(registrations),
             )
         return fold_records(configs, supported, records, registered)
 
 
-def _filter_users(rows: DataFrame, records: Sequence[TopicRecord]) -> DataFrame:
-    """Keep the rows of the users that records are about."""
+def _list_users(records: Sequence[TopicRecord]) -> pa.Table:
+    """Return the users that records are about, as keys of a look-up."""
     users = sorted({one.user_name for one in records})
-    is_meant = F.col("user_name").isin(*users)
-    return rows.where(is_meant) if len(users) <= _MOST_USERS else rows
+    return pa.table({"user_name": pa.array(users, pa.string())})

@@ -16,7 +16,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.locations import has_table, identify_table
-from pipelines.delta_tables.retry import is_lost_race, repeat_on_conflict
+from pipelines.delta_tables.retry import (
+    LostRace,
+    is_lost_race,
+    repeat_on_conflict,
+)
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.writers import TableWriter, open_writer
@@ -150,8 +154,8 @@ def _write(
     transaction = transactions.Transaction(
         query_id=JOB_NAME, batch_id=writer.read_version(spark, CLIENT_FINDINGS)
     )
-    changes = writer.begin(spark, CLIENT_FINDINGS, transaction)
-    table = changes.read()
+    state = writer.open_state(spark, CLIENT_FINDINGS, transaction)
+    table = state.read()
     were_open = table.where("until IS NULL")
     unasked = evaluation.find_unjudged(
         were_open.select(*steps.KEY, INSTANCES, "group_id")
@@ -166,7 +170,9 @@ def _write(
         )
         ((row_count, holding),) = counts.collect()
         before = were_open.count()
-        writer.change_version(changes, CLIENT_FINDINGS, changed, row_count)
+        if not state.merge(changed, row_count):
+            # Another run read the same version: Delta skipped this commit.
+            raise LostRace(CLIENT_FINDINGS.name)
     now_open = writer.read(spark, CLIENT_FINDINGS).where("until IS NULL").count()
     closed = row_count - holding
     return Evaluated(

@@ -12,8 +12,6 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.tables.findings import CLIENT_FINDINGS
 
 KEY = CLIENT_FINDINGS.merge_key
-_POSITION = "position"
-"""Of a row in the table, for its writer."""
 _TIMES = ("since", "until", "last_seen")
 _IS_HELD, _IS_UNJUDGED = "is_held", "is_unjudged"
 
@@ -30,11 +28,11 @@ def select_changed(
 
     Args:
         findings: What holds now; the contract's columns but for its times.
-        table: client_findings, with position.
+        table: client_findings.
         unjudged: KEY of those of which the rule could not be asked.
         now: The moment of this evaluation; knows its zone.
         before: That of the former one; null: there was none.
-    Returns: The contract's columns and position.
+    Returns: The contract's columns.
     Shape: A row for each that holds, and for each that closes.
     """
     held = findings.withColumn(_IS_HELD, F.lit(True)).alias("new")
@@ -53,8 +51,8 @@ def select_changed(
         for name in CLIENT_FINDINGS.column_names
         if name not in {*KEY, *_TIMES}
     ]
-    rows = both.select(*KEY, *texts, *_tell_times(is_held, now, before), _POSITION)
-    return rows.select(*CLIENT_FINDINGS.column_names, _POSITION)
+    rows = both.select(*KEY, *texts, *_tell_times(is_held, now, before))
+    return rows.select(*CLIENT_FINDINGS.column_names)
 
 
 def _was_seen(before: datetime | None) -> Column:

@@ -16,8 +16,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.locations import has_table, identify_table
-from pipelines.delta_tables.retry import is_lost_race, repeat_on_conflict
+from pipelines.delta_tables.retry import (
+    LostRace,
+    is_lost_race,
+    repeat_on_conflict,
+)
 from pipelines.delta_tables.setup import ensure_tables
+from pipelines.delta_tables.states import StateTable
 from pipelines.delta_tables.writers import TableWriter, open_writer
 from pipelines.errors import MissingTable, TooManyConflicts
 from pipelines.reading import views
@@ -219,12 +224,12 @@ def _write(
     transaction = transactions.Transaction(
         query_id=JOB_NAME, batch_id=writer.read_version(spark, contract)
     )
-    changes = writer.begin(spark, contract, transaction)
-    table = changes.read()
+    state = writer.open_state(spark, contract, transaction)
+    table = state.read()
     if table.isEmpty():
-        with transactions.persisted(rows.transform(steps.as_new, table)) as kept:
+        with transactions.persisted(rows) as kept:
             count = kept.count()
-            writer.change_version(changes, contract, kept, count, is_gone=IS_DELETED)
+            _merge(state, kept, count)
         return Refreshed(changed=count, gone=0)
     with transactions.persisted(rows.transform(steps.find_differing, table)) as found:
         counts = found.agg(
@@ -233,8 +238,20 @@ def _write(
         ((count, gone),) = counts.collect()
         changed = rows.transform(steps.select_changed, table, found, count)
         with transactions.persisted(changed) as kept:
-            writer.change_version(changes, contract, kept, count, is_gone=IS_DELETED)
+            _merge(state, kept, count, IS_DELETED)
     return Refreshed(changed=count - gone, gone=gone)
+
+
+def _merge(
+    state: StateTable, rows: DataFrame, count: int, is_gone: str | None = None
+) -> None:
+    """Write rows; of two runs that read one version, Delta skips the second.
+
+    Raises:
+        LostRace: for the second run, which reads the table again.
+    """
+    if not state.merge(rows, count, is_gone=is_gone):
+        raise LostRace(EFFECTIVE_QUOTAS.name)
 
 
 class PacedRefresh:

@@ -13,8 +13,6 @@ from pipelines.tables.contract import IS_DELETED
 
 KEY = EFFECTIVE_QUOTAS.merge_key
 _AS_OF = "as_of"
-_POSITION = "position"
-"""Of a row in the table, for its writer."""
 _SHARING = "sharing"
 SHARED = ("shared_high", "shared_low")
 """Digest of a cluster, a key and who shares it."""
@@ -164,8 +162,8 @@ def find_differing(rows: DataFrame, table: DataFrame) -> DataFrame:
 
     Args:
         rows: All that there are now; one a key.
-        table: effective_quotas, with position.
-    Returns: PLACE, position, and IS_DELETED: whether the client is seen no more.
+        table: effective_quotas.
+    Returns: PLACE, and IS_DELETED: whether the client is seen no more.
     Shape: When rows were worked out is no difference.
     """
     compared = [
@@ -174,19 +172,13 @@ def find_differing(rows: DataFrame, table: DataFrame) -> DataFrame:
     content = F.xxhash64(*compared)
     place = [column.alias(name) for name, column in _digest(PLACE, *KEY).items()]
     new = rows.select(*place, content.alias("new"))
-    old = table.select(*place, content.alias("old"), _POSITION)
+    old = table.select(*place, content.alias("old"))
     is_same = F.coalesce(F.col("old") == F.col("new"), F.lit(False))
     return (
         new.join(old, [*PLACE], "full")
         .where(~is_same)
-        .select(*PLACE, _POSITION, F.col("new").isNull().alias(IS_DELETED))
+        .select(*PLACE, F.col("new").isNull().alias(IS_DELETED))
     )
-
-
-def as_new(rows: DataFrame, table: DataFrame) -> DataFrame:
-    """Return rows as select_changed does, where the table has none."""
-    nowhere = F.lit(None).cast(table.schema[_POSITION].dataType)
-    return rows.withColumns({_POSITION: nowhere, IS_DELETED: F.lit(False)})
 
 
 def select_changed(
@@ -197,8 +189,7 @@ def select_changed(
     Args:
         differing: From find_differing, of the same rows and table.
         count: How many they are.
-    Returns: The contract's columns, position and IS_DELETED; of a row that goes the
-        key alone.
+    Returns: The contract's columns and IS_DELETED; of a row that goes the key alone.
     """
     place = _digest(PLACE, *KEY)
     new = rows.withColumns(place)
@@ -207,8 +198,8 @@ def select_changed(
         new = new.join(F.broadcast(differing.select(*PLACE)), [*PLACE], "left_semi")
     come = new.join(differing.where(~F.col(IS_DELETED)), [*PLACE])
     gone = (
-        table.select(*KEY, _POSITION)
+        table.select(*KEY)
         .withColumns(place)
-        .join(differing.where(IS_DELETED).drop(_POSITION), [*PLACE])
+        .join(differing.where(IS_DELETED), [*PLACE])
     )
     return come.unionByName(gone, allowMissingColumns=True).drop(*PLACE)

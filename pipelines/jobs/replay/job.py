@@ -8,6 +8,7 @@ alone. A replay that was cut off is run again: what is right already is not writ
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,7 @@ from pipelines.delta_tables.digests import (
     select_totals,
 )
 from pipelines.delta_tables.locations import has_table, identify_table
-from pipelines.delta_tables.retry import repeat_on_conflict
+from pipelines.delta_tables.retry import is_conflict, repeat_on_conflict
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.ways import PLACE, Replacement
@@ -72,13 +73,12 @@ _COMPARED: Mapping[str, tuple[Column, ...]] = {
     CLIENT_PUSHES.name: tuple(c for c in CLIENT_PUSHES.columns if c.name in _DECODED),
 }
 
-_OTHERS: Mapping[str, str] = {
-    "direct": "another replay, or maintain_tables",
-    # Open-source Delta is Serializable: an append to a date fails who replaces in it.
-    "spark": "stop the jobs, which write to the same date, another replay and "
-    "maintain_tables",
-}
-"""Who changes the same files, by the way of writing."""
+_ADVICE = (
+    "Earlier parts are done. Stop the jobs that write to the same dates, other replays "
+    "and maintain_tables, then run the same command again."
+)
+PAUSE_S, POLL_S = 30.0, 0.5
+"""After a conflict: longest wait for the other writer's next commit, and its poll."""
 
 _logger = logging.getLogger(__name__)
 
@@ -151,8 +151,7 @@ class _Replay:
         return repeat_on_conflict(
             lambda: self._replay(part),
             what=str(part),
-            advice="what stands before it is done, so run the same command again when "
-            f"they have ended: {_OTHERS[self.writer.way.name]}",
+            advice=_ADVICE,
         )
 
     def _replay(self, part: TimeRange) -> dict[str, Differences]:
@@ -238,15 +237,37 @@ class _Replay:
             if totals["pushes"] and not self.is_dry_run:
                 self.observer(f"before {contract.name}")
                 pushes = ledger.join(F.broadcast(differing), PUSH, "left_semi")
-                table_now.commit(
-                    differing,
-                    totals["places"],
-                    find_rows(pushes),
-                    row_count=totals["fresh_rows"],
+                self._commit(
+                    contract,
+                    lambda: table_now.commit(
+                        differing,
+                        totals["places"],
+                        find_rows(pushes),
+                        row_count=totals["fresh_rows"],
+                    ),
                 )
                 self.observer(f"after {contract.name}")
         return Differences(
             totals["pushes"], totals["stored_rows"], totals["fresh_rows"]
+        )
+
+    def _commit(self, contract: TableContract, commit: Callable[[], None]) -> None:
+        """Commit, again in the next pause of a job that writes to the same date."""
+
+        def is_expected(error: Exception) -> bool:
+            if not is_conflict(error):
+                return False
+            _logger.info("%s: waiting for a pause of its writer", contract.name)
+            version = self.writer.read_version(self.spark, contract)
+            until = time.monotonic() + PAUSE_S
+            while time.monotonic() < until:
+                if self.writer.read_version(self.spark, contract) != version:
+                    break
+                time.sleep(POLL_S)
+            return True
+
+        repeat_on_conflict(
+            commit, what=contract.name, advice=_ADVICE, is_expected=is_expected
         )
 
 

@@ -20,7 +20,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.retry import JOB_ATTEMPTS, repeat_on_conflict
-from pipelines.delta_tables.ways import POSITION
 from pipelines.delta_tables.writers import TableWriter
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from udfs.envelopes.deciding_pushes import (
@@ -132,33 +131,25 @@ class InstanceWriter:
         deciding: pa.Table | None,
         transaction: transactions.Transaction,
     ) -> None:
-        version = self.tables.read_version(spark, CLIENT_INSTANCES)
+        state = self.tables.open_state(spark, CLIENT_INSTANCES, transaction)
         if deciding is not None:
-            deciding = self.known.select_candidates(deciding, version)
+            deciding = self.known.select_candidates(deciding, state.version)
         if deciding is None or not deciding.num_rows:
             with self.tables.observed(CLIENT_INSTANCES, 0):
                 return
-        changes = self.tables.begin(spark, CLIENT_INSTANCES, transaction)
+        stored = state.find(pa.table({KEY: pc.unique(deciding.column(KEY))}))
         compared = find_changes(
-            deciding,
-            changes.find_rows(pc.unique(deciding.column(KEY))),
-            lambda: self.tables.read(spark, CLIENT_PUSHES),
+            deciding, stored, lambda: self.tables.read(spark, CLIENT_PUSHES)
         )
-        changed = compared.filter(compared.column(IS_CHANGED)).drop_columns(IS_CHANGED)
-        count, is_trusted = changed.num_rows, True
-        if changed.column(POSITION).null_count == count:
-            changed = changed.drop_columns(POSITION)
-        with self.tables.observed(CLIENT_INSTANCES, count):
-            if count:
-                changes.commit(spark.createDataFrame(changed), row_count=count)
-                # Delta skips the change of a micro-batch that it has: then the rows may
-                # not be what the table says. Nor may they where somebody else wrote.
-                before, version = (
-                    version,
-                    self.tables.read_version(spark, CLIENT_INSTANCES),
-                )
-                is_trusted = changes.is_new and version == before + 1
-        if is_trusted:
+        rows = compared.filter(compared.column(IS_CHANGED)).drop_columns(IS_CHANGED)
+        is_stored = pc.is_in(rows.column(KEY), value_set=stored.column(KEY))
+        is_written = state.commit(
+            rows.filter(pc.invert(is_stored)), rows.filter(is_stored)
+        )
+        version = state.find_version_after() if rows.num_rows else state.version
+        # If Delta skipped the commit, or another writer committed as well, the rows
+        # may not be those of the table.
+        if is_written and version is not None:
             self.known.remember(compared, version)
         else:
             self.known.forget()

@@ -6,7 +6,8 @@ is in rows that are as new as it is.
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import (
@@ -20,7 +21,7 @@ from pipelines.tables.telemetry import QUARANTINE
 from pipelines.tables.traffic import CLIENT_TRAFFIC
 from udfs.spark_traffic import TrafficTables, encode_traffic_files
 
-from . import steps
+from .fold import KEY, RECORD_COLUMNS, fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,37 +37,29 @@ class TrafficBatchWriter:
         """Write a micro-batch, or a slice of it, the ledger last."""
         tasks = records.sparkSession.sparkContext.defaultParallelism
         encoded = records.coalesce(tasks).transform(
-            encode_traffic_files, self.layouts, steps.RECORD_COLUMNS
+            encode_traffic_files, self.layouts, RECORD_COLUMNS
         )
         with transactions.persisted(encoded):
             batch = self.tables.decode(encoded.transform(without_pushes))
             self.tables.append(batch, QUARANTINE, transaction)
-            counted = encoded.transform(select_pushes)
-            rows = self._add(counted, transaction)
-            return BatchCounts(batch.records, rows, batch.count_rows(QUARANTINE.name))
-
-    def _add(self, counted: DataFrame, transaction: transactions.Transaction) -> int:
-        """Add what was counted to the rows that there are; return how many change."""
-        first_us = steps.find_first(counted)
-        if first_us is None:
-            with self.tables.observed(CLIENT_TRAFFIC, 0):
-                return 0
-        return repeat_on_conflict(
-            lambda: self._merge(counted, first_us, transaction),
+            counted = encoded.transform(select_pushes).toArrow()
+        session = records.sparkSession
+        rows = repeat_on_conflict(
+            lambda: self._add(session, counted, transaction),
             what=CLIENT_TRAFFIC.name,
             attempts=JOB_ATTEMPTS,
         )
+        return BatchCounts(batch.records, rows, batch.count_rows(QUARANTINE.name))
 
-    def _merge(
+    def _add(
         self,
-        counted: DataFrame,
-        first_us: int,
+        session: SparkSession,
+        counted: pa.Table,
         transaction: transactions.Transaction,
     ) -> int:
-        contract = CLIENT_TRAFFIC
-        changes = self.tables.begin(counted.sparkSession, contract, transaction)
-        summed = counted.transform(steps.sum_up, changes.read(), first_us)
-        with transactions.persisted(summed) as rows:
-            count = rows.count()
-            self.tables.change(changes, contract, rows, count)
-        return count
+        """Add what was counted to the stored rows; return how many rows change."""
+        state = self.tables.open_state(session, CLIENT_TRAFFIC, transaction)
+        stored = state.find(counted.select([*KEY]))
+        new, changed = fold(counted.to_pylist(), stored.to_pylist())
+        state.commit(state.make_rows(new), state.make_rows(changed))
+        return len(new) + len(changed)

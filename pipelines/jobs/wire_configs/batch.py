@@ -6,7 +6,8 @@ newest record of a client is in all of its rows.
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.batch_files import (
@@ -20,7 +21,7 @@ from pipelines.tables.telemetry import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from udfs.spark_configs import WireTables, encode_wire_config_files
 
-from . import steps as wire_configs
+from .fold import ENTRY_COLUMNS, KEY, fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,26 +37,29 @@ class WireBatchWriter:
         """Write a micro-batch, or a slice of it, the ledger last."""
         tasks = records.sparkSession.sparkContext.defaultParallelism
         encoded = records.coalesce(tasks).transform(
-            encode_wire_config_files, self.layouts, wire_configs.ENTRY_COLUMNS
+            encode_wire_config_files, self.layouts, ENTRY_COLUMNS
         )
         with transactions.persisted(encoded):
             batch = self.tables.decode(encoded.transform(without_pushes))
             self.tables.append(batch, QUARANTINE, transaction)
-            entries = encoded.transform(select_pushes)
-            rows = repeat_on_conflict(
-                lambda: self._merge(entries, transaction),
-                what=CLIENT_WIRE_CONFIGS.name,
-                attempts=JOB_ATTEMPTS,
-            )
-            return BatchCounts(batch.records, rows, batch.count_rows(QUARANTINE.name))
+            entries = encoded.transform(select_pushes).toArrow()
+        session = records.sparkSession
+        rows = repeat_on_conflict(
+            lambda: self._put(session, entries, transaction),
+            what=CLIENT_WIRE_CONFIGS.name,
+            attempts=JOB_ATTEMPTS,
+        )
+        return BatchCounts(batch.records, rows, batch.count_rows(QUARANTINE.name))
 
-    def _merge(self, entries: DataFrame, transaction: transactions.Transaction) -> int:
-        """Merge the newest entries; return how many there were."""
-        contract = CLIENT_WIRE_CONFIGS
-        changes = self.tables.begin(entries.sparkSession, contract, transaction)
-        newest = entries.transform(wire_configs.filter_newest)
-        newer = newest.transform(wire_configs.filter_newer, changes.read())
-        with transactions.persisted(newer) as rows:
-            count = rows.count()
-            self.tables.change(changes, contract, rows, count)
-        return count
+    def _put(
+        self,
+        session: SparkSession,
+        entries: pa.Table,
+        transaction: transactions.Transaction,
+    ) -> int:
+        """Put the entries that count into the table; return their number."""
+        state = self.tables.open_state(session, CLIENT_WIRE_CONFIGS, transaction)
+        stored = state.find(entries.select([*KEY]))
+        new, changed = fold(entries.to_pylist(), stored.to_pylist())
+        state.commit(state.make_rows(new), state.make_rows(changed))
+        return len(new) + len(changed)

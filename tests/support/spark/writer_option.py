@@ -1,6 +1,6 @@
 """Which way of writing the tests of jobs take: `pytest --writer spark`."""
 
-WRITERS = ("auto", "spark", "direct")
+WRITERS = ("auto", "files", "spark")
 _chosen = ["auto"]
 
 

@@ -45,7 +45,7 @@ class LocalFolders:
 
         Raises: MissingTable where the folder is no table any more.
         """
-        relative = name_file(self.partition_by, file.event_date)
+        relative = name_file({self.partition_by: file.event_date})
         folder = Path(self.folders[file.table])
         path = folder / relative
         # Its parents are the table's own: where they are gone, so is the table.
@@ -56,6 +56,11 @@ class LocalFolders:
         return relative
 
 
-def name_file(partition_by: str, event_date: date) -> str:
-    """Return a path below the folder of a table that no other file has."""
-    return f"{partition_by}={event_date.isoformat()}/part-{uuid.uuid4()}.zstd.parquet"
+def name_file(partition: Mapping[str, date]) -> str:
+    """Return a new path relative to a table's directory.
+
+    Args:
+        partition: Partition column to date.
+    """
+    folders = [f"{name}={value.isoformat()}/" for name, value in partition.items()]
+    return f"{''.join(folders)}part-{uuid.uuid4()}.zstd.parquet"

@@ -1,1 +1,0 @@
-"""The accelerator: all that is private of Delta and Spark, for one version of each."""
