@@ -195,11 +195,30 @@ def encode_push_files(
     Nulls: Of a file, either path or content.
     Errors: As in `push_files.write_pushes`; never raises for data.
     """
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
+        parts = write_pushes(batches, tables, push_columns)
+        return _limit_deciding(parts, max_deciding_bytes)
+
+    return encode_parts(records, write, store)
+
+
+def encode_parts(
+    records: DataFrame,
+    write: Callable[[Iterator[pa.RecordBatch]], Iterator[WrittenPart]],
+    store: StoreFile | None = None,
+) -> DataFrame:
+    """Return the parts that a kernel writes, as rows of ENCODED_TYPE.
+
+    Args:
+        records: Columns of RECORD_SCHEMA.
+        write: The kernel.
+        store: As encode_push_files takes it.
+    """
     schema = arrow_schema(ENCODED_TYPE)
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = write_pushes(batches, tables, push_columns)
-        for part in _limit_deciding(parts, max_deciding_bytes):
+        for part in write(batches):
             for row in _result_rows(part, store):
                 # Each by itself: several files are too much to be sent at once.
                 yield pa.RecordBatch.from_pylist([row], schema=schema)

@@ -2,6 +2,7 @@
 # Longer than 400 lines: one wrapper a kernel, which all share how a column is made.
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -9,33 +10,26 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas import functions
 from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
     DataType,
-    LongType,
     StringType,
     StructField,
     StructType,
 )
 
 from udfs.configs.client_types import (
-    ClientTypeKeys,
-    find_possible_types,
     make_client_type_keys,
 )
-from udfs.configs.defaults import DEFAULT_SCHEMA, KnownDefaults, make_known_defaults
-from udfs.configs.described_configs import PLACE_COLUMNS, describe_configs
-from udfs.configs.entries import ENTRY_TYPE
+from udfs.configs.default_reports import (
+    REPORT_SCHEMA,
+    merge_reports,
+    report_defaults,
+)
 from udfs.configs.histories import (
-    HISTORY_SCHEMA,
-    HOLDING_SCHEMA,
     REDACTED_ID,
-    make_histories,
 )
 from udfs.configs.known_values import KNOWN_TYPE, ValueWords, find_known_values
-from udfs.configs.logical_clients import CLIENT_TYPE, hash_texts, name_logical_clients
+from udfs.configs.logical_clients import hash_texts
 from udfs.configs.purges import PURGE_TYPE, judge_stored_entries
-from udfs.configs.value_columns import type_values
 from udfs.dynamic_configs.purges import (
     show_stored_changes,
     show_stored_keys,
@@ -44,11 +38,9 @@ from udfs.dynamic_configs.purges import (
 from udfs.dynamic_configs.topic_records import TOPIC_RECORD_SCHEMA
 from udfs.envelopes.readers import (
     RECORD_SCHEMA,
-    read_config_envelopes,
     read_wire_envelopes,
 )
 from udfs.files.config_push_files import (
-    CONFIG_PUSH_TYPES,
     ConfigTables,
     write_config_pushes,
 )
@@ -66,32 +58,25 @@ from udfs.files.wire_config_files import (
 from udfs.sensitive.client_id_columns import find_stored_client_id_rules
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 
-from .spark import encode_files
+from .spark import encode_files, encode_parts
 from .spark_types import arrow_schema, arrow_type, spark_fields, spark_type
 from .spark_workers import keep_loaded, keeping_loaded
 
 __all__ = [
-    "DEFAULT_SCHEMA",
     "REDACTED_ID",
     "ConfigTables",
     "DynamicTables",
-    "KnownDefaults",
     "ValueWords",
     "WireTables",
-    "encode_config_files",
+    "decode_config_pushes",
     "encode_dynamic_config_files",
     "encode_wire_config_files",
-    "filter_valid_values",
     "make_client_type_keys",
-    "make_known_defaults",
-    "select_histories",
+    "report_config_defaults",
     "with_client_id_rules",
     "with_known_values",
-    "with_logical_clients",
-    "with_possible_types",
     "with_purge_verdicts",
     "with_shown_dynamic_configs",
-    "with_statuses",
     "with_text_hash",
 ]
 # Spark 4.0 has none. The stubs lack the hint-only form; naming functionType would warn
@@ -105,26 +90,31 @@ _SHOWN_DYNAMIC_CONFIGS: dict[str, tuple[Callable[..., pa.Array], tuple[str, ...]
 """What a rule may hide of dynamic client configs: its kernel, and what that takes."""
 
 
-def encode_config_files(
+def decode_config_pushes(
     records: DataFrame, tables: ConfigTables, push_columns: Sequence[str]
 ) -> DataFrame:
-    """Decode pushed configurations into files of three tables; use with transform.
+    """Decode pushes and judge their entries; use with transform.
+
+    The worker that decodes a push also writes its rows of three tables as files.
 
     Args:
         records: Columns of Spark's Kafka source, headers included.
-        tables: What to write.
-        push_columns: What comes back of each push whose body was read.
-    Returns: ENCODED_TYPE, and push struct of push_columns.
-    Shape: As encode_push_files, and a row for each such push.
+        tables: Layouts, rules and limits of the tables.
+        push_columns: Columns to return of each push that could be decoded.
+    Returns: ENCODED_TYPE; `deciding` has the push_columns.
+    Shape: As encode_push_files.
     Errors: As in `config_push_files.write_config_pushes`; never raises for data.
     """
-    nothing = pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA)
-    known = pa.schema([*read_config_envelopes(nothing).schema, *CONFIG_PUSH_TYPES])
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
-        return write_config_pushes(batches, tables)
+        for part in write_config_pushes(batches, tables):
+            pushes = None
+            if part.pushes is not None and part.pushes.num_rows:
+                selected = part.pushes.select(list(push_columns))
+                pushes = pa.Table.from_batches([selected])
+            yield replace(part, deciding=pushes)
 
-    return encode_files(records, write, known, push_columns)
+    return encode_parts(records, write)
 
 
 def encode_wire_config_files(
@@ -173,124 +163,24 @@ def encode_dynamic_config_files(records: DataFrame, tables: DynamicTables) -> Da
     )
 
 
-def with_statuses(
-    pushes: DataFrame,
-    rules: SensitiveKeyRules,
-    defaults: KnownDefaults,
-    *,
-    has_references: bool,
-) -> DataFrame:
-    """Say what each entry of pushes is; use with transform.
+def report_config_defaults(pushes: DataFrame) -> DataFrame:
+    """Summarise the entries that pushes flag as defaults; use with transform.
 
     Args:
-        pushes: PLACE_COLUMNS and configs, an array of PUSHED_ENTRY_TYPE, among others.
-        rules: As describe_configs takes them.
-        defaults: Those of all places of the pushes.
-        has_references: As describe_configs takes it.
-    Returns: The same columns, configs as an array of ENTRY_TYPE.
-    Shape: n rows in, n rows out.
-    Errors: As in `described_configs.describe_configs`; never raises for data.
+        pushes: PUSH_COLUMNS of default_reports.
+    Returns: REPORT_SCHEMA of default_reports.
+    Shape: One row for each key and partition.
     """
-    entries = ArrayType(StructType(spark_fields(pa.schema(list(ENTRY_TYPE)))))
-    output = StructType(
-        [
-            StructField(field.name, entries) if field.name == "configs" else field
-            for field in pushes.schema.fields
-        ]
-    )
-    stored = arrow_schema(output).field("configs").type
-    place = output.names.index("configs")
-
-    def describe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            described = describe_configs(
-                batch.column("configs"),
-                batch.select(list(PLACE_COLUMNS)),
-                rules=rules,
-                defaults=defaults,
-                has_references=has_references,
-            )
-            yield batch.set_column(place, "configs", described.cast(stored))
-
-    return pushes.mapInArrow(keeping_loaded(describe), output)
-
-
-def filter_valid_values(entries: DataFrame) -> DataFrame:
-    """Keep entries whose values fit their types; use with transform.
-
-    Args:
-        entries: Has config_value and config_type.
-    Returns: The same columns.
-    Shape: At most as many rows.
-    Nulls: A null value fits, and so does every value of a type unknown.
-    Errors: As in `value_columns.type_values`; never raises for data.
-    """
-
-    def fits(values: pa.Array, type_names: pa.Array) -> pa.Array:
-        typed = type_values(values.cast(pa.string()), type_names.cast(pa.string()))
-        return typed.field("value_error").is_null()
-
-    judged = _with_column(
-        entries, "fits", fits, BooleanType(), "config_value", "config_type"
-    )
-    return judged.where("fits").drop("fits")
-
-
-def with_possible_types(pushes: DataFrame, type_keys: ClientTypeKeys) -> DataFrame:
-    """Say what types of client pushes may be of; use with transform.
-
-    Args:
-        pushes: Has config_keys, an array of texts.
-        type_keys: As find_possible_types takes them.
-    Returns: The rows with `possible_types`, bits.
-    """
-
-    def find(config_keys: pa.Array) -> pa.Array:
-        return find_possible_types(config_keys, type_keys)
-
-    return _with_column(pushes, "possible_types", find, LongType(), "config_keys")
-
-
-def with_logical_clients(pushes: DataFrame) -> DataFrame:
-    """Put client_type and logical_client of pushes anew; use with transform.
-
-    Args:
-        pushes: Has principal, client_id and possible_types.
-    Returns: The rows with what name_logical_clients says of them.
-    """
-
-    def name(principal: pa.Array, client_id: pa.Array, types: pa.Array) -> pa.Array:
-        return name_logical_clients(principal, client_id, types)
-
-    others = pushes.drop(*(field.name for field in CLIENT_TYPE))
-    kind = StructType(spark_fields(CLIENT_TYPE))
-    given = ("principal", "client_id", "possible_types")
-    named = _with_column(others, "who", name, kind, *given)
-    return named.select("*", "who.*").drop("who")
-
-
-def select_histories(holdings: DataFrame) -> DataFrame:
-    """Make the history of logical clients; use with transform.
-
-    Args:
-        holdings: HOLDING_SCHEMA; all pushes of a logical client in one partition.
-    Returns: HISTORY_SCHEMA.
-    Shape: As in `histories.make_histories`. A partition is in memory at once.
-    """
-    output = StructType(spark_fields(HISTORY_SCHEMA))
+    output = StructType(spark_fields(REPORT_SCHEMA))
     schema = arrow_schema(output)
 
-    def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [b.select(HOLDING_SCHEMA.names).cast(HOLDING_SCHEMA) for b in batches]
-        if not parts:
-            return
-        whole = pa.Table.from_batches(parts).combine_chunks().to_batches()
-        if whole:
-            yield make_histories(whole[0]).cast(schema)
+    def report(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = [REPORT_SCHEMA.empty_table()]
+        parts += [report_defaults(pa.Table.from_batches([one])) for one in batches]
+        reports = merge_reports(pa.concat_tables(parts))
+        yield from reports.cast(schema).to_batches()
 
-    return holdings.select(*HOLDING_SCHEMA.names).mapInArrow(
-        keeping_loaded(make), output
-    )
+    return pushes.mapInArrow(keeping_loaded(report), output)
 
 
 def with_purge_verdicts(rows: DataFrame, rules: SensitiveKeyRules) -> DataFrame:

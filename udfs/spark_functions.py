@@ -24,9 +24,9 @@ from udfs.compression.codecs import COMPRESSION_NAMES
 from udfs.configs.defaults import DEFAULT_SCHEMA, KnownDefaults, make_known_defaults
 from udfs.configs.described_configs import (
     PLACE_COLUMNS,
-    PUSHED_ENTRY_TYPE,
-    describe_configs,
+    resolve_config_defaults,
 )
+from udfs.configs.entries import PUSHED_ENTRY_TYPE
 from udfs.configs.value_columns import VALUE_TYPE, type_values
 from udfs.otlp.metrics import POINT_SCHEMA, iter_decoded
 from udfs.otlp.schema import OK
@@ -136,7 +136,7 @@ def make_config_status(rules: SensitiveKeyRules, defaults: KnownDefaults) -> Any
         pushes = pa.ListArray.from_arrays(
             pa.array(range(len(key) + 1), pa.int32()), entries
         )
-        described = describe_configs(
+        described = resolve_config_defaults(
             pushes,
             pa.RecordBatch.from_arrays(places, names=list(PLACE_COLUMNS)),
             rules=rules,

@@ -42,7 +42,8 @@ BREAKS = [
     ("settings need the standard", "pipelines.settings.loading", "pyspark"),
     ("contracts of tables need", "pipelines.tables.contract", "udfs.text_codes"),
     ("steps and questions know", "pipelines.jobs.replay.steps", "udfs.text_codes"),
-    ("steps and questions know", "pipelines.jobs.configs.steps.current", "time"),
+    ("steps and questions know", "pipelines.jobs.replay.steps", "time"),
+    ("folds of states are pure", "pipelines.jobs.configs.folds.current", "pyspark"),
     (
         "the report, findings and people's commands",
         "pipelines.report.collecting",

@@ -12,12 +12,15 @@ import tempfile
 import time
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.delta_tables.noted_offsets import Note
+from pipelines.delta_tables.writers import open_writer
 from pipelines.jobs.cluster.batch import read_sets
 from pipelines.jobs.cluster.states import Extent
-from pipelines.jobs.configs.steps import history
+from pipelines.jobs.configs.folds.history import HISTORY_PUSH_SCHEMA
+from pipelines.jobs.configs.known import StoredTables
 from pipelines.settings import load_settings
 from pipelines.tables.cluster import CLUSTER_CHANGES
 from pipelines.tables.configs import CLIENT_CONFIG_PUSHES
@@ -97,13 +100,12 @@ def read_newest_set(ledger, days, records, *, is_apart):
     assert len(keys[str(sets - 1)]) == records
 
 
-def read_families(pushes):
+def read_families(tables, days):
     """Read the pushes of ten clients, as the history of a micro-batch does."""
-    columns = history.PUSH_COLUMNS
-    new = pushes.where("offset < 10").select(*columns)
-    families = history.select_families(new, pushes.select(*columns))
-    told = history.select_family_pushes(pushes.select(*columns), families)
-    told.write.format("noop").mode("overwrite").save()
+    clients = [f"client-{number}" for number in range(10)]
+    keys = pa.table({"client_id": clients})
+    found = tables.find_rows(CLIENT_CONFIG_PUSHES, keys, HISTORY_PUSH_SCHEMA)
+    assert found.num_rows == 10 * days
 
 
 def measure(name, read):
@@ -127,10 +129,9 @@ def main():
         make_tables(spark, settings.tables, (CLUSTER_CHANGES, CLIENT_CONFIG_PUSHES))
         fill_changes(spark, folder, given.days, given.records)
         fill_pushes(spark, folder, given.days, given.pushes)
-        ledger, pushes = (
-            spark.read.format("delta").load(f"{folder}/{one.name}")
-            for one in (CLUSTER_CHANGES, CLIENT_CONFIG_PUSHES)
-        )
+        ledger = spark.read.format("delta").load(f"{folder}/{CLUSTER_CHANGES.name}")
+        writer = open_writer(spark, settings.tables, [CLIENT_CONFIG_PUSHES])
+        tables = StoredTables(session=spark, tables=writer, settings=settings.tables)
         for is_apart in (False, True):
             name = "whole table" if is_apart else "by offsets"
             measure(
@@ -141,7 +142,7 @@ def main():
             )
         measure(
             f"config pushes of ten clients, {given.days} days",
-            lambda: read_families(pushes),
+            lambda: read_families(tables, given.days),
         )
         spark.stop()
     return 0

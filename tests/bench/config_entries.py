@@ -31,7 +31,14 @@ from udfs.configs.defaults import (  # noqa: E402 - path
     compare_with_defaults,
     make_known_defaults,
 )
-from udfs.configs.entries import CONTEXT_COLUMNS, decode_configs  # noqa: E402 - path
+from udfs.configs.described_configs import (  # noqa: E402 - path
+    PLACE_COLUMNS,
+    resolve_config_defaults,
+)
+from udfs.configs.entries import (  # noqa: E402 - path
+    CONTEXT_COLUMNS,
+    judge_config_entries,
+)
 from udfs.configs.pushes import decode_config_pushes  # noqa: E402 - path
 from udfs.configs.value_columns import type_values  # noqa: E402 - path
 from udfs.sensitive.sensitive_key_columns import judge_entries  # noqa: E402 - path
@@ -104,7 +111,8 @@ def make_context(pushes):
     versions = [VERSIONS[number % len(VERSIONS)] for number in range(pushes)]
     columns = [[JAVA] * pushes, versions, ["producer"] * pushes, [""] * pushes]
     return pa.RecordBatch.from_arrays(
-        [pa.array(one, pa.string()) for one in columns], names=list(CONTEXT_COLUMNS)
+        [pa.array(one, pa.string()) for one in columns],
+        names=[*PLACE_COLUMNS, "redacted_keys"],
     )
 
 
@@ -140,8 +148,16 @@ def measure_case(bodies, context, rules, rounds):
         compare_with_defaults(places, type_names, values, DEFAULTS)
 
     def everything():
-        decode_configs(
-            bodies, context, rules=rules, defaults=DEFAULTS, max_bytes=MAX_BYTES
+        pushes = decode_config_pushes(bodies, max_bytes=MAX_BYTES)
+        judged = judge_config_entries(
+            pushes, context.select(list(CONTEXT_COLUMNS)), rules=rules
+        )
+        resolve_config_defaults(
+            judged.column("configs"),
+            context.select(list(PLACE_COLUMNS)),
+            rules=rules,
+            defaults=DEFAULTS,
+            has_references=False,
         )
 
     pieces = {

@@ -1,9 +1,17 @@
 """When telemetry says that a client instance has ended."""
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.jobs.configs.steps.history import select_ends
+from pipelines.jobs.configs.folds.history import (
+    REPLACED_SCHEMA,
+    TELEMETRY_SCHEMA,
+    TERMINATED_SCHEMA,
+    Telemetry,
+)
+from pipelines.jobs.configs.folds.history import find_ends as fold_ends
+from pipelines.jobs.configs.known import select_telemetry
 from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
 from tests.support.spark.instance_tables import (
     INSTANCE_SCHEMA,
@@ -12,12 +20,9 @@ from tests.support.spark.instance_tables import (
     make_instance,
     make_push,
 )
+from udfs.row_keys import conform
 
 MINUTE_MS = 60_000
-REPLACED = (
-    "logical_client STRING, client_instance_id STRING, received_at TIMESTAMP, "
-    "newest_at TIMESTAMP"
-)
 
 
 def find_ends(spark, replaced, instances, pushes, known_to=60):
@@ -26,16 +31,24 @@ def find_ends(spark, replaced, instances, pushes, known_to=60):
     Somebody else's telemetry is known up to a minute.
     """
     pushes = [*pushes, *push_each_minute("somebody else", known_to)]
-    frame = spark.createDataFrame([("app", *one) for one in replaced], REPLACED)
-    oldest_us = frame.agg(F.min(F.unix_micros("received_at"))).collect()[0][0]
-    ends = select_ends(
-        frame,
-        spark.createDataFrame(instances, INSTANCE_SCHEMA),
+    columns = zip(*replaced, strict=True)
+    rows = pa.table([list(column) for column in columns], REPLACED_SCHEMA)
+    oldest = pc.min(rows.column("received_at"))
+    newest = select_telemetry(
         spark.createDataFrame(pushes, PUSH_SCHEMA),
-        oldest_us,
+        spark.createDataFrame(rows.select(["client_instance_id"])),
+        oldest.cast(pa.int64()).as_py(),
     )
-    minutes = (F.unix_seconds("ended_at") - int(at(0).timestamp())) / 60
-    return dict(map(tuple, ends.select("client_instance_id", minutes).collect()))
+    known = spark.createDataFrame(instances, INSTANCE_SCHEMA)
+    terminated = known.select(*TERMINATED_SCHEMA.names).toArrow()
+    telemetry = Telemetry(
+        terminated=conform(terminated, TERMINATED_SCHEMA),
+        newest=conform(newest.toArrow(), TELEMETRY_SCHEMA),
+    )
+    return {
+        row["client_instance_id"]: (row["ended_at"] - at(0)).total_seconds() / 60
+        for row in fold_ends(rows, telemetry).to_pylist()
+    }
 
 
 def push_each_minute(instance, *minutes):

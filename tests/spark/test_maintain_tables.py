@@ -15,7 +15,6 @@ from pipelines.delta_tables.stored_files import list_stored_files
 from pipelines.delta_tables.transactions import Transaction
 from pipelines.delta_tables.writers import open_writer
 from pipelines.errors import TablesInUse
-from pipelines.jobs.configs.steps.history import compare_histories
 from pipelines.jobs.maintain import job, steps
 from pipelines.jobs.maintain.context import Request
 from pipelines.jobs.maintain.results import LEFT_ALONE
@@ -25,7 +24,7 @@ from pipelines.reading.client_states import states_query
 from pipelines.streaming.stored_offsets import read_stored_offsets
 from pipelines.streaming.table_claims import claim_tables
 from pipelines.tables.cluster import CLIENT_QUOTAS, CLUSTER_CHANGES
-from pipelines.tables.configs import CLIENT_CONFIG_HISTORY, CLIENT_CONFIGS
+from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import CONTRACT_VERSION_PROPERTY
 from pipelines.tables.maintenance import MAINTENANCE_RUNS
 from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_METRICS, CLIENT_PUSHES
@@ -377,24 +376,3 @@ def test_a_table_that_cannot_be_maintained_is_told_and_the_others_go_on(
     assert any("contract version 99 is newer than" in one for one in said)
     assert "client_pushes" in {one.table for one in outcome.actions}
     assert len(spark.table(newer).collect()) == rows
-
-
-def test_rows_of_a_history_that_went_do_not_come_back(spark, tmp_path):
-    """The job works a client's whole history out of its pushes, each time."""
-    tables = settings_of(tmp_path).tables
-    make_tables(spark, tables, [CLIENT_CONFIG_HISTORY])
-    append_rows(
-        tables,
-        CLIENT_CONFIG_HISTORY,
-        *(
-            {"config_key": key, "valid_from": OLD, "valid_to": valid_to}
-            | {"is_current": valid_to is None}
-            for key, valid_to in (("old", OLD), ("closed", RECENT), ("open", None))
-        ),
-    )
-    made = spark.table(identify_table(spark, tables, CLIENT_CONFIG_HISTORY))
-    table = made.where("config_key = 'nothing'").selectExpr("*", "true AS position")
-    families = made.select("principal", "client_id").distinct()
-    kept_from = int((NOW - timedelta(days=100)).timestamp() * 1_000_000)
-    for kept, expected in ((None, 3), (kept_from, 2)):
-        assert compare_histories(made, table, families, kept).count() == expected

@@ -17,9 +17,8 @@ from tests.support.clients.config_canaries import (
     list_sensitive_keys,
     make_canary_pushes,
 )
+from tests.support.config_chain import judge_pushes, resolve_pushes
 from tests.unit.udfs.sensitive.secrets_in_values import SECRETS, write_secret
-from udfs.configs.defaults import DEFAULT_SCHEMA, make_known_defaults
-from udfs.configs.entries import CONTEXT_COLUMNS, decode_configs
 from udfs.sensitive.redacted_keys import write_redactions
 from udfs.sensitive.sensitive_key_columns import judge_entries
 from udfs.sensitive.sensitive_key_rules import ALLOW, CONFIG_TYPE_NAMES, REDACT
@@ -73,18 +72,10 @@ def test_no_canary_passes_the_bridge(software_name):
 @pytest.mark.parametrize("software_name", SOFTWARE)
 def test_no_canary_passes_the_kernel_that_reads_the_topic(software_name):
     """The topic may hold what an older set of rules let through."""
-    bodies = pa.array([write_push_config(push) for push in PUSHES], pa.binary())
-    columns = [
-        pa.array([text] * len(PUSHES), pa.string())
-        for text in (software_name, "4.3.1", "producer", "")
-    ]
-    decoded = decode_configs(
-        bodies,
-        pa.RecordBatch.from_arrays(columns, names=list(CONTEXT_COLUMNS)),
-        rules=RULES,
-        defaults=make_known_defaults(DEFAULT_SCHEMA.empty_table()),
-        max_bytes=1 << 20,
-    )
+    bodies = [write_push_config(push) for push in PUSHES]
+    context = software_name, "4.3.1", "producer", ""
+    judged = judge_pushes(bodies, context, RULES)
+    decoded = judged.append_column("resolved", resolve_pushes(judged, context, RULES))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, decoded.schema) as writer:
         writer.write_batch(decoded)

@@ -12,12 +12,18 @@ from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 from udfs.text_codes import CodedTexts, Codes, Mask, code_texts, combine_codes, texts_at
 
 from .defaults import KnownDefaults
-from .entries import ENTRY_TYPE, make_entries
-from .pushes import DecodedConfigs
-from .statuses import PushedEntries
+from .entries import PUSHED_ENTRY_TYPE
+from .statuses import STATUSES, PushedEntries, find_statuses
+from .value_columns import VALUE_TYPE, type_values
 
-PUSHED_ENTRY_TYPE = pa.struct(list(ENTRY_TYPE)[:4])
-"""config_key, config_value, config_type, is_default."""
+ENTRY_TYPE = pa.struct(
+    [
+        *PUSHED_ENTRY_TYPE,
+        ("status", pa.string()),
+        *(field for field in VALUE_TYPE if field.name != "value_error"),
+    ]
+)
+"""One entry; config_value is the text as it was sent."""
 PLACE_COLUMNS = ("client_software_name", "client_software_version", "client_type")
 _DEFAULT = "default"
 _VALUES = tuple(
@@ -27,7 +33,7 @@ _VALUES = tuple(
 )
 
 
-def describe_configs(
+def resolve_config_defaults(
     configs: pa.ListArray,
     places: pa.RecordBatch,
     *,
@@ -35,7 +41,7 @@ def describe_configs(
     defaults: KnownDefaults,
     has_references: bool,
 ) -> pa.ListArray:
-    """Say what each stored entry is.
+    """Resolve stored entries against the known defaults: statuses and typed values.
 
     Args:
         configs: list of PUSHED_ENTRY_TYPE, one a push; config_value is null where it
@@ -57,19 +63,13 @@ def describe_configs(
     is_redacted = values.is_null().to_numpy(zero_copy_only=False)
     is_default = flat.field("is_default").fill_null(False)
     entries = PushedEntries(
-        decoded=DecodedConfigs(
-            statuses=pa.nulls(len(configs), pa.string()),
-            pushes=pushes,
-            keys=code_texts(flat.field("config_key")),
-            values=values,
-            type_names=code_texts(flat.field("config_type")),
-            is_default=is_default.to_numpy(zero_copy_only=False),
-        ),
+        keys=code_texts(flat.field("config_key")),
         values=code_texts(values),
+        type_names=code_texts(flat.field("config_type")),
+        is_default=is_default.to_numpy(zero_copy_only=False),
         places=[_spread(places.column(name), pushes) for name in PLACE_COLUMNS],
-        redacted_keys=_spread(pa.nulls(len(configs), pa.string()), pushes),
     )
-    made = make_entries(entries, is_redacted, rules, defaults)
+    made = _make_entries(entries, is_redacted, rules, defaults)
     if has_references:
         is_plain = pc.equal(made.field("status"), _DEFAULT)
         is_plain = is_plain.to_numpy(zero_copy_only=False)
@@ -77,6 +77,32 @@ def describe_configs(
     counts = pc.fill_null(pc.list_value_length(configs), 0).to_numpy()
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), made)
+
+
+def _make_entries(
+    entries: PushedEntries,
+    is_redacted: Mask,
+    rules: SensitiveKeyRules,
+    defaults: KnownDefaults,
+) -> pa.StructArray:
+    """Return entries as ENTRY_TYPE, in the same order."""
+    typed = type_values(entries.values, entries.type_names, ~is_redacted)
+    error = typed.field("value_error")
+    is_invalid = error.is_valid().to_numpy(zero_copy_only=False)
+    statuses = find_statuses(entries, is_redacted, is_invalid, rules, defaults)
+    values = {field.name: typed.field(field.name) for field in VALUE_TYPE}
+    values["config_key"] = entries.keys.texts.take(pa.array(entries.keys.codes))
+    values["config_value"] = entries.values.texts.take(
+        pa.array(entries.values.codes, mask=is_redacted)
+    )
+    type_texts = entries.type_names.texts
+    type_texts = pc.if_else(pc.equal(type_texts, ""), None, type_texts)
+    values["config_type"] = type_texts.take(pa.array(entries.type_names.codes))
+    values["is_default"] = pa.array(entries.is_default)
+    values["status"] = pa.array(STATUSES).take(pa.array(statuses))
+    return pa.StructArray.from_arrays(
+        [values[field.name] for field in ENTRY_TYPE], fields=list(ENTRY_TYPE)
+    )
 
 
 def _spread(texts: pa.StringArray, pushes: Codes) -> CodedTexts:
@@ -96,8 +122,7 @@ def _find_references(
     """
     rows = np.flatnonzero(is_plain)
     columns = [
-        one.take(rows)
-        for one in (*entries.places, entries.decoded.keys, entries.values)
+        one.take(rows) for one in (*entries.places, entries.keys, entries.values)
     ]
     first, at = combine_codes(columns)
     is_known = np.array(

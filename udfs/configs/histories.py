@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from udfs.text_codes import CodedTexts, Codes, code_texts, combine_codes
 
-from .described_configs import PUSHED_ENTRY_TYPE
+from .entries import PUSHED_ENTRY_TYPE
 
 TIME = pa.timestamp("us", "UTC")
 HOLDING_SCHEMA = pa.schema(

@@ -8,14 +8,11 @@ Source: KIP-1324; docs/decisions/0015.
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow.compute as pc
 
-from udfs.sensitive.redacted_keys import read_redactions
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
 from udfs.text_codes import CodedTexts, Codes, Mask, combine_codes, texts_at
 
 from .defaults import KnownDefaults, compare_with_defaults
-from .pushes import DecodedConfigs
 
 STATUSES = (
     "default", "overridden", "set_to_default", "unknown_key", "invalid_value",
@@ -26,41 +23,16 @@ _DEFAULT, _OVERRIDDEN, _SET_TO_DEFAULT, _UNKNOWN_KEY, _INVALID, _REDACTED = rang
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushedEntries:
-    """Entries of a batch, with what their pushes say of them."""
+    """Stored entries of a batch, with the software of their pushes."""
 
-    decoded: DecodedConfigs
+    keys: CodedTexts
     values: CodedTexts
+    type_names: CodedTexts
+    """Names of ConfigDef.Type; the empty string for an unknown type."""
+    is_default: Mask
+    """Whether the client flags the value as a default."""
     places: list[CodedTexts]
     """Software name, version and client type."""
-    redacted_keys: CodedTexts
-
-
-def find_redacted(entries: PushedEntries) -> Mask:
-    """Say which entries lost their value before they were written.
-
-    Args:
-        entries: As the topic has them.
-    Returns: bool for each: its value is empty, and the header names its key as
-        redacted. A header may say that there are more than it has room to name;
-        then any empty value may have been something.
-    """
-    keys, headers = entries.decoded.keys, entries.redacted_keys
-    is_empty = pc.equal(entries.values.texts, "").to_numpy(zero_copy_only=False)
-    has_header = pc.not_equal(headers.texts, "").to_numpy(zero_copy_only=False)
-    rows = np.flatnonzero(is_empty[entries.values.codes] & has_header[headers.codes])
-    columns = [headers.take(rows), keys.take(rows)]
-    first, places = combine_codes(columns)
-    is_named = np.array(
-        [_names_key(header, key) for header, key in texts_at(first, columns)], np.bool_
-    )
-    found = np.zeros(len(keys.codes), np.bool_)
-    found[rows] = is_named[places]
-    return found
-
-
-def _names_key(header: str, key: str) -> bool:
-    read = read_redactions(header)
-    return read is not None and (read.more > 0 or key in read.redacted)
 
 
 def find_statuses(
@@ -73,7 +45,7 @@ def find_statuses(
     """Say what each entry is.
 
     Args:
-        entries: As the topic has them.
+        entries: Of a batch of pushes.
         is_redacted: Whether rules, here or before, hide an entry.
         is_invalid: Whether its value does not fit its type.
         rules: They know which keys are catalogued.
@@ -82,13 +54,12 @@ def find_statuses(
         before default, where the client says so, and that before an unknown key: one
         that neither the catalogs nor the known defaults have.
     """
-    decoded = entries.decoded
-    statuses = np.full(len(decoded.pushes), _OVERRIDDEN)
-    rows = np.flatnonzero(~(is_redacted | is_invalid | decoded.is_default))
-    columns = [one.take(rows) for one in (*entries.places, decoded.keys)]
+    statuses = np.full(len(is_redacted), _OVERRIDDEN)
+    rows = np.flatnonzero(~(is_redacted | is_invalid | entries.is_default))
+    columns = [one.take(rows) for one in (*entries.places, entries.keys)]
     has_default, is_same = compare_with_defaults(
         columns,
-        decoded.type_names.take(rows),
+        entries.type_names.take(rows),
         entries.values.take(rows),
         defaults,
     )
@@ -103,7 +74,7 @@ def find_statuses(
     )[places]
     statuses[rows[is_same]] = _SET_TO_DEFAULT
     statuses[rows[~(is_catalogued | has_default)]] = _UNKNOWN_KEY
-    statuses[decoded.is_default] = _DEFAULT
+    statuses[entries.is_default] = _DEFAULT
     statuses[is_invalid] = _INVALID
     statuses[is_redacted] = _REDACTED
     return statuses

@@ -12,13 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from udfs.configs.client_types import ClientTypeKeys, infer_client_types
-from udfs.configs.defaults import KnownDefaults
-from udfs.configs.described_configs import PUSHED_ENTRY_TYPE
-from udfs.configs.entries import CONTEXT_COLUMNS, decode_configs
+from udfs.configs.entries import (
+    CONTEXT_COLUMNS,
+    PUSHED_ENTRY_TYPE,
+    judge_config_entries,
+)
 from udfs.configs.logical_clients import hash_logical_clients
-from udfs.configs.pushes import OK
+from udfs.configs.pushes import OK, decode_config_pushes
 from udfs.configs.violations import list_violations
-from udfs.envelopes.readers import read_config_envelopes
+from udfs.envelopes.readers import RECORD_SCHEMA, read_config_envelopes
 from udfs.sensitive.client_id_columns import (
     add_client_id_hits,
     hide_in_batch,
@@ -37,7 +39,6 @@ from .daily_files import (
 from .rejected_records import write_rejected
 from .table_files import TableFile, TableLayout
 
-NO_DEFAULTS = KnownDefaults({})
 CONFIG_PUSH_TYPES = pa.schema(
     [
         ("client_type", pa.string()),
@@ -48,6 +49,15 @@ CONFIG_PUSH_TYPES = pa.schema(
     ]
 )
 """What is known of a usable push beside its envelope."""
+PUSHED_SCHEMA = pa.schema(
+    [
+        *read_config_envelopes(
+            pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA)
+        ).schema,
+        *CONFIG_PUSH_TYPES,
+    ]
+)
+"""Columns of a usable push: its envelope and CONFIG_PUSH_TYPES."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +88,7 @@ def write_config_pushes(
     Returns: Parts in the order of the records; the last one has only files. Pushes
         whose bodies were read have the columns of the envelope and CONFIG_PUSH_TYPES.
     Shape: Each record is counted once, each usable one is a row of `pushes`.
-    Nulls: As in `entries.decode_configs`.
+    Nulls: As in `entries.judge_config_entries`.
     Errors: A record that cannot be used, or a body that cannot be decoded, is a row
         of quarantine; never raises for data.
     """
@@ -117,34 +127,21 @@ def _decode(
 ) -> tuple[Columns, pa.ListArray]:
     """Return envelope and result of each push, and what the rules found in it."""
     columns = columns_of(usable)
-    count = usable.num_rows
-    # Which defaults are known is asked later, and so is the type of the client: it
-    # follows from the keys.
-    context = columns | {"client_type": pa.nulls(count, pa.string())}
-    decoded = decode_configs(
-        columns.pop("body"),
-        pa.RecordBatch.from_arrays(
-            [context[name] for name in CONTEXT_COLUMNS], names=list(CONTEXT_COLUMNS)
-        ),
-        rules=tables.rules,
-        defaults=NO_DEFAULTS,
-        max_bytes=tables.max_config_bytes,
+    bodies = columns.pop("body")
+    decoded = decode_config_pushes(bodies, max_bytes=tables.max_config_bytes)
+    context = usable.select(list(CONTEXT_COLUMNS))
+    judged = judge_config_entries(decoded, context, rules=tables.rules)
+    for name in ("decode_status", "content_hash", "configs"):
+        columns[name] = judged.column(name)
+    configs = columns["configs"]
+    keys = pa.ListArray.from_arrays(
+        configs.offsets, configs.flatten().field("config_key")
     )
-    entries = decoded.column("configs")
-    offsets, flat = entries.offsets, entries.flatten()
-    keys = pa.ListArray.from_arrays(offsets, flat.field("config_key"))
-    pushed = pa.StructArray.from_arrays(
-        [flat.field(field.name) for field in PUSHED_ENTRY_TYPE],
-        fields=list(PUSHED_ENTRY_TYPE),
-    )
-    columns["configs"] = pa.ListArray.from_arrays(offsets, pushed)
-    columns["decode_status"] = decoded.column("decode_status")
-    columns["content_hash"] = decoded.column("content_hash")
     columns["client_type"] = infer_client_types(keys, tables.type_keys)
     columns["logical_client"] = hash_logical_clients(
         columns["principal"], columns["client_id"], columns["client_type"]
     )
-    return columns, decoded.column("violations")
+    return columns, judged.column("violations")
 
 
 def _select_pushes(columns: Columns) -> pa.RecordBatch:

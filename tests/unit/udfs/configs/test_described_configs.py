@@ -6,11 +6,11 @@ from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
 from udfs.configs.defaults import DEFAULT_SCHEMA, make_known_defaults
 from udfs.configs.described_configs import (
+    ENTRY_TYPE,
     PLACE_COLUMNS,
-    PUSHED_ENTRY_TYPE,
-    describe_configs,
+    resolve_config_defaults,
 )
-from udfs.configs.entries import ENTRY_TYPE
+from udfs.configs.entries import PUSHED_ENTRY_TYPE
 
 RULES = make_sensitive_key_rules(
     load_settings("base").sensitive_keys, load_config_catalogs()
@@ -25,7 +25,7 @@ def describe(*pushes, has_references=True):
     rows = [(*PRODUCER, *one) for one in KNOWN.items()]
     known = [dict(zip(DEFAULT_SCHEMA.names, row, strict=True)) for row in rows]
     columns = [pa.array([text] * len(pushes), pa.string()) for text in PRODUCER]
-    described = describe_configs(
+    described = resolve_config_defaults(
         pa.array(pushes, pa.list_(PUSHED_ENTRY_TYPE)),
         pa.RecordBatch.from_arrays(columns, names=list(PLACE_COLUMNS)),
         rules=RULES,

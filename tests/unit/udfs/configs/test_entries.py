@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pipelines.bridge.protocol.push_config import ClientConfig, write_push_config
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
+from tests.support.config_chain import judge_pushes, resolve_pushes
 from udfs.configs.defaults import DEFAULT_SCHEMA, make_known_defaults
-from udfs.configs.entries import CONFIG_PUSH_SCHEMA, CONTEXT_COLUMNS, decode_configs
+from udfs.configs.entries import CONFIG_PUSH_SCHEMA
 from udfs.configs.statuses import STATUSES
 from udfs.sensitive.config_key_names import NO_NAME
 from udfs.sensitive.sensitive_key_rules import CONFIG_TYPE_NAMES, DROP, SensitiveKeyRule
@@ -48,17 +49,15 @@ def decode(*pushes, rules=RULES, context=(JAVA, "4.3.1", "producer", "")):
     bodies = [
         one if isinstance(one, bytes) else write_push_config(one) for one in pushes
     ]
-    columns = [pa.array([text] * len(bodies), pa.string()) for text in context]
-    batch = decode_configs(
-        pa.array(bodies, pa.binary()),
-        pa.RecordBatch.from_arrays(columns, names=list(CONTEXT_COLUMNS)),
-        rules=rules,
-        defaults=DEFAULTS,
-        max_bytes=1 << 20,
-    )
+    batch = judge_pushes(bodies, context, rules)
     batch.validate(full=True)
     assert batch.schema == CONFIG_PUSH_SCHEMA
-    return batch.to_pylist()
+    resolved = resolve_pushes(batch, context, rules, DEFAULTS)
+    resolved.validate(full=True)
+    return [
+        push | {"configs": configs}
+        for push, configs in zip(batch.to_pylist(), resolved.to_pylist(), strict=True)
+    ]
 
 
 def decode_entry(*arguments, is_default=False, **more):

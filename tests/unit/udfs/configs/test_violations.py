@@ -7,8 +7,8 @@ from pipelines.bridge.protocol.push_config import ClientConfig, write_push_confi
 from pipelines.bridge.push_config.rules import judge_configs
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
-from udfs.configs.defaults import KnownDefaults
-from udfs.configs.entries import CONTEXT_COLUMNS, VIOLATION_TYPE, decode_configs
+from tests.support.config_chain import judge_pushes, resolve_pushes
+from udfs.configs.entries import VIOLATION_TYPE
 from udfs.configs.violations import list_violations
 from udfs.sensitive.config_key_names import NO_NAME
 from udfs.sensitive.redacted_keys import Violation, write_redactions
@@ -18,7 +18,6 @@ from udfs.sensitive.sensitive_keys import compile_rules
 JAVA = "apache-kafka-java"
 SETTINGS, CATALOGS = load_settings("base"), load_config_catalogs()
 RULES = make_sensitive_key_rules(SETTINGS.sensitive_keys, CATALOGS)
-NO_DEFAULTS = KnownDefaults({})
 
 
 def config(key, value="x", type_name="STRING", *, is_default=False):
@@ -31,16 +30,11 @@ def through_bridge_and_job(*entries):
         entries, software_name=JAVA, rules=RULES, first_config_type_id=0
     )
     header = write_redactions(judged.violations).decode()
-    context = [pa.array([one]) for one in (JAVA, "4.3.1", "producer", header)]
-    decoded = decode_configs(
-        pa.array([write_push_config(judged.stored)], pa.binary()),
-        pa.RecordBatch.from_arrays(context, names=list(CONTEXT_COLUMNS)),
-        rules=RULES,
-        defaults=NO_DEFAULTS,
-        max_bytes=1 << 20,
-    )
-    rows = list_violations(decoded["violations"], context[-1], RULES).to_pylist()
-    configs = decoded["configs"][0].as_py()
+    context = JAVA, "4.3.1", "producer", header
+    stored = judge_pushes([write_push_config(judged.stored)], context, RULES)
+    headers = pa.array([header])
+    rows = list_violations(stored["violations"], headers, RULES).to_pylist()
+    configs = resolve_pushes(stored, context, RULES)[0].as_py()
     return rows, {one["config_key"]: one["status"] for one in configs}
 
 

@@ -1,1 +1,0 @@
-"""Steps of client_configs_to_delta: DataFrame to DataFrame."""
