@@ -23,11 +23,11 @@ from udfs.files.table_files import iter_rows
 from udfs.spark_types import arrow_schema
 
 from .batch_files import BatchFiles
-from .merging import merge_rows, read_version
+from .merging import read_version
 from .noted_offsets import read_at
 from .states import StateTable
 from .transactions import Transaction
-from .ways import PLACE, POSITION, ROWS_PER_FILE, Observed, StoreFile, join_rows
+from .ways import PLACE, ROWS_PER_FILE, Observed, StoreFile
 
 _EVENT_DATE, _PUSH_ID = "event_date", "push_id"
 
@@ -152,50 +152,6 @@ class BegunBatches:
         )
         self._newest[transaction.app_id(contract, step)] = transaction.batch_id
         return batch != self._first and not is_begun
-
-
-class MergedChanges:
-    """Rows of one table, changed by MERGE; see ways.Changes."""
-
-    is_committed = False
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        contract: TableContract,
-        table: str,
-        transaction: Transaction,
-        *,
-        is_new: bool,
-    ) -> None:
-        """Read nothing yet."""
-        self._spark, self._contract, self._table = spark, contract, table
-        self._transaction = transaction
-        self.is_new = is_new
-
-    def read(self) -> DataFrame:
-        """Return the table; MERGE finds rows by their key, so all are in one place."""
-        return self._spark.table(self._table).withColumn(POSITION, F.lit(True))
-
-    def find(self, rows: DataFrame) -> DataFrame:
-        """Return the rows of the table with the merge keys of some others."""
-        (key,), order = self._contract.merge_key, self._contract.newest_by
-        keys = F.broadcast(rows.select(key))
-        return self.read().select(key, *order, POSITION).join(keys, key, "left_semi")
-
-    def find_rows(self, keys: pa.Array) -> pa.Table:
-        """Return the rows of the table with some keys, whole."""
-        return join_rows(self.read(), self._contract.merge_key[0], keys)
-
-    def commit(
-        self, rows: DataFrame, *, row_count: int = 0, is_gone: str | None = None
-    ) -> bool:
-        """Put rows in the places of old ones, or beside them, once."""
-        del row_count  # A MERGE finds its own number of files.
-        source = rows.drop(POSITION)
-        return merge_rows(
-            source, self._contract, self._table, self._transaction, is_gone=is_gone
-        )
 
 
 class MergedReplacement:

@@ -33,12 +33,11 @@ from .log_stores import find_limit
 from .retry import JOB_ATTEMPTS, repeat_on_conflict
 from .spark_writer import (
     BegunBatches,
-    MergedChanges,
     MergedReplacement,
     SparkWriter,
 )
 from .states import StateTable
-from .ways import Changes, Replacement, StoreFile, Way
+from .ways import Replacement, StoreFile, Way
 
 KNOWN_SCHEMES = frozenset({"file", "hdfs", "s3a", "abfs", "abfss", "gs"})
 """Local file system, HDFS and object stores that Kernel commits to."""
@@ -135,42 +134,6 @@ class TableWriter:
         """Return rows of a table that agree with keys; see StateTable.find."""
         unused = transactions.Transaction(query_id="", batch_id=0)
         return self.open_state(session, contract, unused).find(keys, columns)
-
-    def begin(
-        self,
-        session: SparkSession,
-        contract: TableContract,
-        transaction: transactions.Transaction,
-    ) -> Changes:
-        """Take a table as it is now, to change rows of it."""
-        return MergedChanges(
-            session,
-            contract,
-            self.names[contract.name],
-            transaction,
-            is_new=self.begun.note(contract, "merge", transaction),
-        )
-
-    def change(
-        self,
-        changes: Changes,
-        contract: TableContract,
-        rows: DataFrame,
-        row_count: int,
-        *,
-        is_gone: str | None = None,
-    ) -> bool:
-        """Change rows by their key, if there are any; the observer is told anyway.
-
-        Args:
-            changes: From begin.
-            rows: As ways.Changes.commit takes them, and is_gone.
-        Returns: False if the table has the transaction already.
-        """
-        with self.observed(contract, row_count):
-            if not row_count:
-                return True
-            return changes.commit(rows, row_count=row_count, is_gone=is_gone)
 
     def begin_replacement(
         self, spark: SparkSession, contract: TableContract
