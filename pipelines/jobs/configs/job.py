@@ -1,7 +1,15 @@
 """Pushed client configurations, from their Kafka topic to Delta tables.
 
-`batch` says what becomes of a micro-batch. It may run again from any point:
-see `transactions` and `starts`.
+1. Source: `run_stream` reads the topic from where the ledger ends.
+2. Decode and judge: `decode_config_pushes` runs in Python workers. It decodes pushes,
+   applies the rules for sensitive keys by `judge_config_entries`, and writes the files
+   of the facts: violations, quarantine, ledger.
+3. Defaults: `report_defaults` collects the defaults that clients report, and
+   `resolve_config_defaults` sets statuses and typed values.
+4. Fold: the pure functions in `folds` compare pushes with the rows that `known` finds.
+5. Write: `states` appends new rows and merges changed ones. `batch` states the order.
+
+A micro-batch may run again from any point: see `transactions` and `starts`.
 """
 
 from collections.abc import Mapping
