@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from prometheus_client.metrics_core import Metric
@@ -16,17 +16,15 @@ from pipelines.bridge.dynamic_configs.handlers import DynamicConfigHandlers
 from pipelines.bridge.dynamic_configs.rules import AlterationRules
 from pipelines.bridge.dynamic_configs.state import DynamicState, Place, StoredRecord
 from pipelines.bridge.dynamic_configs.writing import (
-    KeptRecord,
-    StoreFault,
     StoreWriter,
 )
 from pipelines.bridge.operations.dynamic_config_metrics import dynamic_config_metrics
 from pipelines.bridge.publishing.store_topic import (
     ReadBatch,
     StoreTopicLink,
-    TopicFault,
 )
 from pipelines.errors import InvalidSetting, MissingService, describe_exception
+from pipelines.kafka_wire.records import TopicFault
 from pipelines.kafka_wire.topics import (
     ensure_single_topic,
     plan_config_topic,
@@ -107,7 +105,7 @@ class DynamicConfigPart(QuietPart):
         self._writer = StoreWriter(
             judge,
             self._state,
-            {place: _WrittenTopic(link) for place, link in self._links.items()},
+            self._links,
             alter_timeout_ms=config.alter_timeout_ms,
             max_registrations_per_user=config.max_registrations_per_user,
             now_ms=now_ms,
@@ -287,19 +285,6 @@ class DynamicConfigPart(QuietPart):
         if fault != self._fault:
             self._fault = fault
             logger.warning("dynamic client configs: %s", fault)
-
-
-class _WrittenTopic:
-    """The link as the writer knows it."""
-
-    def __init__(self, link: StoreTopicLink) -> None:
-        self._link = link
-
-    async def publish(self, records: Sequence[KeptRecord], deadline_s: float) -> int:
-        try:
-            return await self._link.publish(records, deadline_s)
-        except TopicFault as error:
-            raise StoreFault(str(error)) from None
 
 
 def _check_api_keys(settings: Settings) -> None:

@@ -24,10 +24,10 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from pipelines.kafka_wire.records import WrittenRecord
 from pipelines.kafka_wire.transactional_topic import (
     SLICE_S,
     TransactionalTopic,
-    WrittenRecord,
     is_end,
 )
 from pipelines.kafka_wire.waiting import call_in_thread
@@ -59,7 +59,7 @@ _REFUSALS = {
 
 
 class FeedTopic:
-    """Leads and writes one topic; lives in one event loop."""
+    """Topic with one writer at a time, the leader; lives in one event loop."""
 
     def __init__(
         self, connection: Mapping[str, str], *, topic: str, client_id: str
@@ -83,7 +83,12 @@ class FeedTopic:
         self._polling: asyncio.Task[None] | None = None
 
     async def lead(self, name: str) -> None:
-        """Wait until this one alone may write; see LedTopic."""
+        """Wait until this process alone may write.
+
+        Args:
+            name: What is led; all processes with this name compete for it.
+        Raises: LeadRefused.
+        """
         if name != self._name:
             await self._leave()
             self._join(name)
@@ -107,14 +112,22 @@ class FeedTopic:
     async def read_back(
         self, is_enough: Callable[[Sequence[FeedRecord]], bool]
     ) -> list[FeedRecord]:
-        """Return the end of the topic; see LedTopic."""
+        """Return the last records of the topic, as many as are enough, in order.
+
+        Args:
+            is_enough: Returns whether the records up to the end are enough.
+        Raises: LostLead.
+        """
         try:
             return await call_in_thread(partial(self._read_back, is_enough))
         except KafkaException as error:
             raise LostLead(f"reading back: {error.args[0].name()}") from None
 
     async def publish(self, records: Sequence[FeedRecord]) -> None:
-        """Write all or none; see LedTopic."""
+        """Write all records or none.
+
+        Raises: LostLead; then they may be in the topic all the same.
+        """
         if not records:
             return
         if not self._is_member.is_set():
@@ -131,7 +144,10 @@ class FeedTopic:
             raise LostLead(f"Kafka says {error.args[0].name()}") from None
 
     async def wait_for_loss(self, timeout_s: float) -> None:
-        """Wait, or raise LostLead; see LedTopic."""
+        """Wait for so long.
+
+        Raises: LostLead as soon as another process leads.
+        """
         try:
             async with asyncio.timeout(timeout_s):
                 await self._is_lost.wait()

@@ -1,12 +1,12 @@
-"""Records of the cluster's feed, how its topic is asked and written, what is counted.
+"""Records of the cluster's feed, its errors, and what is counted.
 
 Source: docs/reference/topics.md.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 Header = tuple[str, bytes]
 
@@ -49,43 +49,6 @@ class LostLead(Exception):
 
 class LeadRefused(Exception):
     """Raised when Kafka does not let this one feed; says which right is missing."""
-
-
-class LedTopic(Protocol):
-    """The topic, of which one bridge at a time is the only writer."""
-
-    async def lead(self, name: str) -> None:
-        """Wait until this one alone may write.
-
-        Args:
-            name: What is led; whoever names the same competes for it.
-        Raises: LeadRefused.
-        """
-
-    async def read_back(
-        self, is_enough: Callable[[Sequence[FeedRecord]], bool]
-    ) -> list[FeedRecord]:
-        """Return the topic's last records, as many as are enough, in order.
-
-        Args:
-            is_enough: Says so of the records from some offset to the end.
-        Raises: LostLead.
-        """
-
-    async def publish(self, records: Sequence[FeedRecord]) -> None:
-        """Write all of them or none.
-
-        Raises: LostLead; then they may stand there all the same.
-        """
-
-    async def wait_for_loss(self, timeout_s: float) -> None:
-        """Wait for so long.
-
-        Raises: LostLead, as soon as another one leads.
-        """
-
-    async def close(self) -> None:
-        """Let another one lead."""
 
 
 @dataclass(slots=True)

@@ -13,11 +13,11 @@ from typing import Protocol
 
 from pipelines.kafka_wire.faults import ClusterFault
 
+from .led_topic import FeedTopic
 from .records import (
     FeedCounters,
     FeedRecord,
     LeadRefused,
-    LedTopic,
     LostLead,
 )
 from .state import (
@@ -67,7 +67,7 @@ class FeedSource(Protocol):
 class Written:
     """The topic while this bridge leads, and what stands in it."""
 
-    topic: LedTopic
+    topic: FeedTopic
     state: FeedState
     cluster_id: str
     servers: str
@@ -127,7 +127,7 @@ class ClusterFeed:
     def __init__(
         self,
         source: FeedSource,
-        topic: LedTopic,
+        topic: FeedTopic,
         *,
         topic_name: str,
         servers: str,

@@ -9,7 +9,7 @@ process can stop.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from confluent_kafka import (
     Consumer,
@@ -22,6 +22,7 @@ from confluent_kafka import (
 
 from pipelines.kafka_logs import kafka_logger
 
+from .records import WrittenRecord
 from .topics import unusable_settings
 
 SLICE_S = 1.0
@@ -33,14 +34,6 @@ _PARTITION = 0
 
 LeftS = Callable[[], float]
 """Returns the seconds that are left for a call."""
-
-
-class WrittenRecord(NamedTuple):
-    """One record to write."""
-
-    key: bytes
-    value: bytes | None
-    headers: tuple[tuple[str, bytes], ...] = ()
 
 
 class TransactionalTopic:

@@ -19,6 +19,7 @@ from kio.schema.errors import ErrorCode
 
 from pipelines.bridge.protocol.client_configs import AlterRequest
 from pipelines.kafka_client.client_configs import Altered, Entity
+from pipelines.kafka_wire.records import TopicFault, WrittenRecord
 from udfs.dynamic_configs import (
     ConfigRecord,
     RegistrationsWritten,
@@ -55,25 +56,13 @@ Finish = Callable[[Sequence[Altered]], None]
 """Takes what came of an alteration, once."""
 
 
-class KeptRecord(NamedTuple):
-    """One record for the topic."""
-
-    key: bytes
-    value: bytes | None
-    """None forgets what the key names."""
-
-
-class StoreFault(Exception):
-    """Raised when records were not written, or nobody knows; says what Kafka says."""
-
-
 class StoreTopic(Protocol):
     """Where records are written; times are those of the event loop."""
 
-    async def publish(self, records: Sequence[KeptRecord], deadline_s: float) -> int:
+    async def publish(self, records: Sequence[WrittenRecord], deadline_s: float) -> int:
         """Write all of them or none; return the offset of the last.
 
-        Raises: StoreFault; then they may stand there all the same.
+        Raises: TopicFault; then they may stand there all the same.
         """
 
 
@@ -88,7 +77,7 @@ class AlterJob(NamedTuple):
 class _Judged(NamedTuple):
     altered: list[Altered]
     """In the order of the request."""
-    records: list[KeptRecord]
+    records: list[WrittenRecord]
 
 
 class _ReadBack:
@@ -104,10 +93,10 @@ class _ReadBack:
             self._read_to = records[-1].offset + 1
             self._has_read.set()
 
-    async def write(self, records: Sequence[KeptRecord], deadline_s: float) -> None:
+    async def write(self, records: Sequence[WrittenRecord], deadline_s: float) -> None:
         """Write, and wait until that has come back.
 
-        Raises: StoreFault, TimeoutError.
+        Raises: TopicFault, TimeoutError.
         """
         read_to = self._read_to
         last = await self._topic.publish(records, deadline_s)
@@ -226,7 +215,7 @@ class StoreWriter:
             return altered
         try:
             await self._topics[Place.CONFIGS].write(records, deadline_s)
-        except (StoreFault, TimeoutError) as error:
+        except (TopicFault, TimeoutError) as error:
             self._counters.failed_alterations += 1
             text = _NOT_TAKEN.format(str(error) or _LATE)
             logger.warning(text)
@@ -266,7 +255,7 @@ class StoreWriter:
         entity: Entity,
         changes: Iterable[tuple[str, str | None]],
         job: AlterJob,
-    ) -> list[KeptRecord]:
+    ) -> list[WrittenRecord]:
         names, now_ms = dict(entity), self._now_ms()
         client_id = names.get(CLIENT_ID)
         records = [
@@ -281,21 +270,21 @@ class StoreWriter:
             )
             for key, value in changes
         ]
-        return [KeptRecord(record_key(one), record_value(one)) for one in records]
+        return [WrittenRecord(record_key(one), record_value(one)) for one in records]
 
     async def _write_registrations(self) -> None:
         taken = list(self._registrations.items())[:_MOST_REGISTRATIONS]
-        records = [KeptRecord(key, record_value(one)) for key, one in taken]
-        forgotten: dict[Place, list[KeptRecord]] = {place: [] for place in Place}
+        records = [WrittenRecord(key, record_value(one)) for key, one in taken]
+        forgotten: dict[Place, list[WrittenRecord]] = {place: [] for place in Place}
         for key in self._find_oldest(dict(taken)):
             for place in self._state.places_of(key):
-                forgotten[place].append(KeptRecord(key, None))
+                forgotten[place].append(WrittenRecord(key, None))
         deadline_s = asyncio.get_running_loop().time() + self._timeout_s
         try:
             await self._topics[Place.REGISTRATIONS].write(
                 records + forgotten[Place.REGISTRATIONS], deadline_s
             )
-        except (StoreFault, TimeoutError) as error:
+        except (TopicFault, TimeoutError) as error:
             self._counters.lost_registrations += len(taken)
             logger.warning("supported configs are not registered: %s", error)
         else:
@@ -311,16 +300,16 @@ class StoreWriter:
         if self._is_to_tell and now_s >= self._tell_at_s:
             self._tell_at_s = now_s + TELL_EVERY_S
             told = RegistrationsWritten(self._now_ms())
-            records = [KeptRecord(record_key(told), record_value(told))]
+            records = [WrittenRecord(record_key(told), record_value(told))]
             self._is_to_tell = not await self._write_aside(records)
 
-    async def _write_aside(self, records: Sequence[KeptRecord]) -> bool:
+    async def _write_aside(self, records: Sequence[WrittenRecord]) -> bool:
         """Write about registrations into the configs' topic; say whether it stands."""
         deadline_s = asyncio.get_running_loop().time() + self._timeout_s
         try:
             if records:
                 await self._topics[Place.CONFIGS].write(records, deadline_s)
-        except (StoreFault, TimeoutError) as error:
+        except (TopicFault, TimeoutError) as error:
             logger.warning("the configs' topic is not told of registrations: %s", error)
             return False
         return True

@@ -26,11 +26,11 @@ from confluent_kafka import (
     Message,
 )
 
+from pipelines.kafka_wire.records import TopicFault, WrittenRecord
 from pipelines.kafka_wire.transactional_topic import (
     SLICE_S,
     LeftS,
     TransactionalTopic,
-    WrittenRecord,
     is_end,
 )
 from pipelines.kafka_wire.waiting import call_in_thread
@@ -60,12 +60,6 @@ _REFUSALS = frozenset(
 Done = TypeVar("Done")
 Taken = tuple[int, bytes | None, bytes | None, int]
 """Offset, key, value and time in ms of a record."""
-Kept = tuple[bytes, bytes | None]
-"""Key and value of a record."""
-
-
-class TopicFault(Exception):
-    """Raised when records may not stand in the topic; says what Kafka says."""
 
 
 class ReadBatch(NamedTuple):
@@ -142,7 +136,7 @@ class StoreTopicLink:
         """End what this one has left open in an earlier life. Raises: TopicFault."""
         await self._call(self._open, deadline_s)
 
-    async def publish(self, records: Sequence[Kept], deadline_s: float) -> int:
+    async def publish(self, records: Sequence[WrittenRecord], deadline_s: float) -> int:
         """Write all in one transaction; return the offset of the last.
 
         Args:
@@ -167,13 +161,12 @@ class StoreTopicLink:
         if not self._topic.is_open:
             self._topic.fence(self._name, left_s)
 
-    def _publish(self, records: Sequence[Kept], left_s: LeftS) -> int:
+    def _publish(self, records: Sequence[WrittenRecord], left_s: LeftS) -> int:
         """Write until it stands or the time is over; runs in a thread."""
-        written = [WrittenRecord(key, value) for key, value in records]
         while True:
             try:
                 self._open(left_s)
-                return self._topic.write(written, left_s)
+                return self._topic.write(records, left_s)
             except KafkaException as error:
                 # A new one ends what this one may have left open.
                 self._topic.drop()

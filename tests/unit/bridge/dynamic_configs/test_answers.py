@@ -4,11 +4,11 @@ import pytest
 
 from pipelines.bridge.dynamic_configs import writing
 from pipelines.bridge.dynamic_configs.state import Place, StoredRecord
-from pipelines.bridge.dynamic_configs.writing import StoreFault
 from pipelines.kafka_client.client_configs import (
     Component,
     read_altered,
 )
+from pipelines.kafka_wire.records import TopicFault
 from tests.support.bridge.dynamic_configs import client, set_configs, user
 from tests.unit.bridge.dynamic_configs.store_bridge import (
     ADMIN,
@@ -140,7 +140,7 @@ def test_a_key_is_judged_over_what_the_alteration_before_it_has_set(bridge, run)
     run(scene)
 
 
-@pytest.mark.parametrize("fault", [StoreFault("Kafka says no"), None])
+@pytest.mark.parametrize("fault", [TopicFault("Kafka says no"), None])
 def test_what_kafka_does_not_take_in_time_is_said(bridge, run, counters, fault):
     async def scene():
         bridge.topic.fault, bridge.topic.comes_back = fault, False

@@ -8,7 +8,7 @@ import pytest
 from pipelines.bridge.core.handlers import Connection, make_identity
 from pipelines.bridge.dynamic_configs import writing
 from pipelines.bridge.dynamic_configs.state import Place, StoredRecord
-from pipelines.bridge.dynamic_configs.writing import StoreFault
+from pipelines.kafka_wire.records import TopicFault
 from tests.support.bridge.dynamic_configs import set_configs, user
 from tests.unit.bridge.dynamic_configs.store_bridge import (
     ANY,
@@ -79,7 +79,7 @@ def test_registrations_that_are_not_written_are_counted(
     monkeypatch.setattr(writing, "MAX_WAITING_REGISTRATIONS", 1)
 
     async def scene():
-        bridge.registrations.fault = StoreFault("no")
+        bridge.registrations.fault = TopicFault("no")
         register(bridge, "acks")
         register(bridge, "acks", version="5")
         await settle()
@@ -200,7 +200,7 @@ def test_registrations_that_cannot_be_told_of_are_told_of_later(
     monkeypatch.setattr(writing, "TELL_EVERY_S", 0.1)
 
     async def scene():
-        bridge.topic.fault = StoreFault("no")
+        bridge.topic.fault = TopicFault("no")
         register(bridge, "acks")
         await settle()
         bridge.topic.fault = None
