@@ -43,9 +43,12 @@ class Topic:
     async def publish(self, records, _deadline_s):
         if self.fault is not None:
             raise self.fault
-        self.transactions.append([read_record(key, value, 5) for key, value in records])
+        self.transactions.append(
+            [read_record(one.key, one.value, 5) for one in records]
+        )
         self._stored = [
-            StoredRecord(self._end + n, *one, 5) for n, one in enumerate(records)
+            StoredRecord(self._end + n, one.key, one.value, 5)
+            for n, one in enumerate(records)
         ]
         self._end += len(records)
         if self.comes_back:
