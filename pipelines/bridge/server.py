@@ -12,9 +12,9 @@ from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import Connection, RequestHandlers
 from pipelines.bridge.core.parts import Part
 from pipelines.bridge.core.records import PushIds, RecordOutlet
+from pipelines.bridge.dynamic_configs.part import DynamicConfigPart
 from pipelines.bridge.exposition.client_labels import ClientLabels
 from pipelines.bridge.front.part import FrontPart
-from pipelines.bridge.keeping import DynamicConfigPart
 from pipelines.bridge.operations.logs import log_counters, log_refused
 from pipelines.bridge.operations.watch import BridgeWatch
 from pipelines.bridge.protocol.software import api_versions_api

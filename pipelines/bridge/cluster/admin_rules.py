@@ -11,12 +11,10 @@ from kio.schema.errors import ErrorCode
 from kio.schema.incremental_alter_configs.v1.request import AlterConfigsResource
 
 from pipelines.bridge.telemetry.subscriptions import InvalidRule, parse_subscription
-from pipelines.errors import InvalidSetting
 from pipelines.kafka_wire.cluster_requests import CLIENT_METRICS
 
 SET = 0
 """AlterConfigOp.OpType that gives a key a value."""
-_ADMIN_PRINCIPALS = "bridge.admin_principals"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +34,6 @@ NOT_SERVED_TYPE = Refusal(
     ErrorCode.unsupported_version,
     f"This bridge lists resources of type {CLIENT_METRICS} (CLIENT_METRICS) only.",
 )
-
-
-def check_principals(principals: Iterable[str]) -> frozenset[str]:
-    """Return the principals that may administer.
-
-    Raises: InvalidSetting for one that no client can have.
-    """
-    checked = frozenset(principals)
-    for one in checked:
-        kind, separator, name = one.partition(":")
-        if not (kind and separator and name):
-            raise InvalidSetting(
-                f"{_ADMIN_PRINCIPALS}: {one!r} is no principal, such as User:admin"
-            )
-    return checked
 
 
 class NamedResource(Protocol):

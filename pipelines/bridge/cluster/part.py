@@ -7,6 +7,7 @@ from functools import partial
 
 from prometheus_client.metrics_core import Metric
 
+from pipelines.bridge.core.admins import check_principals
 from pipelines.bridge.core.client_identity import KnownCluster
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.core.handlers import ServedRequest
@@ -25,7 +26,6 @@ from pipelines.settings.clients_cluster import find_clients_cluster
 from pipelines.settings.records import Settings
 
 from .admin_handlers import AdminHandlers, Outcomes
-from .admin_rules import check_principals
 from .followed_subscriptions import FollowedSubscriptions
 from .following import SubscriptionFollower
 from .quota_handlers import QuotaHandlers

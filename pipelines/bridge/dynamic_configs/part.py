@@ -8,21 +8,9 @@ from functools import partial
 
 from prometheus_client.metrics_core import Metric
 
-from pipelines.bridge.cluster.admin_rules import check_principals
+from pipelines.bridge.core.admins import check_principals
 from pipelines.bridge.core.handlers import ServedRequest
 from pipelines.bridge.core.parts import QuietPart
-from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
-from pipelines.bridge.dynamic_configs.handlers import DynamicConfigHandlers
-from pipelines.bridge.dynamic_configs.rules import AlterationRules
-from pipelines.bridge.dynamic_configs.state import DynamicState, Place, StoredRecord
-from pipelines.bridge.dynamic_configs.writing import (
-    StoreWriter,
-)
-from pipelines.bridge.operations.dynamic_config_metrics import dynamic_config_metrics
-from pipelines.bridge.publishing.store_topic import (
-    ReadBatch,
-    StoreTopicLink,
-)
 from pipelines.errors import InvalidSetting, MissingService, describe_exception
 from pipelines.kafka_wire.records import TopicFault
 from pipelines.kafka_wire.topics import (
@@ -35,6 +23,19 @@ from pipelines.settings.dynamic_config_keys import load_dynamic_config_keys
 from pipelines.settings.records import Settings
 from udfs.dynamic_configs.records import SUPPORTED_CONFIGS
 from udfs.sensitive.sensitive_keys import SensitiveKeyRules
+
+from .dynamic_counters import DynamicConfigCounters
+from .handlers import DynamicConfigHandlers
+from .metrics import dynamic_config_metrics
+from .rules import AlterationRules
+from .state import DynamicState, Place, StoredRecord
+from .store_topic import (
+    ReadBatch,
+    StoreTopicLink,
+)
+from .writing import (
+    StoreWriter,
+)
 
 logger = logging.getLogger(__name__)
 

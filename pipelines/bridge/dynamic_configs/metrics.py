@@ -8,8 +8,9 @@ from prometheus_client.metrics_core import (
     Metric,
 )
 
-from pipelines.bridge.dynamic_configs.dynamic_counters import DynamicConfigCounters
 from pipelines.bridge.exposition.groups import OWN_PREFIX, gauge
+
+from .dynamic_counters import DynamicConfigCounters
 
 _MOST_KEYS = 100
 """Keys that are named one by one; another bridge's file may have any number."""

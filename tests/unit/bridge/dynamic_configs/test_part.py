@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from pipelines.bridge import keeping
+from pipelines.bridge.dynamic_configs import part as part_module
+from pipelines.bridge.dynamic_configs.part import DynamicConfigPart
 from pipelines.bridge.dynamic_configs.state import Place
-from pipelines.bridge.keeping import DynamicConfigPart
-from pipelines.bridge.publishing.store_topic import ReadBatch
+from pipelines.bridge.dynamic_configs.store_topic import ReadBatch
 from pipelines.bridge.server import BridgeServer
 from pipelines.errors import InvalidSetting
 from pipelines.settings import load_config_catalogs, load_settings
@@ -162,7 +162,7 @@ def test_registrations_that_are_loaded_are_told_of_once(monkeypatch):
 
 
 def test_start_without_records_ends_and_names_the_fault(monkeypatch):
-    monkeypatch.setattr(keeping, "_START_S", 0.05)
+    monkeypatch.setattr(part_module, "_START_S", 0.05)
     part = make_part(ENABLED)
     part._without_topic.clear()
 

@@ -6,8 +6,8 @@ import itertools
 import pytest
 from confluent_kafka import KafkaError
 
-from pipelines.bridge.publishing import store_topic
-from pipelines.bridge.publishing.store_topic import (
+from pipelines.bridge.dynamic_configs import store_topic
+from pipelines.bridge.dynamic_configs.store_topic import (
     Backlog,
     ReadBatch,
     StoreTopicLink,
