@@ -27,8 +27,10 @@ from .merging import read_version
 from .noted_offsets import read_at
 from .states import StateTable
 from .transactions import Transaction
-from .ways import PLACE, ROWS_PER_FILE, Observed, StoreFile
+from .ways import ROWS_PER_FILE, Observed, StoreFile
 
+PLACE = "_clientele_place"
+"""Column of a table whose pushes are replaced: the partition of a row."""
 _EVENT_DATE, _PUSH_ID = "event_date", "push_id"
 
 
@@ -155,7 +157,7 @@ class BegunBatches:
 
 
 class MergedReplacement:
-    """Rows of single pushes, replaced by one MERGE; see ways.Replacement.
+    """Rows of single pushes, replaced by one MERGE.
 
     It reads the partitions that hold old rows of the pushes and fails where anything
     was added to those meanwhile: open-source Delta is Serializable.
@@ -186,7 +188,17 @@ class MergedReplacement:
         *,
         row_count: int,
     ) -> None:
-        """Put the rows in the place of all rows of the pushes."""
+        """Replace all rows of the pushes.
+
+        Args:
+            pushes: topic, partition, offset and push_id, once each; thousands.
+            places: All PLACE values of rows of the pushes.
+            rows: New rows of these pushes; columns that they lack become null.
+            row_count: Number of new rows; decides the number of files.
+
+        Raises:
+            Exception: one of retry.CONFLICTS; the table is unchanged then.
+        """
         names = [n for n in self._spark.table(self._table).columns if n in rows.columns]
         fresh = rows.select(*names).coalesce(1 + row_count // ROWS_PER_FILE)
         if not places:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from pipelines.tables.contract import TableContract
 
@@ -17,9 +17,6 @@ from .transactions import Transaction
 if TYPE_CHECKING:
     from .states import StateTable
 
-PLACE = "_clientele_place"
-"""Column of a table whose pushes are to be replaced: what part of the table holds a
-row, for its writer alone."""
 ROWS_PER_FILE = 250_000
 """Of rows that are new: few make one file, many are written side by side."""
 
@@ -27,32 +24,6 @@ Observed = Callable[[TableContract, int], AbstractContextManager[None]]
 """Tells the observer that a number of rows is about to be written, and that it is."""
 StoreFile = Callable[[Any], str]
 """Puts a file where its table is, and returns its path below the table's folder."""
-
-
-class Replacement(Protocol):
-    """One table as it is now, and one commit that replaces rows of single pushes."""
-
-    def read(self) -> DataFrame:
-        """Return the table at one version, with PLACE."""
-
-    def commit(
-        self,
-        pushes: DataFrame,
-        places: Sequence[str],
-        rows: DataFrame,
-        *,
-        row_count: int,
-    ) -> None:
-        """Put the rows in the place of all rows of the pushes.
-
-        Args:
-            pushes: topic, partition, offset and push_id, once each; thousands.
-            places: All that read() says of rows of the pushes.
-            rows: The new rows, of these pushes only; columns of the table that they
-                lack become null.
-            row_count: New rows; decides the number of files.
-        Raises: One of retry.CONFLICTS; the table is as it was then.
-        """
 
 
 class Way(Protocol):

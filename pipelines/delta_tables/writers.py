@@ -37,7 +37,7 @@ from .spark_writer import (
     SparkWriter,
 )
 from .states import StateTable
-from .ways import Replacement, StoreFile, Way
+from .ways import StoreFile, Way
 
 KNOWN_SCHEMES = frozenset({"file", "hdfs", "s3a", "abfs", "abfss", "gs"})
 """Local file system, HDFS and object stores that Kernel commits to."""
@@ -137,7 +137,7 @@ class TableWriter:
 
     def begin_replacement(
         self, spark: SparkSession, contract: TableContract
-    ) -> Replacement:
+    ) -> MergedReplacement:
         """Take a table as it is now, to replace the rows of single pushes."""
         return MergedReplacement(spark, contract, self.names[contract.name])
 

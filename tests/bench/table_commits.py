@@ -18,8 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-import pyarrow as pa  # noqa: E402 - path
-
 from pipelines.delta_tables.files_writer import append_files  # noqa: E402 - path
 from pipelines.delta_tables.states import StateTable  # noqa: E402 - path
 from pipelines.delta_tables.transactions import Transaction  # noqa: E402 - path
@@ -49,11 +47,7 @@ def commit_new_keys(spark, path, rows, number):
     first = rows + number * NEW_KEYS
     state = open_state(spark, path, number)
     new = make_rows(first, first + NEW_KEYS)
-    columns = [
-        pa.array(new.column(name).to_pylist(), type=state.schema.field(name).type)
-        for name in state.schema.names
-    ]
-    new = pa.table(columns, schema=state.schema)
+    new = state.make_rows(new.to_pylist())
     before = cpu_seconds(os.getpid())
     state = open_state(spark, path, number)
     assert state.find(new.select(["client_instance_id"])).num_rows == 0

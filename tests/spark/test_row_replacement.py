@@ -11,8 +11,7 @@ from pipelines.delta_tables.digests import (
     filter_differing,
     select_totals,
 )
-from pipelines.delta_tables.spark_writer import MergedReplacement
-from pipelines.delta_tables.ways import PLACE
+from pipelines.delta_tables.spark_writer import PLACE, MergedReplacement
 from pipelines.tables.columns import COORDINATES, EVENT_DATE, Column, required
 from pipelines.tables.contract import (
     PUSH,

@@ -26,7 +26,7 @@ from pipelines.delta_tables.locations import has_table, identify_table
 from pipelines.delta_tables.retry import is_conflict, repeat_on_conflict
 from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.setup import ensure_tables
-from pipelines.delta_tables.ways import PLACE, Replacement
+from pipelines.delta_tables.spark_writer import PLACE, MergedReplacement
 from pipelines.delta_tables.writers import TableWriter, open_writer
 from pipelines.errors import MissingTable, NothingToDo
 from pipelines.settings.records import Settings
@@ -215,13 +215,13 @@ class _Replay:
     def _max_push_bytes(self) -> int:
         return self.settings.client_telemetry_to_delta.max_decompressed_bytes
 
-    def _look_at(self, contract: TableContract) -> Replacement:
+    def _look_at(self, contract: TableContract) -> MergedReplacement:
         return self.writer.begin_replacement(self.spark, contract)
 
     def _replace(
         self,
         contract: TableContract,
-        table_now: Replacement,
+        table_now: MergedReplacement,
         stored: DataFrame,
         ledger: DataFrame,
         find_rows: Callable[[DataFrame], DataFrame],
