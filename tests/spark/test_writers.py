@@ -2,9 +2,7 @@
 
 import dataclasses
 from datetime import date
-from decimal import Decimal
 
-import pyarrow as pa
 import pytest
 from delta.tables import DeltaTable
 from pyspark.sql.types import StructType
@@ -12,10 +10,8 @@ from pyspark.sql.types import StructType
 from pipelines.delta_tables.batch_files import read_batch_files
 from pipelines.delta_tables.locations import has_table
 from pipelines.delta_tables.retry import StaleVersion, is_lost_race
-from pipelines.delta_tables.session_settings import session_settings
 from pipelines.delta_tables.spark_writer import BegunBatches
 from pipelines.delta_tables.transactions import Transaction
-from pipelines.delta_tables.ways import POSITION
 from pipelines.delta_tables.writers import open_writer
 from pipelines.errors import IncompatibleTable
 from pipelines.settings import load_settings
@@ -78,15 +74,11 @@ def append(spark, writer, *numbers, query_id="query", **names):
 
 
 def change(spark, writer, batch_id, *rows):
-    """Give each id its text, or take it away."""
+    """Give each id its text, or delete its row."""
     transaction = Transaction(query_id="query", batch_id=batch_id)
-    changes = writer.begin(spark, CHANGED, transaction)
-    wanted = spark.createDataFrame(
-        [(number, text, text is None) for number, text in rows], SCHEMA
-    )
-    known = changes.read().select("id", POSITION)
-    found = wanted.join(known, "id", "left").persist()
-    writer.change(changes, CHANGED, found, len(rows), is_gone="is_gone")
+    made = [(number, text, text is None) for number, text in rows]
+    state = writer.open_state(spark, CHANGED, transaction)
+    state.merge(spark.createDataFrame(made, SCHEMA), len(rows), is_gone="is_gone")
 
 
 def read(spark, writer, contract, *columns):
@@ -154,85 +146,6 @@ def test_merge_by_two_runs_that_read_one_version_is_done_once(
     else:
         assert not (second or begin()).merge(late, 1)
     assert read(spark, writer, CHANGED, "id", "text") == [(1, "b"), (2, "b")]
-
-
-def list_texts(found):
-    rows = found.select(["id", "text"]).to_pylist()
-    return sorted((row["id"], row["text"]) for row in rows)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_whole_rows_are_found_by_their_keys(spark, open_by, way):
-    writer = open_by(CHANGED, way)
-    change(spark, writer, 0, *((number, "a") for number in range(20)))
-    change(spark, writer, 1, (2, "B"), (3, None), (50, "e"))
-    keys = pa.array([2, 3, 4, 50, 99], pa.int64())
-    begun = Transaction(query_id="query", batch_id=2)
-    changes = writer.begin(spark, CHANGED, begun)
-    found = changes.find_rows(keys)
-    assert list_texts(found) == [(2, "B"), (4, "a"), (50, "e")]
-    assert changes.find_rows(pa.array([99], pa.int64())).num_rows == 0
-    # A change by what was found, the rows of Arrow as they are.
-    texts = pa.array([f"{text}!" for text in found.column("text").to_pylist()])
-    place = found.schema.get_field_index("text")
-    changes.commit(spark.createDataFrame(found.set_column(place, "text", texts)))
-    assert list_texts(writer.begin(spark, CHANGED, begun).find_rows(keys)) == [
-        *((2, "B!"), (4, "a!"), (50, "e!")),
-    ]
-    assert writer.read(spark, CHANGED).count() == 20
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("way", WAYS)
-def test_a_column_that_old_files_lack_is_null_in_what_is_found(spark, open_by, way):
-    writer = open_by(CHANGED, way)
-    change(spark, writer, 0, (1, "a"))
-    table = writer.names[CHANGED.name]
-    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (since TIMESTAMP)")
-    since = Column("since", "TIMESTAMP", "Since when.")
-    newer = dataclasses.replace(CHANGED, columns=(*CHANGED.columns, since))
-    changes = writer.begin(spark, newer, Transaction(query_id="q", batch_id=1))
-    [row] = changes.find_rows(pa.array([1], pa.int64())).to_pylist()
-    assert (row["id"], row["text"], row["since"]) == (1, "a", None)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("way", WAYS)
-def test_a_column_that_a_user_added_is_found_and_stays(spark, open_by, way):
-    writer = open_by(CHANGED, way)
-    change(spark, writer, 0, (1, "a"), (2, "b"))
-    table = writer.names[CHANGED.name]
-    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (price DECIMAL(9, 2))")
-    DeltaTable.forName(spark, table).update("id = 1", {"price": "1.5"})
-    changes = writer.begin(spark, CHANGED, Transaction(query_id="q", batch_id=1))
-    found = changes.find_rows(pa.array([1, 2], pa.int64()))
-    place = found.schema.get_field_index("text")
-    changed = found.set_column(place, "text", pa.array(["c"] * 2))
-    changes.commit(spark.createDataFrame(changed))
-    assert read(spark, writer, CHANGED, "id", "text", "price") == [
-        *((1, "c", Decimal("1.50")), (2, "c", None)),
-    ]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("way", WAYS)
-def test_many_small_files_are_put_together_and_rows_change_behind_that(
-    spark, open_by, way
-):
-    compacting = {"delta.autoOptimize.autoCompact": "true"}
-    contract = dataclasses.replace(CHANGED, properties=CHANGED.properties | compacting)
-    writer = open_by(contract, way)
-    with session_settings(
-        spark, {"spark.databricks.delta.autoCompact.minNumFiles": "3"}
-    ):
-        for batch_id in range(4):
-            change(spark, writer, batch_id, (batch_id, "a"))
-        change(spark, writer, 4, (0, "b"), (3, None))
-    files = writer.read(spark, CHANGED).select("_metadata.file_path").distinct()
-    assert files.count() < 4
-    assert read(spark, writer, CHANGED, "id", "text") == [
-        *((0, "b"), (1, "a"), (2, "a")),
-    ]
 
 
 def test_auto_writer_is_files_unless_kernel_cannot_write_a_table(spark, open_by):
