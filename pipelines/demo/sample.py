@@ -26,6 +26,7 @@ from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.findings import CLIENT_FINDINGS, FINDING_RUNS
 from pipelines.tables.telemetry import (
     CLIENT_INSTANCES,
+    IDLE_AFTER_INTERVALS,
     QUARANTINE,
     TELEMETRY_CONTRACTS,
 )
@@ -40,7 +41,7 @@ from .sample_cluster import (
 )
 from .sample_configs import Row, make_config_rows, make_wire_rows
 from .sample_crowd import list_instances
-from .sample_fleet import SampleFleet
+from .sample_fleet import INTERVAL_MS, SampleFleet
 from .sample_points import list_instance_rows, write_telemetry
 from .summary import list_next
 
@@ -68,6 +69,8 @@ NEXT = (
 _BESIDE = 4
 """Tables that are created in parallel."""
 _BETWEEN_EVALUATIONS = timedelta(minutes=5)
+_ACTIVE = IDLE_AFTER_INTERVALS * timedelta(milliseconds=INTERVAL_MS)
+"""How long clients are active after the end of the data."""
 _NO_BROKER = "127.0.0.1:9092"
 """Placeholder, because a sample has no Kafka."""
 
@@ -102,6 +105,8 @@ class Sample:
         print(
             f"\nSample fleet of {self.clients} clients and {self.hours} hours, "
             f"written in {seconds:.0f} s\n\nDelta tables: {folder}/tables\n\n"
+            f"Clients are active until {until + _ACTIVE:%H:%M} UTC, then idle. Run the "
+            f"command again for active clients.\n\n"
             f"Try next:\n{lines}\n",
             flush=True,
         )
@@ -124,7 +129,7 @@ def write_sample(spark: SparkSession, settings: Settings, fleet: SampleFleet) ->
             )
         )
     say(f"tables: {len(CONTRACTS)} made")
-    pushes = sum(len(one.list_pushes()) for one in instances)
+    pushes = sum(len(one.push_times()) for one in instances)
     rows = {
         CLIENT_INSTANCES.name: list_instance_rows(instances),
         **make_config_rows(instances),

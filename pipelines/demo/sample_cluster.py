@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
+
 from .sample_cast import SHARED_LIMIT
 from .sample_fleet import (
     AMSTERDAM,
@@ -17,7 +19,7 @@ from .sample_fleet import (
     Span,
 )
 from .sample_points import TOPIC, TOPIC_PARTITIONS
-from .sample_signals import PREFIX, STANDARD
+from .sample_signals import PREFIX, STANDARD, follow_day
 
 Row = dict[str, Any]
 CLUSTERS = (AMSTERDAM, BARCELONA)
@@ -267,12 +269,14 @@ def _count_traffic(
         ),
         0,
     )
+    start_s = np.asarray(window.start.timestamp())
     for one in instances:
         is_idle = one.idle is not None and one.idle.start < window.end
         if window.end <= one.started or window.start >= one.ended or is_idle:
             continue
         part = one.part_of(broker)
-        total = one.records_per_s * one.record_bytes * part * TRAFFIC_WINDOW_S
+        rate = one.records_per_s * follow_day(one, start_s)
+        total = float(rate) * one.record_bytes * part * TRAFFIC_WINDOW_S
         requests = max(round(total / _BYTES_PER_REQUEST), 1)
         word = "produce" if one.client_type == PRODUCER else "fetch"
         name = "produced" if one.client_type == PRODUCER else "fetched"

@@ -82,8 +82,7 @@ def make_wire_rows(instances: Sequence[Instance]) -> list[Row]:
         for key, value in _seen_on_wire(one).items():
             who = (one.principal, one.client_id, one.client_type)
             # Before its last push: the proxy sees nothing of it afterwards.
-            last = max(one.list_pushes(), default=one.ended)
-            received_at = last - timedelta(minutes=1)
+            received_at = one.last_push - timedelta(minutes=1)
             rows.append(
                 describe(one)
                 | {
@@ -115,7 +114,7 @@ def _seen_on_wire(one: Instance) -> Mapping[str, str]:
 def _list_pushes(instances: Sequence[Instance]) -> Iterator[_Push]:
     for one in instances:
         # Clients push their configuration before their first telemetry.
-        first = one.started + timedelta(seconds=one.number * 7 % 59, milliseconds=-200)
+        first = one.first_push - timedelta(milliseconds=200)
         half = first + (one.ended - one.started) / 2
         for place, (at, told) in enumerate(((first, one.pushed), (half, one.repushed))):
             if told is not None:
@@ -218,7 +217,7 @@ def _make_history(pushes: Sequence[_Push], rows: Sequence[Row]) -> list[Row]:
         end = following.get(one.client_instance_id)
         if end is None and one.ended < newest[row["logical_client"]]:
             # A very short time range has no push in some lifetimes.
-            end = max(one.list_pushes(), default=one.ended)
+            end = one.last_push
         ends.append(end)
         following[one.client_instance_id] = push.received_at
     holdings = [

@@ -34,7 +34,12 @@ def list_instances(fleet: SampleFleet) -> list[Instance]:
     clients = len({one.client for one in cast})
     crowd = _list_crowd(fleet, max(fleet.clients - clients, 0))
     return [
-        replace(one, number=number, rack=one.rack or f"rack-{'abc'[number % 3]}")
+        replace(
+            one,
+            number=number,
+            rack=one.rack or f"rack-{'abc'[number % 3]}",
+            is_new=one.started > fleet.since,
+        )
         for number, one in enumerate([*cast, *crowd], 1)
     ]
 

@@ -7,8 +7,11 @@ two runs create the same fleet.
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
 
 AMSTERDAM = "SampleClusterAmsterdam"
 """Cluster with a proxy: traffic and inferred configurations are known."""
@@ -18,6 +21,9 @@ BROKERS = (1, 2, 3)
 PARTITIONS = 20
 """Partitions of each topic."""
 INTERVAL_MS, SHORT_INTERVAL_MS = 300_000, 60_000
+MICROS = 1_000_000
+_MICROS_PER_MILLI = 1_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DETAILED = ("steady", "orders", "billing", "clicks", "cumulative")
 """Client IDs that are subscribed to all metrics."""
 PRODUCER, CONSUMER = "producer", "consumer"
@@ -28,6 +34,13 @@ SOFTWARE_NAMES = {
     FRANZ_GO: "kgo",
 }
 NEWEST = {JAVA: "4.3.1", LIBRDKAFKA: "2.15.0", FRANZ_GO: "v1.21.4"}
+
+Numbers = npt.NDArray[np.int64]
+
+
+def count_micros(moment: datetime) -> int:
+    """Return microseconds since 1970."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,8 @@ class Instance:
     """Its last push is not after this timestamp."""
     is_terminated: bool = False
     """Whether its last push is a terminating push."""
+    is_new: bool = False
+    """Whether it started after the start of the data."""
     has_telemetry: bool = True
     shortened: datetime | None = None
     """When its push interval changes from five minutes to one; None: never."""
@@ -135,22 +150,39 @@ class Instance:
         """Return the fraction of its data at a broker."""
         return self.broker_parts.get(broker, 1 / len(BROKERS))
 
-    def interval_ms(self, moment: datetime) -> int:
-        """Return the push interval at a timestamp, in milliseconds."""
-        is_short = self.shortened is not None and moment >= self.shortened
-        return SHORT_INTERVAL_MS if is_short else INTERVAL_MS
+    @property
+    def first_push(self) -> datetime:
+        """Return the timestamp of its first push; each instance has its own second."""
+        return self.started + timedelta(seconds=self.number * 7 % 59)
 
-    def list_pushes(self) -> list[datetime]:
-        """Return the timestamps of its pushes."""
+    @property
+    def last_push(self) -> datetime:
+        """Return the timestamp of its last push, or its end if it never pushes."""
+        times = self.push_times()
+        if not len(times):
+            return self.ended
+        return _EPOCH + timedelta(microseconds=int(times[-1]))
+
+    def push_times(self) -> Numbers:
+        """Return the timestamps of its pushes, in microseconds since 1970."""
         if not self.has_telemetry:
-            return []
-        # Each instance pushes at its own second.
-        moment = self.started + timedelta(seconds=self.number * 7 % 59)
-        found = []
-        while moment <= self.ended:
-            found.append(moment)
-            moment += timedelta(milliseconds=self.interval_ms(moment))
-        return found
+            return np.empty(0, np.int64)
+        first, end = count_micros(self.first_push), count_micros(self.ended) + 1
+        step = INTERVAL_MS * _MICROS_PER_MILLI
+        times = np.arange(first, end, step)
+        if self.shortened is None:
+            return times
+        place = int(np.searchsorted(times, count_micros(self.shortened)))
+        short = SHORT_INTERVAL_MS * _MICROS_PER_MILLI
+        later = np.arange(first + place * step, end, short)
+        return np.concatenate([times[:place], later])
+
+    def push_intervals_ms(self, times: Numbers) -> Numbers:
+        """Return the push interval at each timestamp of `push_times`."""
+        if self.shortened is None:
+            return np.full(len(times), INTERVAL_MS)
+        is_short = times >= count_micros(self.shortened)
+        return np.where(is_short, SHORT_INTERVAL_MS, INTERVAL_MS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

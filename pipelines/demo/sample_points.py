@@ -7,7 +7,7 @@ to each table. Rows of Spark would take about ten times as long.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -30,22 +30,22 @@ from udfs.spark_types import arrow_schema
 from .sample_fleet import (
     AMSTERDAM,
     JAVA,
-    SHORT_INTERVAL_MS,
+    MICROS,
     SOFTWARE_NAMES,
     Instance,
+    Numbers,
     SampleFleet,
 )
 from .sample_signals import PREFIX, Series, SeriesKey, Signals, list_series
 
 Row = dict[str, Any]
 Columns = dict[str, pa.Array]
-Numbers = npt.NDArray[np.int64]
 Batches = Iterable[pa.RecordBatch]
 TOPIC, TOPIC_PARTITIONS = "clientele.telemetry", 6
 BRIDGE_ID = "sample-bridge"
 _DELAY_US = 400_000
 """From the time of a point to the receipt of its push."""
-_MICROS, _MICROS_PER_NANO = 1_000_000, 1_000
+_NANOS_PER_MICRO = 1_000
 _TASKS = 4
 _NUMBERS = {"broker_id", "client_source_port"}
 """Columns of `describe` with integers."""
@@ -66,7 +66,6 @@ class _Own:
     instance: Instance
     signals: Signals
     series: Sequence[Series]
-    received_us: Numbers
     offsets: Numbers
 
 
@@ -95,14 +94,14 @@ def list_instance_rows(instances: Sequence[Instance]) -> list[Row]:
     """Return rows of client_instances."""
     rows = []
     for one in instances:
-        pushes = one.list_pushes()
-        if pushes:
+        times = one.push_times()
+        if len(times):
             rows.append(
                 describe(one)
                 | {
-                    "first_seen": pushes[0],
-                    "push_interval_ms": one.interval_ms(pushes[-1]),
-                    "terminated_at": pushes[-1] if one.is_terminated else None,
+                    "first_seen": one.first_push,
+                    "push_interval_ms": int(one.push_intervals_ms(times)[-1]),
+                    "terminated_at": one.last_push if one.is_terminated else None,
                 }
             )
     return rows
@@ -132,14 +131,11 @@ def describe(one: Instance) -> Row:
 
 
 def _schedule(spark: SparkSession, instances: Sequence[Instance]) -> DataFrame:
-    """Return number, received_us and offset of the pushes of each instance.
+    """Return number and offsets of the pushes of each instance.
 
     Offsets follow the order of receipt, as in a topic.
     """
-    times = [
-        np.array([_micros(at) for at in one.list_pushes()], np.int64)
-        for one in instances
-    ]
+    times = [one.push_times() for one in instances]
     counts = [len(one) for one in times]
     numbers = np.repeat([one.number for one in instances], counts)
     received = np.concatenate(times)
@@ -152,15 +148,10 @@ def _schedule(spark: SparkSession, instances: Sequence[Instance]) -> DataFrame:
     table = pa.table(
         {
             "number": pa.array([one.number for one in instances], pa.int32()),
-            "received_us": pa.ListArray.from_arrays(ends, pa.array(received)),
             "offset": pa.ListArray.from_arrays(ends, pa.array(offsets)),
         }
     )
     return spark.createDataFrame(table).repartition(_TASKS, "number")
-
-
-def _micros(moment: datetime) -> int:
-    return round(moment.timestamp() * _MICROS)
 
 
 def _write_files(
@@ -205,31 +196,20 @@ def _types_of(contract: TableContract) -> Mapping[str, pa.DataType]:
 def _read(batches: Batches, instances: Sequence[Instance], seed: int) -> Iterator[_Own]:
     """Return the instances of some rows of a schedule that pushed."""
     for batch in batches:
-        for number, received, offset in zip(
-            *(batch.column(name) for name in ("number", "received_us", "offset")),
-            strict=True,
+        for number, offset in zip(
+            *(batch.column(name) for name in ("number", "offset")), strict=True
         ):
             one = instances[number.as_py() - 1]
-            signals = Signals(one, one.list_pushes(), seed)
-            if signals.pushes:
-                yield _Own(
-                    one,
-                    signals,
-                    list(list_series(signals)),
-                    received.values.to_numpy(),
-                    offset.values.to_numpy(),
-                )
+            signals = Signals(one, one.push_times(), seed)
+            if signals.count:
+                series = list(list_series(signals))
+                yield _Own(one, signals, series, offset.values.to_numpy())
 
 
 def _make_pushes(own: _Own, point_counts: Numbers) -> Columns:
     """Return the columns of client_pushes, with empty bodies."""
-    one, count = own.instance, len(own.received_us)
-    is_short = np.array(
-        [one.interval_ms(at) == SHORT_INTERVAL_MS for at in own.signals.pushes]
-    )
-    interval = np.where(
-        is_short, SHORT_INTERVAL_MS, one.interval_ms(own.signals.pushes[0])
-    )
+    one, count = own.instance, own.signals.count
+    interval = one.push_intervals_ms(own.signals.push_times)
     terminating = np.zeros(count, np.bool_)
     terminating[-1] = one.is_terminated
     return (
@@ -255,7 +235,7 @@ def _make_points(own: _Own, there: npt.NDArray[np.bool_]) -> Columns:
     whole = np.array([each.is_whole for each in series])[place]
     values = values[push, place]
     ahead_us = one.clock_ahead // timedelta(microseconds=1)
-    time_us = own.received_us - _DELAY_US + ahead_us
+    time_us = own.signals.push_times - _DELAY_US + ahead_us
     has_start = np.array([each.key.kind == "sum" for each in series])[place]
     has_start |= one.family != JAVA
     labels = _list_labels([each.key for each in series])
@@ -281,9 +261,9 @@ def _make_points(own: _Own, there: npt.NDArray[np.bool_]) -> Columns:
                 mask=pa.array(labels["kind"]).take(pa.array(place)).to_numpy(False)
                 != "sum",
             ),
-            "time_unix_nano": pa.array(time_us[push] * _MICROS_PER_NANO),
+            "time_unix_nano": pa.array(time_us[push] * _NANOS_PER_MICRO),
             "start_time_unix_nano": pa.array(
-                _start_us(own, time_us)[push] * _MICROS_PER_NANO,
+                _start_us(own, time_us)[push] * _NANOS_PER_MICRO,
                 pa.int64(),
                 mask=~has_start,
             ),
@@ -301,7 +281,8 @@ def _make_points(own: _Own, there: npt.NDArray[np.bool_]) -> Columns:
 def _start_us(own: _Own, time_us: Numbers) -> Numbers:
     """Return the start time of the sums in each push."""
     one = own.instance
-    start_us: Numbers = time_us - np.round(own.signals.spans * _MICROS).astype(np.int64)
+    spans_us = np.round(own.signals.spans * MICROS).astype(np.int64)
+    start_us: Numbers = time_us - spans_us
     if not one.is_cumulative:
         return start_us
     reset_s = one.reset.timestamp() if one.reset else np.inf
@@ -344,8 +325,8 @@ def _label_maps(one: Instance, keys: Sequence[SeriesKey]) -> pa.Array:
 def _of_push(own: _Own, push: Numbers) -> Columns:
     """Return the columns that identify the push of each row."""
     one = own.instance
-    received = pa.array(own.received_us[push]).cast(_TIME)
-    ids = [f"sample-{one.number}-{place}" for place in range(len(own.received_us))]
+    received = pa.array(own.signals.push_times[push]).cast(_TIME)
+    ids = [f"sample-{one.number}-{place}" for place in range(own.signals.count)]
     return _spread({"topic": TOPIC}, len(push)) | {
         "partition": pa.array(
             np.full(len(push), one.number % TOPIC_PARTITIONS, np.int32)
@@ -358,11 +339,13 @@ def _of_push(own: _Own, push: Numbers) -> Columns:
 
 def _spread(said: Row, count: int) -> Columns:
     """Return columns with one value throughout; strings are dictionary-encoded."""
-    places = np.zeros(count, np.int64)
+    places, missing = pa.array(np.zeros(count, np.int32)), pa.nulls(count, pa.int32())
     return {
-        name: pa.array([value], pa.int32()).take(pa.array(places))
+        name: pa.array([value], pa.int32()).take(places)
         if name in _NUMBERS
-        else _code([value], places)
+        else pa.DictionaryArray.from_arrays(
+            missing if value is None else places, pa.array([value or ""], pa.string())
+        )
         for name, value in said.items()
     }
 

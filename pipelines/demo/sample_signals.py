@@ -6,7 +6,6 @@ librdkafka sends integers and zeros, and franz-go omits zero gauges and unchange
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 
 import numpy as np
@@ -17,9 +16,11 @@ from .sample_fleet import (
     FRANZ_GO,
     JAVA,
     LIBRDKAFKA,
+    MICROS,
     PARTITIONS,
     PRODUCER,
     Instance,
+    Numbers,
 )
 
 PREFIX = "org.apache.kafka."
@@ -35,10 +36,33 @@ STANDARD = (
 )
 """Metric prefixes to which every client is subscribed."""
 USUAL_LAG = 3.0
+"""Mean of the lag in records of a partition."""
 _DAY_S, _HOUR_S = 86_400.0, 3_600.0
+_BUSIEST_S = 14 * _HOUR_S
+"""Time of day (UTC) with most traffic."""
+_LOAD_WAVES = ((5.3 * _HOUR_S, 0.10), (1.7 * _HOUR_S, 0.08), (0.6 * _HOUR_S, 0.06))
+"""Periods in seconds and amplitudes of the latency of a broker."""
+_DAILY_LOAD = 0.15
+"""Amplitude of the daily wave of the latency of a broker."""
+_SPREAD_OF_AVG, _SPREAD_OF_MAX = 0.15, 0.3
+"""Standard deviations of the logarithm of a latency."""
 _MAX_OF_AVG = 3.0
+"""Median of the longest latency of a push, in multiples of its mean."""
+_LEAST_MAX_OF_AVG = 1.1
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+
+
+def daily_wave(moment_s: Floats, hours_late: float = 0.0) -> Floats:
+    """Return numbers from -1 to 1 that are greatest at the busiest time of the day."""
+    late_s = moment_s - _BUSIEST_S - hours_late * _HOUR_S
+    wave: Floats = np.cos(2 * np.pi * late_s / _DAY_S)
+    return wave
+
+
+def follow_day(instance: Instance, moment_s: Floats) -> Floats:
+    """Return the factors of an instance's rate by its daily wave."""
+    return 1 + instance.wave * daily_wave(moment_s, instance.number % 5 - 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +94,43 @@ class Signals:
     """Values of an instance, one for each push."""
 
     instance: Instance
-    pushes: list[datetime]
+    push_times: Numbers
+    """In microseconds since 1970."""
     seed: int
+
+    @property
+    def count(self) -> int:
+        """Return the number of pushes."""
+        return len(self.push_times)
 
     @cached_property
     def moments(self) -> Floats:
         """Return the push times in seconds since 1970."""
-        return np.array([one.timestamp() for one in self.pushes], np.float64)
+        return self.push_times / MICROS
 
     @cached_property
     def spans(self) -> Floats:
         """Return the seconds that each push covers."""
-        first_s = self.instance.interval_ms(self.pushes[0]) / 1000
-        return np.diff(self.moments, prepend=self.moments[0] - first_s)
+        first_ms = self.instance.push_intervals_ms(self.push_times[:1])
+        return np.concatenate([first_ms / 1000, np.diff(self.push_times) / MICROS])
+
+    def draw(self, *names: object) -> np.random.Generator:
+        """Return the random numbers that belong to some names."""
+        return np.random.default_rng([self.seed, *repr(names).encode()])
 
     @cached_property
     def noise(self) -> Floats:
         """Return factors close to 1, or exactly 1 for an instance without a wave."""
-        chance = np.random.default_rng([self.seed, self.instance.number])
         width = 0.1 if self.instance.wave else 0.0
-        return chance.uniform(1 - width, 1 + width, len(self.pushes))
+        chance = self.draw("rate", self.instance.number)
+        return chance.uniform(1 - width, 1 + width, self.count)
 
     @cached_property
     def is_idle(self) -> Flags:
         """Return whether the instance was idle, for each push."""
         idle = self.instance.idle
         if idle is None:
-            return np.zeros(len(self.pushes), np.bool_)
+            return np.zeros(self.count, np.bool_)
         return (self.moments >= idle.start.timestamp()) & (
             self.moments < idle.end.timestamp()
         )
@@ -105,27 +139,80 @@ class Signals:
     def records_rate(self) -> Floats:
         """Return records per second."""
         one = self.instance
-        turn = 2 * np.pi * (self.moments / _DAY_S + one.number / 24)
-        rate = one.records_per_s * (1 + one.wave * np.sin(turn)) * self.noise
+        rate = one.records_per_s * follow_day(one, self.moments) * self.noise
         return np.where(self.is_idle, 0.0, rate)
 
-    def count(self, per_hour: float, first: float = 0.0) -> Floats:
-        """Return counts of even events, plus `first` in the first push."""
-        done = np.floor(np.cumsum(self.spans) * per_hour / _HOUR_S)
-        counts = np.diff(done, prepend=0.0)
+    def events(
+        self, per_hour: float, first: float = 0.0, shared: str | None = None
+    ) -> Floats:
+        """Return counts of events, plus `first` in the first push.
+
+        Args:
+            shared: Name of the instances that have the events at the same time; null:
+                none has.
+        """
+        expected = np.cumsum(self.spans) * per_hour / _HOUR_S
+        chance = self.draw("events", shared or self.instance.number)
+        # Each part of the time in which one event is expected has one.
+        turns = np.arange(np.ceil(expected[-1]))
+        at = turns + chance.random(len(turns))
+        done = np.searchsorted(at, expected, side="right")
+        counts = np.diff(done, prepend=0).astype(np.float64)
         counts[0] += first
         return np.where(self.is_idle, 0.0, counts)
 
-    def latency_ms(self, broker: int) -> Floats:
-        """Return the mean latency of requests to a broker, in milliseconds."""
-        usual = self.instance.latency_ms
-        base = self.instance.slow_brokers.get(broker, usual)
-        return base * self.noise
+    @cached_property
+    def connections(self) -> Floats:
+        """Return counts of new connections."""
+        first = len(BROKERS) if self.instance.is_new else 0
+        return self.events(self.instance.connects_per_hour, first)
+
+    @cached_property
+    def rebalances(self) -> Floats:
+        """Return counts of rebalances, which all members of a group have together."""
+        one = self.instance
+        return self.events(one.rebalances_per_hour, float(one.is_new), one.group_id)
+
+    @cached_property
+    def latency_ms(self) -> Mapping[int, Floats]:
+        """Return the mean latency of requests in milliseconds, by broker."""
+        one = self.instance
+        return {
+            broker: one.slow_brokers.get(broker, one.latency_ms)
+            * self._load_of(broker)
+            * self.draw("mean", one.number, broker).lognormal(
+                0.0, _SPREAD_OF_AVG, self.count
+            )
+            for broker in BROKERS
+        }
+
+    @cached_property
+    def longest_ms(self) -> Mapping[int, Floats]:
+        """Return the longest latency of requests in milliseconds, by broker."""
+        return {
+            broker: mean_ms
+            * np.maximum(
+                self.draw("max", self.instance.number, broker).lognormal(
+                    np.log(_MAX_OF_AVG), _SPREAD_OF_MAX, self.count
+                ),
+                _LEAST_MAX_OF_AVG,
+            )
+            for broker, mean_ms in self.latency_ms.items()
+        }
+
+    def _load_of(self, broker: int) -> Floats:
+        """Return factors close to 1 that all clients of a broker share."""
+        load = 1 + _DAILY_LOAD * daily_wave(self.moments)
+        chance = self.draw("load", self.instance.cluster_id, broker)
+        for period_s, amplitude in _LOAD_WAVES:
+            turn = self.moments / period_s + chance.random()
+            load += amplitude * np.sin(2 * np.pi * turn)
+        return load
 
     @cached_property
     def throttle_ms(self) -> Floats:
         """Return the mean throttle time in milliseconds."""
-        found = np.zeros(len(self.pushes), np.float64)
+        found = np.zeros(self.count, np.float64)
         for span, mean_ms in self.instance.throttled.items():
             start, end = span.start.timestamp(), span.end.timestamp()
             is_in = (self.moments >= start) & (self.moments <= end)
@@ -138,18 +225,19 @@ Formula = Callable[[Signals], Floats]
 
 def _mean_latency(signals: Signals) -> Floats:
     part_of = signals.instance.part_of
-    means = [part_of(one) * signals.latency_ms(one) for one in BROKERS]
+    means = [part_of(one) * ms for one, ms in signals.latency_ms.items()]
     mean: Floats = np.sum(means, axis=0)
     return mean
 
 
+def _max_latency(signals: Signals) -> Floats:
+    longest: Floats = np.max([*signals.longest_ms.values()], axis=0)
+    return longest
+
+
 _EVERY: Mapping[str, Formula] = {
-    "connection.creation.rate": lambda s: (
-        s.count(s.instance.connects_per_hour, len(BROKERS)) / s.spans
-    ),
-    "connection.creation.total": lambda s: s.count(
-        s.instance.connects_per_hour, len(BROKERS)
-    ),
+    "connection.creation.rate": lambda s: s.connections / s.spans,
+    "connection.creation.total": lambda s: s.connections,
 }
 _THROTTLE: Mapping[str, Formula] = {
     "throttle.time.avg": lambda s: s.throttle_ms,
@@ -160,15 +248,15 @@ _PRODUCER: Mapping[str, Formula] = {
     "record.queue.time.avg": lambda s: _mean_latency(s) / 2,
     "record.queue.time.max": _mean_latency,
     "request.latency.avg": _mean_latency,
-    "request.latency.max": lambda s: _MAX_OF_AVG * _mean_latency(s),
+    "request.latency.max": _max_latency,
     "record.send.rate": lambda s: s.records_rate,
     "record.send.total": lambda s: s.records_rate * s.spans,
     "outgoing.byte.rate": lambda s: s.records_rate * s.instance.record_bytes,
-    "record.error.total": lambda s: s.count(s.instance.errors_per_hour),
-    "record.retry.total": lambda s: 2 * s.count(s.instance.errors_per_hour),
-    "batch.size.avg": lambda s: np.full(len(s.pushes), 4 * s.instance.record_bytes),
-    "records.per.request.avg": lambda s: np.full(len(s.pushes), 4.0),
-    "failed.authentication.total": lambda s: s.count(0.0, s.instance.failed_logins),
+    "record.error.total": lambda s: s.events(s.instance.errors_per_hour),
+    "record.retry.total": lambda s: 2 * s.events(s.instance.errors_per_hour),
+    "batch.size.avg": lambda s: np.full(s.count, 4 * s.instance.record_bytes),
+    "records.per.request.avg": lambda s: np.full(s.count, 4.0),
+    "failed.authentication.total": lambda s: s.events(0.0, s.instance.failed_logins),
 }
 _CONSUMER: Mapping[str, Formula] = {
     **{f"fetch.manager.fetch.{name}": f for name, f in _THROTTLE.items()},
@@ -179,22 +267,20 @@ _CONSUMER: Mapping[str, Formula] = {
     "fetch.manager.bytes.consumed.rate": lambda s: (
         s.records_rate * s.instance.record_bytes
     ),
-    "coordinator.commit.latency.avg": lambda s: s.latency_ms(1) / 2,
-    "coordinator.commit.latency.max": lambda s: s.latency_ms(1),
+    "coordinator.commit.latency.avg": lambda s: s.latency_ms[1] / 2,
+    "coordinator.commit.latency.max": lambda s: s.longest_ms[1] / 2,
     "coordinator.assigned.partitions": lambda s: np.full(
-        len(s.pushes), float(len(s.instance.partitions))
+        s.count, float(len(s.instance.partitions))
     ),
-    "coordinator.rebalance.total": lambda s: s.count(s.instance.rebalances_per_hour, 1),
-    "coordinator.rebalance.latency.total": lambda s: (
-        2_500 * s.count(s.instance.rebalances_per_hour, 1)
-    ),
+    "coordinator.rebalance.total": lambda s: s.rebalances,
+    "coordinator.rebalance.latency.total": lambda s: 2_500 * s.rebalances,
     "coordinator.rebalance.latency.max": lambda s: np.where(
-        s.count(s.instance.rebalances_per_hour, 1) > 0, 2_500.0, np.nan
+        s.rebalances > 0, 2_500.0, np.nan
     ),
-    "coordinator.failed.rebalance.total": lambda s: s.count(0.0),
-    "poll.idle.ratio.avg": lambda s: np.full(len(s.pushes), 0.8),
-    "time.between.poll.avg": lambda s: np.full(len(s.pushes), 50.0),
-    "time.between.poll.max": lambda s: np.full(len(s.pushes), 250.0),
+    "coordinator.failed.rebalance.total": lambda s: s.events(0.0),
+    "poll.idle.ratio.avg": lambda s: np.full(s.count, 0.8),
+    "time.between.poll.avg": lambda s: np.full(s.count, 50.0),
+    "time.between.poll.max": lambda s: np.full(s.count, 250.0),
 }
 _OWN = {
     # Metrics of the other families, by their sources and change logs.
@@ -242,10 +328,9 @@ def _list_all(signals: Signals) -> Iterator[tuple[SeriesKey, Floats]]:
     for name, formula in formulas.items():
         if own is None or name in own:
             yield _key(one, name), formula(signals)
-    for word, times in (("avg", 1.0), ("max", _MAX_OF_AVG)):
-        for broker in BROKERS:
-            key = _key(one, f"node.request.latency.{word}", node=broker)
-            yield key, times * signals.latency_ms(broker)
+    for word, by_broker in (("avg", signals.latency_ms), ("max", signals.longest_ms)):
+        for broker, ms in by_broker.items():
+            yield _key(one, f"node.request.latency.{word}", node=broker), ms
     if one.family == JAVA:
         # Weights of a mean over brokers.
         for broker in BROKERS:
@@ -270,8 +355,8 @@ def _list_partitions(signals: Signals) -> Iterator[tuple[SeriesKey, Floats]]:
     """Return the topic- and partition-level series of a Java consumer."""
     one = signals.instance
     topic = one.topics[0]
-    lags = [one.lags.get(place, USUAL_LAG) for place in one.partitions]
-    greatest = np.full(len(signals.pushes), max(lags, default=np.nan))
+    lags = [_lag_of(signals, place) for place in one.partitions]
+    greatest = np.max(lags, axis=0) if lags else np.full(signals.count, np.nan)
     if one.infinite is not None:
         later = np.flatnonzero(signals.moments >= one.infinite.timestamp())
         greatest[later[:1]] = np.inf
@@ -285,7 +370,15 @@ def _list_partitions(signals: Signals) -> Iterator[tuple[SeriesKey, Floats]]:
             key = _key(
                 one, f"fetch.manager.{name}", topic=topic, partition=place % PARTITIONS
             )
-            yield key, np.full(len(signals.pushes), lag)
+            yield key, lag
+
+
+def _lag_of(signals: Signals, partition: int) -> Floats:
+    known = signals.instance.lags.get(partition)
+    if known is not None:
+        return np.full(signals.count, known)
+    chance = signals.draw("lag", signals.instance.number, partition)
+    return chance.poisson(USUAL_LAG, signals.count).astype(np.float64)
 
 
 def _key(

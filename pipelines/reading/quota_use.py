@@ -96,7 +96,8 @@ def select_recent_traffic(client_traffic: DataFrame, now: datetime) -> DataFrame
         client_traffic: The table.
         now: A moment that knows its zone.
     Returns: cluster_id, principal, client_id, broker_id, produced_rate and
-        fetched_rate (bytes a second), produce_throttled_ms and fetch_throttled_ms.
+        fetched_rate (bytes a second), produce_throttled_ms and fetch_throttled_ms
+        (longest throttle time of a response; the longest of both if both occur).
     """
     end_ms = F.unix_millis("window_start") + F.col("window_ms")
     age_ms = F.unix_millis(F.lit(now)) - end_ms
@@ -126,12 +127,17 @@ def _rates() -> list[Column]:
     def a_second(name: str) -> Column:
         return F.col(name) * float(_SECOND_MS) / F.col("window_ms")
 
-    fetch_ms = F.col("throttle_ms_sum") - F.col("produce_throttle_ms_sum")
+    def longest(sum_ms: Column) -> Column:
+        # The table has one maximum for both directions.
+        return F.least(sum_ms, F.col("throttle_ms_max")).cast("double")
+
+    produce_ms = F.col("produce_throttle_ms_sum")
+    fetch_ms = F.col("throttle_ms_sum") - produce_ms
     return [
         a_second("produced_bytes").alias("produced_rate"),
         a_second("fetched_bytes").alias("fetched_rate"),
-        F.col("produce_throttle_ms_sum").cast("double").alias("produce_throttled_ms"),
-        fetch_ms.cast("double").alias("fetch_throttled_ms"),
+        longest(produce_ms).alias("produce_throttled_ms"),
+        longest(fetch_ms).alias("fetch_throttled_ms"),
     ]
 
 

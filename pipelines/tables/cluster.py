@@ -287,8 +287,8 @@ EFFECTIVE_QUOTAS = TableContract(
         Column(
             "throttled_ms",
             "DOUBLE",
-            "Milliseconds that one broker has told one of them to wait in that time, "
-            "at most.",
+            "Longest throttle time of a response in that time, in milliseconds, over "
+            "all who share the limit.",
         ),
     ),
     merge_key=(

@@ -213,4 +213,4 @@ def test_tables_and_top_show_rate_use_and_throttle_time(
         assert one["limit"] == BYTES_A_SECOND
         assert one["use"] == pytest.approx(one["used_rate"] / BYTES_A_SECOND)
         assert one["used_rate"] > 0
-        assert 0 < one["throttled_ms"] <= counted[client_id]["throttle_ms_sum"]
+        assert 0 < one["throttled_ms"] <= counted[client_id]["throttle_ms_max"]

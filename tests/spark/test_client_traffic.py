@@ -181,6 +181,7 @@ def tables(spark, tmp_path_factory):
         *("User:alice", "c1"),
         produced_bytes=24_000,
         throttle_ms_sum=900,
+        throttle_ms_max=300,
         produce_throttle_ms_sum=900,
     )
     made.count("User:alice", "c2", produced_bytes=36_000, fetched_bytes=600)
@@ -188,7 +189,11 @@ def tables(spark, tmp_path_factory):
     # An older time counts where the newest is not there yet, and no other does.
     made.count("User:alice", "c1", minutes=2, produced_bytes=6_000_000)
     made.count(
-        "User:bob", "reader", minutes=2, fetched_bytes=7_500, throttle_ms_sum=5_000
+        *("User:bob", "reader"),
+        minutes=2,
+        fetched_bytes=7_500,
+        throttle_ms_sum=5_000,
+        throttle_ms_max=1_250,
     )
     made.count("User:carl", "gone", minutes=6, produced_bytes=10**9)
     made.count("User:dora", "", fetched_bytes=60)
@@ -206,12 +211,12 @@ def test_use_is_that_of_all_who_share_a_limit_at_the_busiest_broker(spark, table
         for row in rows.collect()
     }
     assert found == {
-        ("User:alice", "c1", PRODUCE): (1_000, 1_000, 1.0, 900),
+        ("User:alice", "c1", PRODUCE): (1_000, 1_000, 1.0, 300),
         ("User:alice", "c1", FETCH): (None, 0, None, 0),
-        ("User:alice", "c2", PRODUCE): (1_000, 1_000, 1.0, 900),
+        ("User:alice", "c2", PRODUCE): (1_000, 1_000, 1.0, 300),
         ("User:alice", "c2", FETCH): (None, 10, None, 0),
         ("User:bob", "reader", PRODUCE): (None, 0, None, 0),
-        ("User:bob", "reader", FETCH): (100, 125, 1.25, 5_000),
+        ("User:bob", "reader", FETCH): (100, 125, 1.25, 1_250),
         ("User:dora", "", PRODUCE): (None, 0, None, 0),
         ("User:dora", "", FETCH): (None, 1, None, 0),
     }
@@ -224,10 +229,10 @@ def test_top_prints_who_is_nearest_to_a_limit(spark, tables, capsys):
     lines = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
     told = [[cell.strip() for cell in line if cell.strip()] for line in lines]
     assert told[1:3] == [
-        ["125.0%", "User:bob", "reader", FETCH, "100.0", "125.0", "5000 ms",
+        ["125.0%", "User:bob", "reader", FETCH, "100.0", "125.0", "1250 ms",
          "clients/reader", "proxy"],
         ["100.0%", "User:alice", "c1 and 1 more", PRODUCE, "1000.0", "1000.0",
-         "900 ms", "users/alice", "proxy"],
+         "300 ms", "users/alice", "proxy"],
     ]  # fmt: skip
     assert len(told) == 6
     assert told[-1][0].startswith("The proxy last counted until ")

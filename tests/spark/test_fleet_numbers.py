@@ -102,7 +102,10 @@ def test_clients_state_equals_model(fleet):
 
 
 def test_quota_use_equals_model(fleet):
-    query = "SELECT cluster_id, principal, basis, used_rate, `use` FROM quota_use"
+    query = (
+        "SELECT cluster_id, principal, basis, used_rate, `use`, throttled_ms "
+        "FROM quota_use"
+    )
     found = {
         (row["cluster_id"], row["principal"].removeprefix("User:")): row
         for row in fleet.rows(query)
@@ -110,10 +113,13 @@ def test_quota_use_equals_model(fleet):
     }
     expected = fleet.model.list_quota_use()
     assert expected["SampleClusterBarcelona", "loaders"][2] == pytest.approx(1.2)
+    throttled = fleet.model.longest_quota_throttling()
+    assert throttled["SampleClusterAmsterdam", "bulk"] == 240.0
     for key, (basis, rate, use) in expected.items():
         row = found.pop(key)
         assert row["basis"] == basis, key
         assert (row["used_rate"], row["use"]) == pytest.approx((rate, use)), key
+        assert row["throttled_ms"] == throttled[key], key
     assert not found
 
 

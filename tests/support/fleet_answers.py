@@ -153,6 +153,30 @@ class FleetAnswers(FleetModel):
                 found[cluster_id, user] = ("reported", rate, rate / whole)
         return found
 
+    def longest_quota_throttling(self):
+        """Return cluster and user to the longest throttle time of the user's producers.
+
+        Of the newest windows that the proxy counted, and of the newest pushes.
+        """
+        found = {}
+        newest = max(row["window_start"] for row in self.traffic)
+        for cluster_id, user in self.list_user_quotas():
+            owner = cluster_id, f"User:{user}"
+            times = [
+                row["throttle_ms_max"]
+                for row in self.traffic
+                if (row["cluster_id"], row["principal"]) == owner
+                and row["window_start"] == newest
+            ]
+            for one in self.list_active():
+                row = self.instances[one]
+                if (row["cluster_id"], row["principal"]) == owner:
+                    metric = "producer.produce.throttle.time.max"
+                    times.append(self.newest_value(one, metric))
+            known = [time for time in times if time is not None]
+            found[cluster_id, user] = max(known, default=None)
+        return found
+
     # Configurations, findings, rejected records
 
     def list_throttled(self, length):

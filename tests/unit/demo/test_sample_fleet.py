@@ -23,7 +23,7 @@ def series_of(client_id, fleet=None):
     """Return the series of the first instance of a client, by metric."""
     instances = list_instances(fleet or plan())
     one = next(each for each in instances if each.client_id == client_id)
-    signals = Signals(one, one.list_pushes(), 7)
+    signals = Signals(one, one.push_times(), 7)
     client_level = (
         (each.key.metric, each)
         for each in list_series(signals)
@@ -78,7 +78,9 @@ def test_list_series_every_metric_exists_in_its_family_at_its_level():
     for one in list_instances(plan(200)):
         if not one.has_telemetry:
             continue
-        for key in (each.key for each in list_series(Signals(one, [UNTIL], 7))):
+        for key in (
+            each.key for each in list_series(Signals(one, one.push_times(), 7))
+        ):
             level = (
                 ("partition" if key.partition is not None else "topic")
                 if key.topic
