@@ -17,6 +17,7 @@ dbutils.widgets.text("until", "")  # a moment; empty: now
 
 import shlex
 from datetime import UTC, datetime
+from functools import partial
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
@@ -39,6 +40,11 @@ picked = chosen.choose(
 
 cluster_id = dbutils.widgets.get("cluster_id")
 is_meant = F.col("cluster_id") == cluster_id if cluster_id else F.lit(True)
+clusters = spark.table("brokers").where(is_meant).select("cluster_id").distinct()
+# Differences and changes may be those of one cluster out of several.
+tell_clusters_apart = partial(
+    naming.tell_clusters_apart, known=[row[0] for row in clusters.collect()]
+)
 live = spark.table("broker_configs").where(is_meant).where("state = 'live'")
 drift = live.transform(brokers.select_drift).where(
     ~F.col("config_name").isin(*brokers.NAMES_BROKER)
@@ -56,7 +62,7 @@ history = picked.in_time(brokers.read_changes(spark).where(is_meant), "valid_fro
 
 display(
     charts.grid_chart(
-        brokers.select_drift_cells(drift).toPandas(),
+        tell_clusters_apart(brokers.select_drift_cells(drift).toPandas(), "broker"),
         x="broker",
         y="config_name",
         value="value",
@@ -69,7 +75,7 @@ display(
 # COMMAND ----------
 
 differing = drift.orderBy("cluster_id", "config_name", F.desc(F.size("brokers")))
-display(naming.tell_clusters_apart(differing.toPandas()))
+display(tell_clusters_apart(differing.toPandas()))
 
 # COMMAND ----------
 
@@ -93,7 +99,7 @@ listed = (
         "config_count",
     )
 )
-display(naming.tell_clusters_apart(listed.toPandas()))
+display(tell_clusters_apart(listed.toPandas()))
 
 # COMMAND ----------
 
@@ -117,4 +123,4 @@ display(
 
 # COMMAND ----------
 
-display(naming.tell_clusters_apart(history.toPandas()))
+display(tell_clusters_apart(history.toPandas()))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .sample_cast import SHARED_LIMIT
+from .sample_columns import TOPIC, TOPIC_PARTITIONS
 from .sample_fleet import (
     AMSTERDAM,
     BARCELONA,
@@ -18,7 +19,6 @@ from .sample_fleet import (
     SampleFleet,
     Span,
 )
-from .sample_points import TOPIC, TOPIC_PARTITIONS
 from .sample_signals import PREFIX, STANDARD, follow_day
 
 Row = dict[str, Any]

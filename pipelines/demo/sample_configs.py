@@ -14,8 +14,8 @@ from udfs.configs.logical_clients import hash_logical_clients, hash_texts
 from udfs.configs.value_columns import VALUE_TYPE, type_values
 from udfs.text_codes import code_texts
 
+from .sample_columns import describe
 from .sample_fleet import AMSTERDAM, CONSUMER, PRODUCER, Instance
-from .sample_points import describe
 
 Row = dict[str, Any]
 CONFIG_TOPIC, WIRE_TOPIC = "clientele.configs", "clientele.wire_configs"

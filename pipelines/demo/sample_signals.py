@@ -177,37 +177,34 @@ class Signals:
     def latency_ms(self) -> Mapping[int, Floats]:
         """Return the mean latency of requests in milliseconds, by broker."""
         one = self.instance
+        shape = len(BROKERS), self.count
+        spread = self.draw("mean", one.number).lognormal(0.0, _SPREAD_OF_AVG, shape)
+        rows = zip(BROKERS, self._load_of_brokers(), spread, strict=True)
         return {
-            broker: one.slow_brokers.get(broker, one.latency_ms)
-            * self._load_of(broker)
-            * self.draw("mean", one.number, broker).lognormal(
-                0.0, _SPREAD_OF_AVG, self.count
-            )
-            for broker in BROKERS
+            broker: one.slow_brokers.get(broker, one.latency_ms) * load * own
+            for broker, load, own in rows
         }
 
     @cached_property
     def longest_ms(self) -> Mapping[int, Floats]:
         """Return the longest latency of requests in milliseconds, by broker."""
+        shape = len(BROKERS), self.count
+        chance = self.draw("max", self.instance.number)
+        times = chance.lognormal(np.log(_MAX_OF_AVG), _SPREAD_OF_MAX, shape)
+        rows = zip(self.latency_ms.items(), times, strict=True)
         return {
-            broker: mean_ms
-            * np.maximum(
-                self.draw("max", self.instance.number, broker).lognormal(
-                    np.log(_MAX_OF_AVG), _SPREAD_OF_MAX, self.count
-                ),
-                _LEAST_MAX_OF_AVG,
-            )
-            for broker, mean_ms in self.latency_ms.items()
+            broker: mean_ms * np.maximum(own, _LEAST_MAX_OF_AVG)
+            for (broker, mean_ms), own in rows
         }
 
-    def _load_of(self, broker: int) -> Floats:
-        """Return factors close to 1 that all clients of a broker share."""
-        load = 1 + _DAILY_LOAD * daily_wave(self.moments)
-        chance = self.draw("load", self.instance.cluster_id, broker)
-        for period_s, amplitude in _LOAD_WAVES:
-            turn = self.moments / period_s + chance.random()
-            load += amplitude * np.sin(2 * np.pi * turn)
-        return load
+    def _load_of_brokers(self) -> Floats:
+        """Return factors close to 1 that all clients of a broker share, by broker."""
+        periods_s, amplitudes = np.array(_LOAD_WAVES).T
+        chance = self.draw("load", self.instance.cluster_id)
+        phases = chance.random((len(BROKERS), 1, len(periods_s)))
+        turns = self.moments[:, np.newaxis] / periods_s + phases
+        waves: Floats = np.sin(2 * np.pi * turns) @ amplitudes
+        return 1 + _DAILY_LOAD * daily_wave(self.moments) + waves
 
     @cached_property
     def throttle_ms(self) -> Floats:

@@ -6,8 +6,6 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from .naming import name_cluster
-
 NAMES_BROKER = (
     *("advertised.listeners", "broker.id", "broker.rack", "controller.listener.names"),
     *("listeners", "log.dir", "log.dirs", "metadata.log.dir", "node.id"),
@@ -82,7 +80,7 @@ def select_drift(configs: DataFrame) -> DataFrame:
 
 
 def select_drift_cells(drift: DataFrame) -> DataFrame:
-    """Return for a picture: config_name, broker (its name) and value.
+    """Return for a picture: cluster_id, config_name, broker (its ID) and value.
 
     Args:
         drift: From select_drift.
@@ -99,9 +97,8 @@ def select_drift_cells(drift: DataFrame) -> DataFrame:
             F.explode("brokers").alias("broker_id"),
         )
         .withColumn("broker", F.col("broker_id").cast("string"))
-        .transform(name_cluster, "broker")
         .orderBy("config_name", "cluster_id", "broker_id")
-        .select("config_name", "broker", "value")
+        .select("cluster_id", "config_name", "broker", "value")
     )
 
 

@@ -1,5 +1,7 @@
 """Names of clients, instances and clusters for legends and tables."""
 
+from collections.abc import Collection
+
 import pandas as pd
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -27,16 +29,19 @@ def with_client(rows: DataFrame) -> DataFrame:
     )
 
 
-def tell_clusters_apart(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """Add the cluster to names if the rows are of several clusters.
+def tell_clusters_apart(
+    frame: pd.DataFrame, *names: str, known: Collection[str] = ()
+) -> pd.DataFrame:
+    """Add the cluster to names if there are several clusters.
 
     Args:
         frame: Rows with column cluster_id.
         names: Columns that get the cluster ID after their text.
-    Returns: The rows; without cluster_id if they are all of one cluster.
+        known: Cluster IDs that exist, in addition to those of the rows.
+    Returns: The rows; without cluster_id if there is only one cluster.
     """
     clusters = frame[_CLUSTER].fillna("unknown cluster").astype(str)
-    if len({*clusters}) <= 1:
+    if len({*clusters, *known}) <= 1:
         return frame.drop(columns=_CLUSTER)
     where = _OF_CLUSTER + clusters
     return frame.assign(**{name: frame[name].astype(str) + where for name in names})

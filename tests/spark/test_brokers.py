@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pandas as pd
 import pytest
 
 from pipelines.commands import COMMANDS_BY_NAME, parse_words
@@ -11,6 +12,7 @@ from pipelines.commands.brokers.answers import AmbiguousCluster, BrokerCommand
 from pipelines.commands.call import Call
 from pipelines.errors import MissingTable, NothingToDo
 from pipelines.reading import brokers
+from pipelines.reading.naming import tell_clusters_apart
 from pipelines.settings import load_settings
 from tests.support.cluster_records import (
     BROKER,
@@ -290,8 +292,15 @@ def test_select_drift_compares_the_brokers_of_each_cluster_by_itself(spark):
     drift = brokers.select_drift(spark.createDataFrame(rows, schema))
     found = {(row["cluster_id"], row["config_name"]) for row in drift.collect()}
     assert found == {("k1", "z"), ("k2", "y")}
-    cells = brokers.select_drift_cells(drift).collect()
-    assert [tuple(row) for row in cells] == [
-        *(("y", "1 @ k2", "1"), ("y", "2 @ k2", "2")),
-        *(("z", "1 @ k1", "1"), ("z", "2 @ k1", "2")),
+    cells = tell_clusters_apart(brokers.select_drift_cells(drift).toPandas(), "broker")
+    assert cells.drop(columns="cluster_id").to_numpy().tolist() == [
+        *(["y", "1 @ k2", "1"], ["y", "2 @ k2", "2"]),
+        *(["z", "1 @ k1", "1"], ["z", "2 @ k1", "2"]),
     ]
+
+
+def test_tell_clusters_apart_one_of_several_clusters_keeps_its_name():
+    frame = pd.DataFrame({"cluster_id": ["k1"], "broker": ["1"]})
+    assert [*tell_clusters_apart(frame, known=("k1",))] == ["broker"]
+    named = tell_clusters_apart(frame, "broker", known=("k1", "k2"))
+    assert named.to_numpy().tolist() == [["k1", "1 @ k1"]]
