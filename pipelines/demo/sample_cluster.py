@@ -19,7 +19,8 @@ from .sample_fleet import (
     SampleFleet,
     Span,
 )
-from .sample_signals import PREFIX, STANDARD, follow_day
+from .sample_series import PREFIX, STANDARD
+from .sample_signals import follow_day
 
 Row = dict[str, Any]
 CLUSTERS = (AMSTERDAM, BARCELONA)

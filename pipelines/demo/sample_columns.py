@@ -19,7 +19,8 @@ from .sample_fleet import (
     Instance,
     Numbers,
 )
-from .sample_signals import PREFIX, Series, SeriesKey, Signals
+from .sample_series import PREFIX, Series, SeriesKey
+from .sample_signals import Signals
 
 Row = dict[str, Any]
 Columns = dict[str, pa.Array]

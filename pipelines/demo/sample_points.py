@@ -26,7 +26,8 @@ from udfs.spark_types import arrow_schema
 
 from .sample_columns import TOPIC_PARTITIONS, Columns, Own, Row, Telemetry, describe
 from .sample_fleet import Instance, SampleFleet
-from .sample_signals import Signals, list_series
+from .sample_series import list_series
+from .sample_signals import Signals
 
 Batches = Iterable[pa.RecordBatch]
 _TASKS = 4

@@ -7,7 +7,8 @@ import pytest
 
 from pipelines.demo.sample_crowd import list_instances
 from pipelines.demo.sample_fleet import SampleFleet
-from pipelines.demo.sample_signals import PREFIX, Signals, list_series
+from pipelines.demo.sample_series import PREFIX, list_series
+from pipelines.demo.sample_signals import Signals
 from pipelines.settings.metric_semantics import load_metric_semantics
 from tests.support.jobs.called_main import call_main
 
