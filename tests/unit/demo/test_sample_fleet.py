@@ -74,6 +74,36 @@ def test_list_series_cumulative_sum_restarts_after_reset():
     assert (np.diff(retries) < 0).sum() == 1
 
 
+def signals_of(client_id, fleet=None):
+    """Return the signals of all instances of a client."""
+    return [
+        Signals(one, one.push_times(), 7)
+        for one in list_instances(fleet or plan())
+        if one.client_id == client_id
+    ]
+
+
+def test_rebalances_members_of_a_group_have_them_together():
+    one, other, _ = signals_of("restless")
+    assert np.array_equal(one.rebalances, other.rebalances)
+    assert abs(one.rebalances.sum() - 12 * HOURS) <= 1
+
+
+def test_events_of_different_instances_are_at_different_times():
+    long = SampleFleet(clients=60, hours=48, until=UNTIL)
+    times = [
+        tuple(np.flatnonzero(each.events(0.5))) for each in signals_of("billing", long)
+    ]
+    assert len({*times}) == len(times)
+
+
+def test_latency_varies_and_longest_is_above_mean():
+    (signals,) = signals_of("clicks")
+    for broker, mean_ms in signals.latency_ms.items():
+        assert len({*mean_ms.tolist()}) == signals.count
+        assert (signals.longest_ms[broker] > mean_ms).all()
+
+
 def test_list_series_every_metric_exists_in_its_family_at_its_level():
     known = {(one.metric, one.kind): one for one in load_metric_semantics()}
     for one in list_instances(plan(200)):
