@@ -19,6 +19,7 @@ EXPIRES_AFTER = timedelta(hours=24)
 _TICK = timedelta(microseconds=1)
 WEIGHTS = {
     "node.request.latency.avg": "node.request.rate",
+    "request.latency.avg": "request.rate",
 }
 """Name of a mean to the name of the rate that it is weighted by."""
 
@@ -209,7 +210,7 @@ class FleetModel:
 
         Pushes of each active instance combine first, then its instances.
         """
-        words, found = words_of(metric), []
+        words, found, weights = words_of(metric), [], []
         for one in self.list_clients(self.list_active())[client]:
             recent = self.newest_range(one)
             if metric.endswith(".total"):
@@ -219,7 +220,21 @@ class FleetModel:
                 value = words["time"](values) if values else None
             if value is not None:
                 found.append(value)
+                weights.append(self._weight_of_instance(one, metric, recent))
+        if all(weights) and found:
+            weighed = zip(found, weights, strict=True)
+            return sum(value * weight for value, weight in weighed) / sum(weights)
         return words["instances"](found) if found else None
+
+    def _weight_of_instance(self, instance, metric, received_at):
+        """Return the mean rate that weighs a mean of an instance, or None."""
+        kind, _, name = metric.partition(".")
+        if name not in WEIGHTS:
+            return None
+        pushes = self.values_of(instance, metric, received_at)
+        rates = self.values_of(instance, f"{kind}.{WEIGHTS[name]}", received_at)
+        known = [rates[push] for push in pushes if push in rates]
+        return fmean(known) if known else None
 
     def growths_of(self, instance, metric, received_at=None):
         """Return time, amount and seconds of each push with a sum, oldest first.
