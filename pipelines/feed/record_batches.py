@@ -255,7 +255,8 @@ def _keep_wanted(
     try:
         frame_version, at = _read_uvarint(value or b"", 0)
         api_key, _ = _read_uvarint(value or b"", at)
-    except IndexError:
+    except (IndexError, UnreadableBatch):
+        # The batch is intact: only this value is no frame of the log.
         return UNKNOWN_FRAME
     if frame_version != FRAME_VERSION:
         return UNKNOWN_FRAME

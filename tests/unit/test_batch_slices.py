@@ -2,14 +2,14 @@
 
 import random
 
-from pipelines.streaming import starts
+from pipelines.streaming import checkpoint_files
 from pipelines.streaming.batch_slices import Granule, cut_slices, keep_slices
 from tests.unit.streaming.hadoop_stub import HadoopStub
 
 
 def test_keep_slices_deletes_those_of_committed_batches(monkeypatch):
     stub = HadoopStub()
-    monkeypatch.setattr(starts, "open_path", stub.open_path)
+    monkeypatch.setattr(checkpoint_files, "open_path", stub.open_path)
     folder = "hdfs://site/checkpoint/kafka_clientele"
     stub.files[f"{folder}/start.json"] = b"{}"
     for batch_id in (8, 9, 10):

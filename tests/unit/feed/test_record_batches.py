@@ -4,7 +4,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipelines.feed import record_batches as r
@@ -206,6 +206,7 @@ def test_a_control_record_that_is_cut_is_malformed():
             r.read_control_records(batch)
 
 
+@example([b"\x80" * 10], 0)
 @given(
     st.lists(st.binary(max_size=30) | st.just(CONFIG) | st.just(NO_OP), min_size=1),
     st.sampled_from(list(COMPRESS)),

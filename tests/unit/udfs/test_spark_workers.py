@@ -15,7 +15,8 @@ def test_a_worker_passes_over_what_it_has_loaded_once_its_first_kernel_has_run()
         frozen = gc.get_freeze_count()
         assert frozen > 0
         assert [*kernel(iter(()))] == [None]
-        assert gc.get_freeze_count() == frozen
+        # Nothing was added; an object whose last reference went has left.
+        assert 0 < gc.get_freeze_count() <= frozen
     finally:
         gc.unfreeze()
         spark_workers.keep_loaded.cache_clear()

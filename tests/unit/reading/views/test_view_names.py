@@ -7,7 +7,7 @@ from pipelines.reading.views.registry import VIEWS_AND_FUNCTIONS
 from pipelines.settings import load_settings
 
 REPORTING = {"client_instances", "client_configs", "client_wire_configs"}
-CLIENTS = {"clients", "client_pushes"} | REPORTING
+CLIENTS = {"clients", "client_states", "client_pushes"} | REPORTING
 KNOWN = {"known_instances", "client_pushes"} | REPORTING
 
 
