@@ -66,8 +66,7 @@ def test_the_script_knows_which_commands_start_a_jvm():
     listed = re.findall(r"[a-z_-]{3,}(?= \||\))", function)
     others = {"demo", "kafka"}
     commands = [c for c in COMMANDS if c.takes_spark_options or c.name in others]
-    former = [one.former_name for one in commands if one.former_name]
-    assert sorted(listed) == sorted([*former, *(one.name for one in commands)])
+    assert sorted(listed) == sorted(one.name for one in commands)
 
 
 @pytest.fixture(scope="module")

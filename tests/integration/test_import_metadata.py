@@ -10,11 +10,6 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.unit.bridge.protocol.test_broker_registration import (
-    BODIES,
-    LOG_DIR,
-    RECORD_VERSIONS,
-)
 
 from pipelines.embedded import EmbeddedKafka
 from pipelines.settings import CONF_PATH
@@ -22,6 +17,11 @@ from tests.support.feed.topic_reader import TopicReader
 from tests.support.jobs.called_main import call_main
 from tests.support.kafka.kafka_commands import ask_configs
 from tests.support.kafka.topics import make_topic
+from tests.unit.feed.test_broker_registration import (
+    BODIES,
+    LOG_DIR,
+    RECORD_VERSIONS,
+)
 from udfs.cluster.record_bytes import read_record
 
 ROOT = CONF_PATH.parent

@@ -4,11 +4,6 @@ import uuid
 from pathlib import Path
 
 import pytest
-from tests.unit.bridge.protocol.test_broker_registration import (
-    BODIES,
-    LOG_DIR,
-    RECORD_VERSIONS,
-)
 
 from pipelines.tables.cluster import (
     BROKER_REGISTRATIONS,
@@ -19,6 +14,11 @@ from pipelines.tables.cluster import (
 )
 from tests.support.documents import find_block
 from tests.support.jobs.given_calls import run_line
+from tests.unit.feed.test_broker_registration import (
+    BODIES,
+    LOG_DIR,
+    RECORD_VERSIONS,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "metadata"
 (CHECKPOINT,) = GOLDEN.glob("*.checkpoint")

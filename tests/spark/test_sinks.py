@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.testing import assertDataFrameEqual
 
-from pipelines.delta_tables import spark_writer, transactions
+from pipelines.delta_tables import merging, transactions
 from pipelines.tables.columns import Column, required
 from pipelines.tables.contract import TableContract, create_statement
 
@@ -49,23 +49,19 @@ def read_app_ids(folder):
 @pytest.mark.long
 def test_a_merge_of_the_same_batch_is_skipped(spark, table):
     merge = (CONTRACT, table)
-    spark_writer.merge_rows(
-        make_rows(spark, (1, "a"), (2, "b")), *merge, transaction(0)
-    )
-    spark_writer.merge_rows(make_rows(spark, (1, "again")), *merge, transaction(0))
-    spark_writer.merge_rows(
-        make_rows(spark, (2, "c"), (3, "d")), *merge, transaction(1)
-    )
+    merging.merge_rows(make_rows(spark, (1, "a"), (2, "b")), *merge, transaction(0))
+    merging.merge_rows(make_rows(spark, (1, "again")), *merge, transaction(0))
+    merging.merge_rows(make_rows(spark, (2, "c"), (3, "d")), *merge, transaction(1))
     expected = make_rows(spark, (1, "a"), (2, "c"), (3, "d"))
     assertDataFrameEqual(spark.table(table), expected)
 
 
 def test_a_merge_leaves_the_session_without_a_transaction(spark, table):
-    spark_writer.merge_rows(make_rows(spark, (1, "a")), CONTRACT, table, transaction(0))
+    merging.merge_rows(make_rows(spark, (1, "a")), CONTRACT, table, transaction(0))
     with pytest.raises(ValueError, match="not a number of a batch"):
-        spark_writer.merge_rows(_FailingRows(spark), CONTRACT, table, transaction(1))
-    assert spark.conf.get(spark_writer.TXN_APP_ID, None) is None
-    assert spark.conf.get(spark_writer.TXN_VERSION, None) is None
+        merging.merge_rows(_FailingRows(spark), CONTRACT, table, transaction(1))
+    assert spark.conf.get(merging.TXN_APP_ID, None) is None
+    assert spark.conf.get(merging.TXN_VERSION, None) is None
 
 
 class _FailingRows:
@@ -90,7 +86,7 @@ def test_two_streams_at_once_keep_their_transactions_apart(spark, tmp_path):
         query.awaitTermination()
     for name, query in zip(("a", "b"), queries, strict=True):
         assert read_app_ids(tmp_path / name) == [f"{query.id}/things/merge"]
-    assert spark.conf.get(spark_writer.TXN_APP_ID, None) is None
+    assert spark.conf.get(merging.TXN_APP_ID, None) is None
 
 
 def _start_merging(spark, folder, name, both_are_merging):
@@ -102,9 +98,9 @@ def _start_merging(spark, folder, name, both_are_merging):
             query_id=transactions.read_query_id(rows), batch_id=batch_id
         )
         session = rows.sparkSession
-        session.conf.set(spark_writer.TXN_APP_ID, "set by this stream")
+        session.conf.set(merging.TXN_APP_ID, "set by this stream")
         both_are_merging.wait(BARRIER_TIMEOUT_S)
-        spark_writer.merge_rows(rows, CONTRACT, table, txn)
+        merging.merge_rows(rows, CONTRACT, table, txn)
         both_are_merging.wait(BARRIER_TIMEOUT_S)
 
     records = spark.readStream.format("delta").load(str(folder / "source"))
