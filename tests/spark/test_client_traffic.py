@@ -8,8 +8,7 @@ from pipelines.delta_tables import transactions
 from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.writers import open_writer
 from pipelines.jobs.quotas import job as quotas_job
-from pipelines.jobs.traffic.batch import TrafficBatchWriter
-from pipelines.jobs.traffic.job import CONTRACTS, JOB_NAME, NOT_HERE
+from pipelines.jobs.traffic.job import CONTRACTS, JOB_NAME, NOT_HERE, make_batch_writer
 from pipelines.reading.traffic_sums import add_up
 from pipelines.settings import load_config_catalogs, load_settings
 from pipelines.settings.rules import make_sensitive_key_rules
@@ -54,7 +53,7 @@ class TrafficJob:
             self.spark, settings.tables, CONTRACTS, lambda _point, _rows: None
         )
         frame = self.spark.createDataFrame(list(records), RECORD_DDL)
-        TrafficBatchWriter(tables=tables, layouts=layouts).write(
+        make_batch_writer(tables, layouts).write(
             frame, transactions.Transaction(query_id=query_id, batch_id=batch_id)
         )
 

@@ -11,8 +11,7 @@ from pipelines.delta_tables.layouts import layout_of
 from pipelines.delta_tables.locations import identify_table
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.delta_tables.writers import open_writer
-from pipelines.jobs.wire_configs.batch import WireBatchWriter
-from pipelines.jobs.wire_configs.job import CONTRACTS, JOB_NAME
+from pipelines.jobs.wire_configs.job import CONTRACTS, JOB_NAME, make_batch_writer
 from pipelines.reading import views
 from pipelines.reading.views.client_config_views import ENTRIES
 from pipelines.settings import CONF_PATH, load_config_catalogs, load_settings
@@ -57,7 +56,7 @@ class WireJob:
         )
         not_here = {BODY.name, "client_instance_id", *names(SUBSCRIPTION)}
         tables = self.settings.tables
-        writer = WireBatchWriter(
+        writer = make_batch_writer(
             tables=open_writer(self.spark, tables, CONTRACTS, self.observe),
             layouts=WireTables(
                 quarantine=layout_of(QUARANTINE, without=not_here),

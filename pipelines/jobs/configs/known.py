@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pipelines.delta_tables import transactions
 from pipelines.delta_tables.files_writer import FilesWriter
 from pipelines.delta_tables.locations import has_table, identify_table
+from pipelines.delta_tables.lookups import join_rows
 from pipelines.delta_tables.states import StateTable
 from pipelines.delta_tables.writers import TableWriter
 from pipelines.settings.records import TableSettings
@@ -120,8 +121,9 @@ class StoredTables:
             return Telemetry.none()
         instances, pushes = (self.session.table(name) for name in names)
         keys = replaced.select([INSTANCE])
-        terminated = _find(
-            instances.where(F.col("terminated_at").isNotNull()), keys, TERMINATED_SCHEMA
+        ended = instances.where(F.col("terminated_at").isNotNull())
+        terminated = conform(
+            join_rows(ended, keys, TERMINATED_SCHEMA), TERMINATED_SCHEMA
         )
         silent = filter_unknown(keys, terminated, [INSTANCE])
         newest = TELEMETRY_SCHEMA.empty_table()
@@ -188,15 +190,3 @@ def select_telemetry(
     newest = F.max(F.struct("received_at", "push_interval_ms")).alias("newest")
     grouped = since.join(wanted, INSTANCE, "left").groupBy("wanted").agg(newest)
     return grouped.select(F.col("wanted").alias(INSTANCE), "newest.*")
-
-
-def _find(table: DataFrame, keys: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return rows that agree with a row of keys, nulls with nulls, by a join."""
-    if not keys.num_rows:
-        return schema.empty_table()
-    names = keys.column_names
-    wanted = keys.rename_columns([f"wanted_{name}" for name in names])
-    others = F.broadcast(table.sparkSession.createDataFrame(wanted))
-    is_same = [F.col(name).eqNullSafe(F.col(f"wanted_{name}")) for name in names]
-    found = table.join(others, is_same, "left_semi").select(*schema.names)
-    return conform(found.toArrow(), schema)

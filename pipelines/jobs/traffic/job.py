@@ -1,13 +1,17 @@
 """What clients behind the proxy produce and fetch, from a Kafka topic to a Delta table.
 
-`batch` says what becomes of a micro-batch. It may run again from any
-point: see `transactions` and `starts`.
+`fold` adds the records of a micro-batch to the stored rows. A micro-batch may run again
+from any point: see `transactions` and `starts`.
 """
+
+from functools import partial
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from pipelines.delta_tables.folded_tables import FoldedTable
 from pipelines.delta_tables.layouts import layout_of
+from pipelines.delta_tables.writers import TableWriter
 from pipelines.settings.config_catalogs import Catalogs
 from pipelines.settings.records import Settings
 from pipelines.settings.rules import make_sensitive_key_rules
@@ -22,9 +26,9 @@ from pipelines.streaming.start_records import Ledger
 from pipelines.tables.columns import BODY, CLIENT, SUBSCRIPTION, names
 from pipelines.tables.telemetry import QUARANTINE
 from pipelines.tables.traffic import CLIENT_TRAFFIC
-from udfs.spark_traffic import TrafficTables
+from udfs.spark_traffic import TrafficTables, encode_traffic_files
 
-from .batch import TrafficBatchWriter
+from .fold import RECORD_COLUMNS, fold
 
 JOB_NAME = "client_traffic_to_delta"
 LEDGER = Ledger(
@@ -63,7 +67,7 @@ def run(
             max_record_bytes=max_bytes,
             rules=rules,
         )
-        writer = TrafficBatchWriter(tables=opened.tables, layouts=layouts)
+        writer = make_batch_writer(opened.tables, layouts)
         return BatchWriting(write_slice=writer.write)
 
     spec = JobSpec(
@@ -74,3 +78,9 @@ def run(
         make_writing=make_writing,
     )
     return run_stream(spark, settings, spec, context)
+
+
+def make_batch_writer(tables: TableWriter, layouts: TrafficTables) -> FoldedTable:
+    """Return what writes the micro-batches of the job."""
+    decode = partial(encode_traffic_files, tables=layouts, row_columns=RECORD_COLUMNS)
+    return FoldedTable(tables=tables, contract=CLIENT_TRAFFIC, decode=decode, fold=fold)

@@ -1,13 +1,17 @@
 """Configurations that the proxy has seen, from their Kafka topic to a Delta table.
 
-`batch` says what becomes of a micro-batch. It may run again from any
-point: see `transactions` and `starts`.
+`fold` adds the records of a micro-batch to the stored rows. A micro-batch may run again
+from any point: see `transactions` and `starts`.
 """
+
+from functools import partial
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from pipelines.delta_tables.folded_tables import FoldedTable
 from pipelines.delta_tables.layouts import layout_of
+from pipelines.delta_tables.writers import TableWriter
 from pipelines.settings.config_catalogs import Catalogs
 from pipelines.settings.records import Settings
 from pipelines.settings.rules import make_sensitive_key_rules
@@ -23,9 +27,9 @@ from pipelines.tables.columns import BODY, CLIENT, SUBSCRIPTION, names
 from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
 from pipelines.tables.telemetry import QUARANTINE
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from udfs.spark_configs import WireTables
+from udfs.spark_configs import WireTables, encode_wire_config_files
 
-from .batch import WireBatchWriter
+from .fold import ENTRY_COLUMNS, fold
 
 JOB_NAME = "client_wire_configs_to_delta"
 LEDGER = Ledger(
@@ -61,7 +65,7 @@ def run(
             max_config_bytes=max_bytes,
             rules=rules,
         )
-        writer = WireBatchWriter(tables=opened.tables, layouts=layouts)
+        writer = make_batch_writer(opened.tables, layouts)
         return BatchWriting(write_slice=writer.write)
 
     spec = JobSpec(
@@ -72,3 +76,13 @@ def run(
         make_writing=make_writing,
     )
     return run_stream(spark, settings, spec, context)
+
+
+def make_batch_writer(tables: TableWriter, layouts: WireTables) -> FoldedTable:
+    """Return what writes the micro-batches of the job."""
+    decode = partial(
+        encode_wire_config_files, tables=layouts, entry_columns=ENTRY_COLUMNS
+    )
+    return FoldedTable(
+        tables=tables, contract=CLIENT_WIRE_CONFIGS, decode=decode, fold=fold
+    )
