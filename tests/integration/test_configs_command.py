@@ -176,7 +176,7 @@ def test_describe_aligns_and_leaves_defaults_out(ask):
     assert printed[0] == (
         "Configs that are not defaults for client-instance-id orders-1 (client-id "
         "orders, producer of User:a, apache-kafka-java 4.3.1, pushed "
-        "2026-03-01T14:00:00Z) are:"
+        "2026-03-01T14:00:00Z, expired) are:"
     )
     assert [line.split()[0] for line in printed[1:]] == [
         "acks=1",
