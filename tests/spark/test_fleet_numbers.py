@@ -4,32 +4,21 @@
 in plain Python; the product computes it the way its users query it.
 """
 
-import shlex
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
 
-from pipelines.demo import sample
-from pipelines.reading import views
+from pipelines.reading import changes
 from pipelines.reading.comparisons import select_samples, split_at
 from pipelines.reading.config_outliers import select_outliers
 from pipelines.reading.groups import select_groups
 from pipelines.reading.latency import select_latency_by_broker
-from pipelines.reading.points import read_points
 from pipelines.reading.rollups import roll_up
 from pipelines.reading.throttling import select_throttling
-from pipelines.settings import load_settings
 from tests.support.documents import find_block
-from tests.support.fleet_answers import FleetAnswers
 from tests.support.fleet_model import PREFIX
-from tests.support.jobs.given_calls import run_line
-from tests.support.spark.empty_tables import make_tables
+from tests.support.fleet_screens import CLIENT
 
-AHEAD = timedelta(minutes=8)
-"""Of the end of the data, so that clients are still active when tests run."""
-LINE = "./spark-submit.sh demo --sample --clients 50 --hours 3 --until "
-CLIENT = ("cluster_id", "principal", "client_id", "client_type")
 _OPEN = "SELECT * FROM client_findings WHERE until IS NULL"
 GAUGES = (
     "producer.request.latency.avg",
@@ -47,50 +36,6 @@ SUMS = (
     "producer.connection.creation.total",
     "consumer.coordinator.rebalance.total",
 )
-
-
-class Fleet:
-    """Tables of the sample, their views, and the model of both."""
-
-    def __init__(self, spark, folder):
-        self.spark = spark
-        self.settings = load_settings("base", own_file=str(folder / "settings.toml"))
-        views.register(spark, self.settings, views.TABLES_AND_VIEWS)
-        root = Path(self.settings.tables.root_path)
-        self.model = FleetAnswers(root, datetime.now(tz=UTC))
-        self.points = read_points(spark).localCheckpoint()
-
-    def rows(self, query):
-        return [row.asDict(recursive=True) for row in self.spark.sql(query).collect()]
-
-    def ask(self, block):
-        """Return the rows of the query in a block of a page."""
-        (line,) = block.commands
-        return self.rows(shlex.split(line)[-1])
-
-    def at_rest(self, ask):
-        """Return an answer and the model's clients, both of one state of the fleet."""
-        for _ in range(5):
-            self.model.now = datetime.now(tz=UTC)
-            before = self.model.list_states()
-            found = ask()
-            self.model.now = datetime.now(tz=UTC)
-            if self.model.list_states() == before:
-                return found
-        pytest.fail("clients changed their state in each of five queries")
-
-
-@pytest.fixture(scope="session")
-def fleet(spark, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sample")
-    until = datetime.now(tz=UTC).replace(microsecond=0) + AHEAD
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample, "ROOT", folder)
-        # Copies of empty tables, which other tests share.
-        patch.setattr(sample, "ensure_tables", make_tables)
-        run_line(spark, LINE + until.isoformat())
-    (made,) = (folder / "data").iterdir()
-    return Fleet(spark, made)
 
 
 def test_clients_state_equals_model(fleet):
@@ -275,3 +220,22 @@ def test_select_outliers_names_active_clients_that_differ(fleet):
     rows = select_outliers(entries).collect()
     acks = {row["client_id"] for row in rows if row["config_key"] == "acks"}
     assert acks == {"worker-3", "only-wire"}
+
+
+def test_select_changes_lists_new_clients_and_versions_once(fleet):
+    since = fleet.model.since + (fleet.model.until - fleet.model.since) / 2
+    names = ("known_clients", "known_instances")
+    tables = {name: fleet.spark.table(name) for name in names}
+    rows = changes.select_changes(tables, since).collect()
+    appeared = [
+        tuple(row[name] for name in CLIENT)
+        for row in rows
+        if row["what"] == changes.APPEARED
+    ]
+    assert sorted(appeared, key=str) == sorted(fleet.model.list_new(since), key=str)
+    versions = [
+        (row["client_id"], row["before"], row["after"])
+        for row in rows
+        if row["what"] == changes.VERSION
+    ]
+    assert versions == [("restarted", "3.9.2", "4.3.1")]

@@ -81,8 +81,11 @@ class FleetModel:
             for row in read_rows(root, "client_instances")
         }
         self.points_of = defaultdict(list)
+        self.points_by = defaultdict(list)
         for point in self.points:
-            self.points_of[point["client_instance_id"]].append(point)
+            instance = point["client_instance_id"]
+            self.points_of[instance].append(point)
+            self.points_by[instance, point["metric"]].append(point)
         self.pushes_of = defaultdict(list)
         for push in sorted(self.pushes, key=lambda one: one["received_at"]):
             self.pushes_of[push["client_instance_id"]].append(push)
@@ -95,7 +98,7 @@ class FleetModel:
             (
                 push
                 for push in self.pushes_of[instance]
-                if push["received_at"] <= self.now + _patience_of(push)
+                if push["received_at"] <= self.now + patience_of(push)
             ),
             key=lambda push: push["received_at"],
         )
@@ -108,7 +111,7 @@ class FleetModel:
             return "terminated"
         if silence > EXPIRES_AFTER:
             return "expired"
-        return "active" if silence <= _patience_of(last) else "idle"
+        return "active" if silence <= patience_of(last) else "idle"
 
     def list_states(self):
         """Return the state of each instance with telemetry."""
@@ -142,8 +145,8 @@ class FleetModel:
             received_at: Start and end of a time range, or None.
         """
         by_push = defaultdict(list)
-        for point in self.points_of[instance]:
-            if point["metric"] == PREFIX + metric and _is_within(point, received_at):
+        for point in self.points_by[instance, PREFIX + metric]:
+            if _is_within(point, received_at):
                 by_push[point["push_id"]].append(point)
         found = {}
         for push_id, points in by_push.items():
@@ -184,8 +187,7 @@ class FleetModel:
         wanted = metric.partition(".")[0] + "." + WEIGHTS[name]
         rates = {
             (point["push_id"], point["node_id"]): number_of(point)
-            for point in self.points_of[instance]
-            if point["metric"] == PREFIX + wanted
+            for point in self.points_by[instance, PREFIX + wanted]
         }
         found = [rates.get((one["push_id"], one["node_id"])) for one in points]
         return found if all(found) else None
@@ -201,7 +203,7 @@ class FleetModel:
     def newest_range(self, instance):
         """Return the last three push intervals of an instance."""
         last = self.last_push_of(instance)
-        start = last["received_at"] - _patience_of(last)
+        start = last["received_at"] - patience_of(last)
         # The start is excluded, and the last push is included.
         return start + _TICK, last["received_at"] + _TICK
 
@@ -210,8 +212,14 @@ class FleetModel:
 
         Pushes of each active instance combine first, then its instances.
         """
+        return self.roll_up_instances(
+            self.list_clients(self.list_active())[client], metric
+        )
+
+    def roll_up_instances(self, instances, metric):
+        """Return the current value of some instances together, or None."""
         words, found, weights = words_of(metric), [], []
-        for one in self.list_clients(self.list_active())[client]:
+        for one in instances:
             recent = self.newest_range(one)
             if metric.endswith(".total"):
                 value = self.rate_of(one, metric, recent)
@@ -244,10 +252,8 @@ class FleetModel:
         """
         points = [
             point
-            for point in self.points_of[instance]
-            if point["metric"] == PREFIX + metric
-            and level_of(point) == "client"
-            and _is_within(point, received_at)
+            for point in self.points_by[instance, PREFIX + metric]
+            if level_of(point) == "client" and _is_within(point, received_at)
         ]
         points.sort(key=lambda one: one["received_at"])
         found, before = [], None
@@ -276,7 +282,7 @@ class FleetModel:
         return sum(one[1] for one in growths) / seconds if seconds else None
 
 
-def _patience_of(push):
+def patience_of(push):
     """Return the time after which an instance without another push is idle."""
     return INTERVALS_UNTIL_IDLE * timedelta(milliseconds=push["push_interval_ms"])
 

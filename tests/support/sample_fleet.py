@@ -1,0 +1,80 @@
+"""The sample fleet of `demo --sample`: its tables, its views, and the model of both."""
+
+import shlex
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from pipelines.demo import sample
+from pipelines.reading import views
+from pipelines.reading.chosen import Chosen
+from pipelines.reading.points import read_points
+from pipelines.settings import load_settings
+from tests.support.fleet_screens import FleetScreens
+from tests.support.jobs.given_calls import run_line
+from tests.support.spark.empty_tables import make_tables
+
+AHEAD = timedelta(minutes=8)
+"""Of the end of the data, so that clients are still active when tests run."""
+HOURS = 3
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+WINDOW_S = 300
+WINDOW = timedelta(seconds=WINDOW_S)
+"""Length of a window in comparisons over time: the usual push interval."""
+LINE = f"./spark-submit.sh demo --sample --clients 50 --hours {HOURS} --until "
+
+
+class Fleet:
+    """Tables of the sample, their views, and the model of both."""
+
+    def __init__(self, spark, folder):
+        # A session of its own: other tests replace views of the same names.
+        self.spark = spark = spark.newSession()
+        self.settings = load_settings("base", own_file=str(folder / "settings.toml"))
+        views.register(spark, self.settings, views.TABLES_AND_VIEWS)
+        root = Path(self.settings.tables.root_path)
+        self.model = FleetScreens(root, datetime.now(tz=UTC))
+        self.words = (f"tables.root_path={root}", "bridge.subscriptions_source=cluster")
+        self.points = read_points(spark).localCheckpoint()
+
+    def rows(self, query):
+        return [row.asDict(recursive=True) for row in self.spark.sql(query).collect()]
+
+    def ask(self, block):
+        """Return the rows of the query in a block of a page."""
+        (line,) = block.commands
+        return self.rows(shlex.split(line)[-1])
+
+    def picked(self):
+        """Return the choice of all clients and of the time of the data."""
+        end = self.model.until + timedelta(seconds=1)
+        return Chosen(since=self.model.since - timedelta(minutes=1), until=end)
+
+    def at_rest(self, ask):
+        """Return an answer and the model's clients, both of one state of the fleet."""
+        for _ in range(5):
+            self.model.now = datetime.now(tz=UTC)
+            before = self.model.list_states()
+            found = ask()
+            self.model.now = datetime.now(tz=UTC)
+            if self.model.list_states() == before:
+                return found
+        pytest.fail("clients changed their state in each of five queries")
+
+
+def window_of(row):
+    """Return the number of the window of a row, since 1970."""
+    return (row["window_start"].astimezone(UTC) - EPOCH) // WINDOW
+
+
+def make_fleet(spark, folder):
+    """Write the tables as users do, and return the fleet."""
+    until = datetime.now(tz=UTC).replace(microsecond=0) + AHEAD
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample, "ROOT", folder)
+        # Copies of empty tables, which other tests share.
+        patch.setattr(sample, "ensure_tables", make_tables)
+        run_line(spark, LINE + until.isoformat())
+    (made,) = (folder / "data").iterdir()
+    return Fleet(spark, made)
