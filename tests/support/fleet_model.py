@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 from statistics import fmean
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
@@ -31,8 +32,18 @@ def read_rows(root, table):
     return [
         row
         for file in files
-        for row in pq.ParquetFile(file.removeprefix("file://")).read().to_pylist()
+        for row in _read_file(file.removeprefix("file://")).to_pylist()
     ]
+
+
+def _read_file(path):
+    """Return the rows of a file; all times are in UTC, also those of Spark's files."""
+    rows = pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read()
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is None:
+            times = rows.column(place).cast(pa.timestamp("us", "UTC"))
+            rows = rows.set_column(place, field.name, times)
+    return rows
 
 
 def number_of(point):
