@@ -40,7 +40,7 @@ SUMS = (
 
 def test_clients_state_equals_model(fleet):
     query = "SELECT client_instance_id, state FROM clients"
-    found = fleet.at_rest(lambda: fleet.rows(query))
+    found = fleet.rows(query)
     states = {row["client_instance_id"]: row["state"] for row in found}
     assert states == fleet.model.list_states()
     assert {*states.values()} == {"active", "idle", "terminated"}
@@ -72,7 +72,7 @@ def test_client_rollups_equal_model(fleet):
     query = "SELECT * FROM client_rollups"
     found = {
         (*(row[name] for name in CLIENT), row["metric"].removeprefix(PREFIX)): row
-        for row in fleet.at_rest(lambda: fleet.rows(query))
+        for row in fleet.rows(query)
     }
     for client in fleet.model.list_clients(fleet.model.list_active()):
         for metric in (*GAUGES, *SUMS):
@@ -149,7 +149,7 @@ def test_readme_reconnecting_equals_model(fleet):
 
 
 def test_readme_who_lists_each_instance_with_its_state(fleet):
-    found = fleet.at_rest(lambda: fleet.ask(find_block("README.md", "who")))
+    found = fleet.ask(find_block("README.md", "who"))
     expected = sorted(
         (str(fleet.model.instances[one]["client_id"]), state)
         for one, state in fleet.model.list_states().items()
@@ -191,7 +191,7 @@ def test_readme_slow_lists_newest_latency_by_broker(fleet):
 
 
 def test_readme_acks_equals_model(fleet):
-    found = fleet.at_rest(lambda: fleet.ask(find_block("README.md", "acks")))
+    found = fleet.ask(find_block("README.md", "acks"))
     weak = {client_id for _, client_id in fleet.model.list_weak_acks()}
     assert {row["client_id"] for row in found} == weak
 

@@ -15,8 +15,6 @@ from tests.support.fleet_screens import FleetScreens
 from tests.support.jobs.given_calls import run_line
 from tests.support.spark.empty_tables import make_tables
 
-AHEAD = timedelta(minutes=8)
-"""Of the end of the data, so that clients are still active when tests run."""
 HOURS = 3
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 WINDOW_S = 300
@@ -26,15 +24,16 @@ LINE = f"./spark-submit.sh demo --sample --clients 50 --hours {HOURS} --until "
 
 
 class Fleet:
-    """Tables of the sample, their views, and the model of both."""
+    """Tables of the sample, their views at one time, and the model of both."""
 
-    def __init__(self, spark, folder):
+    def __init__(self, spark, folder, now):
         # A session of its own: other tests replace views of the same names.
         self.spark = spark = spark.newSession()
         self.settings = load_settings("base", own_file=str(folder / "settings.toml"))
-        views.register(spark, self.settings, views.TABLES_AND_VIEWS)
+        self.now = now
+        views.register(spark, self.settings, views.TABLES_AND_VIEWS, now=now)
         root = Path(self.settings.tables.root_path)
-        self.model = FleetScreens(root, datetime.now(tz=UTC))
+        self.model = FleetScreens(root, now)
         self.words = (f"tables.root_path={root}", "bridge.subscriptions_source=cluster")
         self.points = read_points(spark).localCheckpoint()
 
@@ -51,17 +50,6 @@ class Fleet:
         end = self.model.until + timedelta(seconds=1)
         return Chosen(since=self.model.since - timedelta(minutes=1), until=end)
 
-    def at_rest(self, ask):
-        """Return an answer and the model's clients, both of one state of the fleet."""
-        for _ in range(5):
-            self.model.now = datetime.now(tz=UTC)
-            before = self.model.list_states()
-            found = ask()
-            self.model.now = datetime.now(tz=UTC)
-            if self.model.list_states() == before:
-                return found
-        pytest.fail("clients changed their state in each of five queries")
-
 
 def window_of(row):
     """Return the number of the window of a row, since 1970."""
@@ -70,11 +58,11 @@ def window_of(row):
 
 def make_fleet(spark, folder):
     """Write the tables as users do, and return the fleet."""
-    until = datetime.now(tz=UTC).replace(microsecond=0) + AHEAD
+    now = datetime.now(tz=UTC).replace(microsecond=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample, "ROOT", folder)
         # Copies of empty tables, which other tests share.
         patch.setattr(sample, "ensure_tables", make_tables)
-        run_line(spark, LINE + until.isoformat())
+        run_line(spark, LINE + now.isoformat())
     (made,) = (folder / "data").iterdir()
-    return Fleet(spark, made)
+    return Fleet(spark, made, now)
