@@ -8,7 +8,6 @@ import pytest
 
 from pipelines.demo import sample
 from pipelines.reading import views
-from pipelines.reading.chosen import Chosen
 from pipelines.reading.points import read_points
 from pipelines.settings import load_settings
 from tests.support.fleet_screens import FleetScreens
@@ -34,7 +33,6 @@ class Fleet:
         views.register(spark, self.settings, views.TABLES_AND_VIEWS, now=now)
         root = Path(self.settings.tables.root_path)
         self.model = FleetScreens(root, now)
-        self.words = (f"tables.root_path={root}", "bridge.subscriptions_source=cluster")
         self.points = read_points(spark).localCheckpoint()
 
     def rows(self, query):
@@ -44,11 +42,6 @@ class Fleet:
         """Return the rows of the query in a block of a page."""
         (line,) = block.commands
         return self.rows(shlex.split(line)[-1])
-
-    def picked(self):
-        """Return the choice of all clients and of the time of the data."""
-        end = self.model.until + timedelta(seconds=1)
-        return Chosen(since=self.model.since - timedelta(minutes=1), until=end)
 
 
 def window_of(row):
