@@ -39,9 +39,7 @@ def with_last_observation(
     Nulls: observed_at of a cluster that no bridge observed: a file is read once, and
         never becomes outdated.
     """
-    # Rows from before contract version 2: only these times are those of a poll.
-    polled_at = F.when(F.col("source") == "admin_api", F.col("valid_from"))
-    newest = F.max(F.coalesce("observed_at", polled_at))
+    newest = F.max("observed_at")
     observed = changes.groupBy("cluster_id").agg(
         F.when(F.max_by("source", "offset") != "file", newest).alias("observed_at")
     )

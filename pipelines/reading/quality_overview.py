@@ -105,9 +105,7 @@ def read_records(spark: SparkSession, picked: Chosen) -> DataFrame:
             continue
         rows = spark.table(name)
         if name == _OF_CLUSTER:
-            # Rows of older bridges have no observed_at.
-            seen = F.coalesce(column, "valid_from")
-            rows = rows.withColumn(column, seen).where(F.lit(not picked.is_narrow))
+            rows = rows.where(F.lit(not picked.is_narrow))
         else:
             rows = rows.transform(picked.of_clients)
         ledgers[name] = picked.in_time(rows, column)

@@ -35,8 +35,7 @@ def select_rule_coverage(finding_runs: "DataFrame") -> "DataFrame":
 
     Args:
         finding_runs: The table.
-    Returns: rule, family, client_type, lacks (empty: evaluated) and clients. No row if
-        the newest evaluation is from before the column coverage existed.
+    Returns: rule, family, client_type, lacks (empty: evaluated) and clients.
     """
     newest = finding_runs.selectExpr("max_by(run_id, evaluated_at) AS run_id")
     return finding_runs.join(newest, "run_id").selectExpr("rule", _COVERAGE_SQL)

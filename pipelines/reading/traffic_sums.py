@@ -29,7 +29,9 @@ def add_up() -> list[Column]:
         *(_sum_up_to_max(name, kinds[name]).alias(name) for name in _SUMS),
         *(newest.getField(name).alias(name) for name in _NEWEST),
         F.array_sort(F.flatten(F.collect_list("push_ids"))).alias("push_ids"),
-        _gather("api_versions").alias("api_versions"),
+        F.array_sort(F.array_distinct(F.flatten(F.collect_list("api_versions")))).alias(
+            "api_versions"
+        ),
     ]
 
 
@@ -37,10 +39,3 @@ def _sum_up_to_max(name: str, kind: str) -> Column:
     """Return a sum that is at most the maximum of its type, instead of an error."""
     total = F.sum(F.col(name).cast("decimal(19,0)"))
     return F.least(total, F.lit(_MAX_VALUES[kind])).cast(kind)
-
-
-def _gather(name: str) -> Column:
-    """Return each different item once; null where no row has a list."""
-    lists = F.collect_list(name)
-    items = F.array_sort(F.array_distinct(F.flatten(lists)))
-    return F.when(F.size(lists) > 0, items)

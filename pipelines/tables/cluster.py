@@ -64,10 +64,10 @@ CLUSTER_CHANGES = TableContract(
         required("decode_status", "STRING", "ok, or why the record was not read."),
         *COORDINATES,
         required("event_date", "DATE", "Date of valid_from in UTC; partitions."),
-        Column(
+        required(
             "observed_at",
             "TIMESTAMP",
-            "When the cluster was polled, or the file was read (UTC); null: unknown.",
+            "When the cluster was polled, or the file was read (UTC).",
         ),
     ),
     merge_key=("topic", "partition", "offset"),

@@ -86,7 +86,7 @@ CLUSTER = (
         "Broker behind the proxy's port; null: the connection ended at the bridge.",
     ),
 )
-"""Where a connection led. The last columns of tables that had none of it before."""
+"""Where a connection led."""
 
 SUBSCRIPTION = (
     required("subscription_id", "INT", "SubscriptionId of the push, as Kafka's crc."),
@@ -159,7 +159,7 @@ POINT = (
         "STRING",
         "Broker ID in decimal digits, from the point attribute node_id (or node.id), "
         "which attributes keeps as sent; negative for a bootstrap connection. As sent "
-        "if its spelling is unknown, and in rows from before contract version 2.",
+        "if its spelling is unknown.",
     ),
     *MEMBERSHIP,
     Column("resource_attributes", "MAP<STRING, STRING>", "Other resource attributes."),
@@ -174,7 +174,7 @@ POINT = (
         "node_role",
         "STRING",
         "Connection that node_id names: broker, coordinator (to the same broker), or "
-        "bootstrap; null without a node, and before contract version 2.",
+        "bootstrap; null without a node.",
     ),
 )
 

@@ -15,7 +15,6 @@ from .columns import (
     Column,
     names,
     required,
-    without_requirements,
 )
 from .contract import STATISTICS_PROPERTY, TableContract
 
@@ -99,9 +98,7 @@ CLIENT_CONFIGS = TableContract(
             "its type; config_value is null where it was redacted.",
         ),
         _CONTENT_HASH,
-        # Since version 2; null in rows that were written before.
-        *without_requirements(COORDINATES),
-        # Since version 3.
+        *COORDINATES,
         *CLUSTER,
     ),
     merge_key=("client_instance_id",),
@@ -208,8 +205,10 @@ CONFIG_VIOLATIONS = TableContract(
         *RECEIVED,
         *CLIENT,
         CONFIG_CLIENT_TYPE,
-        Column("config_key", "STRING", "Key, or a stand-in where it must not show."),
-        Column("rule", "STRING", "Rule that matched; null: of an older bridge."),
+        required("config_key", "STRING", "Key, or a stand-in if it must not be shown."),
+        Column(
+            "rule", "STRING", "Rule that matched; null: `config_key` only counts keys."
+        ),
         required("action", "STRING", "redacted, dropped or rejected."),
         required("found_by", "STRING", "bridge or job: whose rules it was."),
     ),

@@ -44,7 +44,7 @@ class TableContract:
     cluster_by: tuple[str, ...] = ()
     """What people ask by: compaction puts rows beside each other that agree in it."""
     newest_by: tuple[str, ...] = ()
-    """Later wins, compared left to right; empty for an append-only table."""
+    """The greater row wins, compared left to right; empty for an append-only table."""
     ages_by: str = ""
     """Column that says how old a row is, where rows may go by their age: the date that
     the table is partitioned by, or a time. Empty: what is made of it needs them all."""

@@ -97,8 +97,7 @@ FINDING_RUNS = TableContract(
             "clients that lack it.",
         ),
         required("findings", "BIGINT", "Logical clients that it held of."),
-        # Since version 2; null in rows that were written before.
-        Column(
+        required(
             "coverage",
             "ARRAY<STRUCT<family: STRING, client_type: STRING, lacks: STRING, "
             "clients: BIGINT>>",

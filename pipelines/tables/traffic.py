@@ -1,7 +1,7 @@
 """What the table of clients' data behind the proxy promises to its readers."""
 
 from .cluster import CLUSTER_ID
-from .columns import COORDINATES, Column, required
+from .columns import COORDINATES, required
 from .contract import STATISTICS_PROPERTY, TableContract
 
 API_VERSIONS_TYPE = "ARRAY<STRUCT<api_key: INT, api_version: INT>>"
@@ -70,11 +70,10 @@ CLIENT_TRAFFIC = TableContract(
         required("received_at", "TIMESTAMP", "When the newest record was made (UTC)."),
         required("push_ids", "ARRAY<STRING>", "Of the records that are summed up."),
         *COORDINATES,
-        Column(
+        required(
             "api_versions",
             API_VERSIONS_TYPE,
-            "The version of the first request of each API on each of its connections; "
-            "null: bridges of that time did not tell.",
+            "The version of the first request of each API on each of its connections.",
         ),
     ),
     merge_key=("cluster_id", "principal", "client_id", "broker_id", "window_start"),

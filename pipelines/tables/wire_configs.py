@@ -50,7 +50,7 @@ CLIENT_WIRE_CONFIGS = TableContract(
         *CLUSTER,
     ),
     merge_key=("wire_client", "config_key"),
-    newest_by=("received_at", "push_id"),
+    newest_by=("is_exact", "received_at", "push_id"),
     contract_version=2,
     # An address that is used no more is never heard of again.
     ages_by="received_at",

@@ -112,7 +112,7 @@ def make_context(pushes):
     columns = [[JAVA] * pushes, versions, ["producer"] * pushes, [""] * pushes]
     return pa.RecordBatch.from_arrays(
         [pa.array(one, pa.string()) for one in columns],
-        names=[*PLACE_COLUMNS, "redacted_keys"],
+        names=[*PLACE_COLUMNS, "redactions"],
     )
 
 

@@ -124,7 +124,7 @@ def test_listener_opens_when_a_flooded_store_is_loaded(own, kafka, topic):
         ConfigClient(address_of(endpoint)) as admin,
     ):
         assert admin.alter(alteration) == [(0, None)]
-    fill(kafka.bootstrap_servers, topic, FLOOD, users=1)
+    fill(kafka.bootstrap_servers, registrations_of(topic), FLOOD, users=1)
     with running_bridge(own()) as (server, endpoint):
         counters = server.dynamic_configs.counters
         assert counters.is_loaded
@@ -150,38 +150,30 @@ def test_flood_of_one_connection_writes_few_registrations(own, kafka, topic):
     assert len(stored) == 4
 
 
-def test_registrations_of_both_topics_are_loaded_and_new_ones_compacted_early(
-    own, kafka, topic
-):
-    """Bridges of former releases stored registrations among the configs."""
-    limit = "dynamic_configs.max_registrations_per_user=2"
+def test_registrations_are_loaded_and_compacted_early(own, kafka, topic):
+    limit = "dynamic_configs.max_registrations_per_user=1"
     who, registrations = "ANONYMOUS", registrations_of(topic)
-    former = SupportedRecord(who, "former", "library", "1", ("acks",), 1)
-    own_topic = former._replace(client_id="own", registered_at_ms=2)
+    old = SupportedRecord(who, "old", "library", "1", ("acks",), 1)
     with running_bridge(own()):
         config = read_topic_config(kafka, registrations)
     found = {name: config[name].value for name in SHORT_LAG}
     assert found == SHORT_LAG
-    write(kafka, topic, record_key(former), record_value(former))
-    write(kafka, registrations, record_key(own_topic), record_value(own_topic))
+    write(kafka, registrations, record_key(old), record_value(old))
     with running_bridge(own(limit)) as (server, endpoint):
-        counters = server.dynamic_configs.counters
-        assert counters.registrations == 2
+        assert server.dynamic_configs.counters.registrations == 1
         with ConfigClient(address_of(endpoint)) as admin:
-            found = admin.find_all()
-            assert found.keys() == {client(who, "former"), client(who, "own")}
+            assert admin.find_all().keys() == {client(who, "old")}
             with ConfigClient(address_of(endpoint), "new") as app:
                 app.name_software("library", "2")
                 assert app.resolve(("acks",)) == {}
             deadline = time.monotonic() + 60
-            while client(who, "former") in (found := admin.find_all()):
+            while client(who, "old") in (found := admin.find_all()):
                 assert time.monotonic() < deadline
-            assert found.keys() == {client(who, "own"), client(who, "new")}
-    stored = [*read_store(kafka.bootstrap_servers, topic)]
-    assert (record_key(former), None) in stored
-    keys = [key for key, _ in read_store(kafka.bootstrap_servers, registrations)]
-    new = own_topic._replace(client_id="new", client_software_version="2")
-    assert keys == [record_key(own_topic), record_key(new)]
+            assert found.keys() == {client(who, "new")}
+    new = old._replace(client_id="new", client_software_version="2")
+    stored = [*read_store(kafka.bootstrap_servers, registrations)]
+    assert (record_key(old), None) in stored
+    assert record_key(new) in [key for key, _ in stored]
 
 
 def test_what_cannot_be_read_is_passed_over_and_what_is_unknown_is_not_given(

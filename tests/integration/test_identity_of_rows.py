@@ -21,9 +21,8 @@ from pipelines.settings import (
 from pipelines.settings.secret_references import SecretReader
 from pipelines.streaming.run_stream import RunContext
 from pipelines.tables.columns import CLUSTER, names
-from pipelines.tables.configs import CLIENT_CONFIG_PUSHES, CLIENT_CONFIGS
+from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import CONTRACT_VERSION_PROPERTY
-from pipelines.tables.telemetry import CLIENT_INSTANCES, CLIENT_PUSHES
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 from tests.integration.test_configs_job import push as push_config
 from tests.support.bridge.bridge_support import running_bridge
@@ -39,16 +38,12 @@ from tests.support.bridge.proxy_support import (
 from tests.support.bridge.push_reader import PushReader
 from tests.support.kafka.kafka_commands import configure
 from tests.support.kafka.topics import wait_for
-from tests.support.spark.older_tables import make_older
+from tests.support.spark.older_tables import WIDENED, make_older
 from tests.support.spark.table_rows import append_rows
 
 pytestmark = pytest.mark.long
 
 PREFIX = "org.apache.kafka.producer.connection."
-WIDENED = (
-    CLIENT_PUSHES, CLIENT_INSTANCES, CLIENT_CONFIG_PUSHES, CLIENT_CONFIGS,
-    CLIENT_WIRE_CONFIGS,
-)  # fmt: skip
 BEFORE, THROUGH, BESIDE = "before", "through", "beside"
 
 

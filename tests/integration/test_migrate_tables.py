@@ -1,4 +1,4 @@
-"""Tables of the first release, as its jobs wrote them, become those of this one."""
+"""Tables of an older contract become those of this one."""
 
 import re
 import threading
@@ -14,7 +14,7 @@ from pipelines.jobs.migrate import job
 from pipelines.reading import views
 from pipelines.settings import load_settings
 from pipelines.tables.changes import list_all
-from pipelines.tables.configs import CLIENT_CONFIG_CONTRACTS
+from pipelines.tables.configs import CLIENT_CONFIGS
 from pipelines.tables.contract import CONTRACT_VERSION_PROPERTY
 from pipelines.tables.registry import ALL_CONTRACTS
 from pipelines.tables.telemetry import (
@@ -32,23 +32,33 @@ from tests.support.jobs.job_support import (
     run_once,
 )
 from tests.support.spark.empty_tables import make_tables
-from tests.support.spark.released_tables import unpack_tables
+from tests.support.spark.older_tables import WIDENED, make_older
+from tests.support.spark.table_rows import append_rows
 
-RELEASED = (*TELEMETRY_CONTRACTS, *CLIENT_CONFIG_CONTRACTS, CLIENT_WIRE_CONFIGS)
-"""The tables that the first release had."""
+FORMER_TOPIC = "former"
 
 
 @pytest.fixture
-def settings(tmp_path):
-    unpack_tables(tmp_path)
-    return load_settings("local", [f"tables.root_path={tmp_path}/tables"])
+def settings(spark, tmp_path):
+    """Settings, after tables of the version before have got a row each."""
+    settings = load_settings("local", [f"tables.root_path={tmp_path}/tables"])
+    older = [make_older(one) for one in WIDENED]
+    ensure_tables(spark, settings.tables, older)
+    for contract in older:
+        known = {
+            "topic": FORMER_TOPIC,
+            "configs": {} if contract.name == CLIENT_CONFIGS.name else None,
+        }
+        row = {k: v for k, v in known.items() if k in contract.column_names}
+        append_rows(settings.tables, contract, row)
+    return settings
 
 
 def list_files(settings, pattern):
     """Return the files of each table."""
     return {
         one.name: sorted(Path(settings.tables.root_path, one.name).rglob(pattern))
-        for one in RELEASED
+        for one in WIDENED
     }
 
 
@@ -70,14 +80,14 @@ def read_rows(spark, settings, columns):
             .select(*columns[one.name])
             .collect()
         )
-        for one in RELEASED
+        for one in WIDENED
     }
 
 
 def list_columns(spark, settings):
     return {
         one.name: spark.table(identify_table(spark, settings.tables, one)).columns
-        for one in RELEASED
+        for one in WIDENED
     }
 
 
@@ -133,15 +143,15 @@ def test_every_table_becomes_what_this_release_would_have_made(
     assert list_data_files(settings) == files
     assert read_rows(spark, settings, columns) == rows
     fresh = load_settings("local", [f"tables.root_path={tmp_path}/fresh"])
-    make_tables(spark, fresh.tables, RELEASED)
-    for contract in RELEASED:
+    make_tables(spark, fresh.tables, WIDENED)
+    for contract in WIDENED:
         made = describe(spark, fresh, contract)
         assert describe(spark, settings, contract) == made, contract.name
 
     commits = list_commits(settings)
     run_line(spark, for_good, place)
     told = capsys.readouterr().out
-    assert told.count("nothing to do") == len(RELEASED)
+    assert told.count("nothing to do") == len(WIDENED)
     assert list_commits(settings) == commits
 
 
@@ -153,7 +163,7 @@ def test_every_table_becomes_what_this_release_would_have_made(
         pytest.param(False, id="by the job", marks=pytest.mark.long),
     ],
 )
-def test_the_job_goes_on_in_tables_of_the_first_release(
+def test_the_job_goes_on_in_tables_of_the_version_before(
     spark, kafka, settings, tmp_path, is_migrated
 ):
     topic = f"after-{tmp_path.name.strip('_')}"
@@ -174,7 +184,7 @@ def test_the_job_goes_on_in_tables_of_the_first_release(
         "select distinct topic, cluster_id is null as is_null from client_pushes"
     )
     assert set(map(tuple, told.collect())) == {
-        ("clientele.telemetry", True),
+        (FORMER_TOPIC, True),
         (topic, False),
     }
 

@@ -87,7 +87,7 @@ def test_records_of_bridges_are_summed_up_once(spark, tmp_path, writer):
     job.write(
         0,
         record(0, 5, throttle_ms_max=7, api_versions=[[0, 9], [3, 12]]),
-        record(1, 20, window_ms=30_000, throttle_ms_max=3, api_versions=None),
+        record(1, 20, window_ms=30_000, throttle_ms_max=3, api_versions=[]),
         record(2, 1, broker_id=2),
         record(3, 300, client_id="other"),
         # The bridge was not told that Kafka has it.
@@ -136,7 +136,7 @@ def test_traffic_job_with_numbers_that_overflow_quarantines_only_them(
 
 
 def test_sum_of_stored_counts_above_the_type_is_its_maximum(spark):
-    """An older release may have stored counts that it did not bound."""
+    """Rows of many clients may become one if their client IDs are hidden."""
     rows = [
         {"connections": 2**31 - 1, "produced_bytes": 2**63 - 1, "fetch_requests": 1}
         for _ in range(2)

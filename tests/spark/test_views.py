@@ -1,6 +1,5 @@
 """What readers see is what stands in the tables at that moment."""
 
-import dataclasses
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -19,7 +18,6 @@ from pipelines.tables.telemetry import (
 from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.older_tables import make_older
 from tests.support.spark.table_rows import append_rows
-from udfs.otlp.labels import parse_node
 
 LABELS = (
     "client_instance_id", "client_id", "client_software_name",
@@ -115,37 +113,6 @@ def test_a_reader_of_an_older_table_sees_null_where_it_has_no_column(spark, sett
     views.register(spark, settings)
     append_rows(settings.tables, CLIENT_PUSHES, push("a", 0, offset=2, broker_id=3))
     assert read_clients(spark, "broker_id") == {"a": (3,)}
-
-
-def test_nodes_of_older_rows_are_read_as_the_decoder_writes_them(spark, settings):
-    added = "node_role"
-    columns = tuple(one for one in CLIENT_METRICS.columns if one.name != added)
-    older = dataclasses.replace(CLIENT_METRICS, columns=columns, contract_version=1)
-    ensure_tables(spark, settings.tables, [older])
-    sent = ("node-1", "node-2147483646", "node--1", "1", "-1", "007", "node-", "", "x",
-            "node-1073741823", "node-1073741824", "99999999999", "-2147483648", None)  # fmt: skip
-    expected = {}
-    for text in sent:
-        node = parse_node(text)
-        expected[text] = (str(node.node_id), node.role) if node else (text, None)
-    append_rows(settings.tables, CLIENT_METRICS,
-        *({"metric": str(text), "node_id": text} for text in sent)
-    )  # fmt: skip
-
-    def read():
-        views.register(spark, settings, [CLIENT_METRICS.name])
-        nodes = spark.table(CLIENT_METRICS.name).select("metric", "node_id", added)
-        return {row[0]: tuple(row)[1:] for row in nodes.collect()}
-
-    assert read() == {str(text): node for text, node in expected.items()}
-    ensure_tables(spark, settings.tables, [CLIENT_METRICS])
-    rows = [
-        {"metric": f"new {text}", "node_id": node[0], added: node[1]}
-        for text, node in expected.items()
-    ]
-    append_rows(settings.tables, CLIENT_METRICS, *rows)
-    nodes = {str(text): node for text, node in expected.items()}
-    assert read() == nodes | {f"new {text}": node for text, node in nodes.items()}
 
 
 def test_newest_values_are_one_row_per_instance_metric_and_attributes(spark, settings):

@@ -155,22 +155,6 @@ def test_a_codec_stays_where_a_later_batch_was_not_compressed(spark, tmp_path):
     assert job.rows(*columns) == [("lz4", True, 5)]
 
 
-def test_newer_rebalance_timeout_replaces_row_that_older_version_stored_as_exact(
-    spark, tmp_path
-):
-    job = WireJob(spark, tmp_path)
-
-    def timeout(offset, value):
-        body = said("consumer", max_poll_interval_ms=value)
-        return record(offset, body, client_software_name="aiokafka")
-
-    job.write(0, timeout(0, "5"))
-    table = identify_table(spark, job.settings.tables, CLIENT_WIRE_CONFIGS)
-    spark.sql(f"UPDATE {table} SET is_exact = true")  # noqa: S608 - a table of ours
-    job.write(1, timeout(1, "6"))
-    assert job.rows("config_value", "is_exact") == [("6", False)]
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("point", ["before quarantine", "before client_wire_configs"])
 def test_a_batch_that_was_cut_off_is_written_once(spark, tmp_path, point):
@@ -241,7 +225,7 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
         CLIENT_WIRE_CONFIGS,
         wire("acks", "all"),
         wire("compression.type", "zstd", other_names=["compression.codec"]),
-        wire("compression.type", "none", client_type="consumer"),
+        wire("compression.type", "none", client_type="consumer", is_exact=False),
         wire("transactional.id", "hidden by the push"),
         wire("request.timeout.ms", "8", config_type="INT"),
         wire("enable.idempotence", "true", config_type="BOOLEAN"),
@@ -249,8 +233,7 @@ def test_what_was_pushed_wins_then_what_was_seen_then_defaults(spark, tmp_path):
         wire("group.id", None, **stock),
         wire("fetch.min.bytes", "3", config_type="INT", **stock),
         wire("fetch.min.bytes", "4", client_id="nobody", client_type="consumer"),
-        # Older versions stored a rebalance timeout as exact.
-        wire("max.poll.interval.ms", "5", client_software_name="aiokafka"),
+        wire("max.poll.interval.ms", "5", is_exact=False),
         wire("max.poll.interval.ms", "6", client_software_name="librdkafka", **stock),
         # A consumer of the same name is not this producer.
         wire("isolation.level", "x", client_type="consumer"),

@@ -8,7 +8,7 @@ from udfs.configs.entries import CONTEXT_COLUMNS, judge_config_entries
 from udfs.configs.pushes import decode_config_pushes
 
 MAX_BYTES = 1 << 20
-COLUMNS = (*PLACE_COLUMNS, "redacted_keys")
+COLUMNS = (*PLACE_COLUMNS, "redactions")
 """What is known of a push besides its body."""
 
 

@@ -40,7 +40,7 @@ CONFIG_PUSH_SCHEMA = pa.schema(
         ("violations", pa.list_(VIOLATION_TYPE)),
     ]
 )
-CONTEXT_COLUMNS = ("client_software_name", "redacted_keys")
+CONTEXT_COLUMNS = ("client_software_name", "redactions")
 """Columns of a push, besides its body, that decide about its entries."""
 
 
@@ -51,7 +51,7 @@ def judge_config_entries(
 
     Args:
         decoded: From decode_config_pushes.
-        context: CONTEXT_COLUMNS, string, a row for each push; redacted_keys as in the
+        context: CONTEXT_COLUMNS, string, a row for each push; redactions as in the
             header. A null is the empty string.
         rules: From sensitive_keys.compile_rules.
     Returns: CONFIG_PUSH_SCHEMA, a row for each push. An entry that a rule drops, or

@@ -42,42 +42,33 @@ Numbers = npt.NDArray[np.int64]
 
 
 def list_violations(
-    found: pa.ListArray, redacted_keys: pa.StringArray, rules: SensitiveKeyRules
+    found: pa.ListArray, redactions: pa.StringArray, rules: SensitiveKeyRules
 ) -> pa.RecordBatch:
     """List what rules found, and what a bridge had hidden before.
 
     Args:
         found: list of VIOLATION_TYPE for each push.
-        redacted_keys: string, the header of each push, same length.
+        redactions: string, the header of each push, same length.
         rules: They say which keys may be shown.
     Returns: VIOLATION_ROW_SCHEMA; by push, a bridge's first, each in its order.
     Shape: A key that both have found is one row, the bridge's; entries whose keys may
         not be shown are a row each. Keys that a bridge has only counted are one
         row, whose key says how many.
-    Nulls: rule is null where an older bridge has not named it, and no rule found it
-        again. A null header names nothing.
+    Nulls: rule is null in the row of keys that are only counted. A null header names
+        nothing.
     """
-    named, named_pushes = _read_headers(redacted_keys, rules)
+    named, named_pushes = _read_headers(redactions, rules)
     own, own_pushes = found.flatten(), _parents(found)
-    own_actions = _actions(own)
     places = _places(named_pushes, named.field("config_key"))
     own_places = _places(own_pushes, own.field("config_key"))
-    again = pc.index_in(places, own_places, skip_nulls=True)
-    is_unnamed = named.field("rule").is_null()
-    named_rules = pc.coalesce(named.field("rule"), own.field("rule").take(again))
-    named_actions = pc.if_else(
-        pc.and_(is_unnamed, again.is_valid()),
-        own_actions.take(again),
-        named.field("action"),
-    )
     is_known = pc.is_in(own_places, places, skip_nulls=True)
     new = np.flatnonzero(pc.invert(is_known))
     is_new = pa.array(new)
     columns = [
         pa.array(np.concatenate([named_pushes, own_pushes[new]]), pa.int64()),
         _concat(named.field("config_key"), own.field("config_key").take(is_new)),
-        _concat(named_rules, own.field("rule").take(is_new)),
-        _concat(named_actions, own_actions.take(is_new)),
+        _concat(named.field("rule"), own.field("rule").take(is_new)),
+        _concat(named.field("action"), _actions(own).take(is_new)),
         pa.array([BRIDGE] * len(named) + [JOB] * len(new), pa.string()),
     ]
     order = np.argsort(columns[0].to_numpy(), kind="stable")
@@ -97,8 +88,7 @@ def _read_headers(
     # Anybody may have written a header, its rules as well.
     texts = {text for one in read for entry in one.violations for text in entry[:2]}
     shown = {
-        text: text if not text or text in rules.names else rules.show_key(text)
-        for text in texts
+        text: text if text in rules.names else rules.show_key(text) for text in texts
     }
     named = [
         [(shown[key], shown[rule], action) for key, rule, action in one.violations]

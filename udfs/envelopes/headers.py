@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from udfs.sensitive.redacted_keys import KEYS_HEADER, REDACTIONS_HEADER, read_redactions
+from udfs.sensitive.redacted_keys import REDACTIONS_HEADER, read_redactions
 
 DECIMAL = r"\A-?[0-9]{1,19}\z"
 UUID_TEXT = r"\A[A-Za-z0-9_-]{22}\z"
@@ -155,14 +155,13 @@ HEADERS = (
 )
 """Every header of a telemetry record, in the order in which faults name them."""
 
-REDACTION_HEADERS = (
-    Header(KEYS_HEADER, KEYS_HEADER, _as_text),
-    Header(REDACTIONS_HEADER, REDACTIONS_HEADER, _as_redactions, is_required=False),
+_REDACTIONS = Header(
+    REDACTIONS_HEADER, REDACTIONS_HEADER, _as_redactions, is_required=False
 )
-CONFIG_HEADERS = (*IDENTITY_HEADERS, *REDACTION_HEADERS)
+CONFIG_HEADERS = (*IDENTITY_HEADERS, _REDACTIONS)
 """Every header of a record of a pushed configuration, in the same order."""
 
-WIRE_HEADERS = (*IDENTITY_HEADERS[1:], *REDACTION_HEADERS)
+WIRE_HEADERS = (*IDENTITY_HEADERS[1:], _REDACTIONS)
 """Every header of a record of a configuration seen on the wire: no instance is known.
 """
 
@@ -178,7 +177,7 @@ TRAFFIC_HEADERS = (
         for one in IDENTITY_HEADERS
         if one.name not in _OF_CONNECTION
     ),
-    *REDACTION_HEADERS,
+    _REDACTIONS,
 )
 """Every header of a record of what a client produces and fetches: it may have many
 connections, and its cluster has said who it is."""

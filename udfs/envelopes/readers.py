@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from udfs.compression.codecs import COMPRESSION_NAMES
-from udfs.sensitive.redacted_keys import KEYS_HEADER, REDACTIONS_HEADER
 
 from .headers import (
     CLUSTER_HEADERS,
@@ -96,7 +95,7 @@ def read_config_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Nulls: As in read_envelopes.
     Errors: As in read_envelopes.
     """
-    return _read_with_redactions(records, CONFIG_HEADERS)
+    return _read_typed(records, CONFIG_HEADERS)
 
 
 def read_wire_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
@@ -109,7 +108,7 @@ def read_wire_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Nulls: As in read_envelopes.
     Errors: As in read_envelopes.
     """
-    return _read_with_redactions(records, WIRE_HEADERS)
+    return _read_typed(records, WIRE_HEADERS)
 
 
 def read_traffic_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
@@ -122,7 +121,7 @@ def read_traffic_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Nulls: As in read_envelopes.
     Errors: As in read_envelopes.
     """
-    return _read_with_redactions(records, TRAFFIC_HEADERS)
+    return _read_typed(records, TRAFFIC_HEADERS)
 
 
 def read_cluster_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
@@ -136,17 +135,11 @@ def read_cluster_envelopes(records: pa.RecordBatch) -> pa.RecordBatch:
     Nulls: As in read_envelopes.
     Errors: As in read_envelopes.
     """
-    columns = _read_columns(records, CLUSTER_HEADERS)
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return _read_typed(records, CLUSTER_HEADERS)
 
 
-def _read_with_redactions(
-    records: pa.RecordBatch, headers: Sequence[Header]
-) -> pa.RecordBatch:
-    """Read columns, of which redacted_keys has whichever header says more."""
+def _read_typed(records: pa.RecordBatch, headers: Sequence[Header]) -> pa.RecordBatch:
     columns = _read_columns(records, headers)
-    said = columns.pop(REDACTIONS_HEADER)
-    columns[KEYS_HEADER] = pc.coalesce(said, columns[KEYS_HEADER])
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 

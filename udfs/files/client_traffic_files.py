@@ -85,8 +85,7 @@ def write_client_traffic(
     Returns: Parts in the order of the records; pushes has the rows, with the columns
         of the envelope and TRAFFIC_ROW_SCHEMA. The last one has only files.
     Shape: A usable record is as many rows as it names brokers, one at least.
-    Nulls: client_id is empty where there is none; api_versions is null in records of
-        older bridges.
+    Nulls: client_id is empty where there is none.
     Errors: NULL_VALUE, TOO_LARGE or MALFORMED_CLIENT_TRAFFIC, or a fault of the
         envelope, in quarantine; never raises for data.
     """
@@ -121,13 +120,10 @@ def _read_said(said: Any) -> Read | None:  # noqa: ANN401 - whatever JSON holds
 
 def _read_broker(said: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is said of one broker; raises as _read_numbers does."""
-    told = said.get("api_versions")
-    versions = None
-    if told is not None:
-        versions = [
-            _read_numbers(dict(zip(_MOST_OF_API, one, strict=True)), _MOST_OF_API)
-            for one in told
-        ]
+    versions = [
+        _read_numbers(dict(zip(_MOST_OF_API, one, strict=True)), _MOST_OF_API)
+        for one in said["api_versions"]
+    ]
     return {**_read_numbers(said, _BROKER), "api_versions": versions}
 
 

@@ -155,7 +155,7 @@ def _write_violations(
     violations: DailyFiles,
     tables: ConfigTables,
 ) -> Iterator[TableFile]:
-    listed = list_violations(found, columns["redacted_keys"], tables.rules)
+    listed = list_violations(found, columns["redactions"], tables.rules)
     is_new = is_beyond(
         columns["partition"], columns["offset"], tables.violations_floors
     )

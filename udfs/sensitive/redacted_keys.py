@@ -1,8 +1,8 @@
-"""Headers of records that say what a bridge hid before it wrote them, never its values.
+"""Headers of records that name what a bridge hid in them, never its values.
 
-`redacted_keys` names keys, by commas, each once, then `and N more` where there was no
-room for all. It is empty where nothing was hidden.
-`redactions` is there where something was: JSON of version 1, keys by action and rule:
+`redacted_keys` names keys for people, by commas, each once, then `and N more` if there
+was no room for all. It is empty if nothing was hidden, and jobs do not read it.
+`redactions` exists if something was hidden: JSON of version 1, keys by action and rule:
 `{"v":1,"redacted":{"password-type":["ssl.key.password"]},"dropped":{"gone":["x",""]}}`.
 A key that may not be shown is the empty text in it, once for each entry. Version 2 is
 the same with `"more":N`, which counts what there was no room for; any empty value of
@@ -11,7 +11,6 @@ Source: docs/reference/topics.md.
 """
 
 import json
-import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -29,8 +28,7 @@ _KEY_MARKS, _RULE_MARKS = len('"",'), len(':[],"redacted":{},')
 _NO_KEY = ""
 _COUNT = "more"
 _MOST = 10**9 - 1
-_JSON_START, _SEPARATOR = "{", ","
-_MORE = re.compile(r"and ([0-9]{1,9}) more")
+_SEPARATOR = ","
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -39,14 +37,14 @@ class Violation(NamedTuple):
 
     key: str
     """The key, or NO_NAME for what does not look like one."""
-    rule: str | None
-    """Rule that matched; None where an older bridge did not say."""
+    rule: str
+    """Rule that matched."""
     action: str
     """REDACTED or DROPPED."""
 
 
 class RedactedKeys(NamedTuple):
-    """What a header says."""
+    """Content of the header `redactions`."""
 
     violations: tuple[Violation, ...]
     """Keys and rules as they stand there: anybody may have written them."""
@@ -62,7 +60,7 @@ def make_redaction_headers(
     """Return the headers of a record.
 
     Args:
-        violations: With rules, and with keys that may be shown.
+        violations: Violations whose keys may be shown.
         max_names_bytes: Room for the names of KEYS_HEADER, which REDACTIONS_HEADER
             names again; MAX_NAMES_BYTES at most.
     Returns: Both, or KEYS_HEADER alone, empty, for no violations.
@@ -89,12 +87,12 @@ def write_redactions(violations: Iterable[Violation]) -> bytes:
     """Return the header `redactions`; empty for no violations.
 
     Args:
-        violations: With rules, and with keys that may be shown.
+        violations: Violations whose keys may be shown.
     Shape: A key stands once for each action and rule, NO_NAME each time. So what keys
         take is less than the entries in their request did. What does not fit into
         MAX_REDACTIONS_BYTES is counted.
     """
-    named: dict[str, dict[str | None, list[str]]] = {}
+    named: dict[str, dict[str, list[str]]] = {}
     known = set()
     room, more = MAX_REDACTIONS_BYTES, 0
     for violation in violations:
@@ -123,14 +121,10 @@ def write_redactions(violations: Iterable[Violation]) -> bytes:
 
 @lru_cache(maxsize=256)
 def read_redactions(header: str) -> RedactedKeys | None:
-    """Read either header.
+    """Read the header `redactions`.
 
-    Args:
-        header: `redactions`, or `redacted_keys` where a record has no such.
-    Nulls: None for JSON that is of neither version.
+    Returns: Its content; None for a text that is not JSON of either version.
     """
-    if not header.startswith(_JSON_START):
-        return _read_names(header)
     try:
         said = json.loads(header)
         more = _count(said.pop(_COUNT)) if _COUNT in said else 0
@@ -179,16 +173,3 @@ def _text(said: object) -> str:
         raise TypeError("no text")
     said.encode()
     return said
-
-
-def _read_names(header: str) -> RedactedKeys:
-    *names, last = header.split(_SEPARATOR)
-    more = _MORE.fullmatch(last)
-    if more is None:
-        names.append(last)
-    keys = [name for name in names if name]
-    return RedactedKeys(
-        tuple(Violation(key, None, REDACTED) for key in keys),
-        frozenset(keys),
-        0 if more is None else int(more.group(1)),
-    )

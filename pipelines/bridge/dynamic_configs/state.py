@@ -1,7 +1,6 @@
 """What is set, as the store's topics say it: records in, entities out.
 
-Configs stand in one topic, registrations in another one. Older bridges wrote both into
-the first: registrations there count as well, and of two the newer one.
+Configs are stored in one topic, registrations in another one.
 Strategy: records are taken in the order of the topic. One that cannot be read changes
 nothing. What another bridge has set and this one does not know is described to admins
 and counted, and given to no client.
@@ -11,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from operator import attrgetter
 from typing import NamedTuple
 
 from pipelines.kafka_client.client_configs import (
@@ -66,8 +64,8 @@ class DynamicState:
         self._values: dict[Entity, dict[str, str]] = {}
         self._supported: dict[Entity, dict[bytes, SupportedRecord]] = {}
         self._of_user: dict[str, dict[bytes, SupportedRecord]] = {}
-        self._placed: dict[bytes, dict[Place, SupportedRecord]] = {}
-        """Registrations in each topic; the two dicts above have the newer of both."""
+        self._registered: dict[bytes, SupportedRecord] = {}
+        """Registrations by the keys of their records; by user and entity above."""
         self._missing = {*Place}
         """Topics that have not been read to their end."""
         self._note_size()
@@ -77,8 +75,8 @@ class DynamicState:
         if place is Place.CONFIGS:
             self._values = {}
             self._counters.unknown_values = Counter()
-        for key in [key for key, placed in self._placed.items() if place in placed]:
-            self._put_registration(key, place, None)
+        else:
+            self._supported, self._of_user, self._registered = {}, {}, {}
         self._missing.add(place)
         self._note_size()
 
@@ -116,7 +114,7 @@ class DynamicState:
                 self._apply_config(record)
             elif isinstance(record, SupportedRecord):
                 said = None if record.config_keys is None else record
-                self._put_registration(record_key(record), place, said)
+                self._put_registration(record_key(record), said)
         self._note_size()
         return unreadable
 
@@ -144,10 +142,6 @@ class DynamicState:
         """Return a user's registrations by the keys of their records."""
         return self._of_user.get(user_name, {})
 
-    def places_of(self, key: bytes) -> Iterable[Place]:
-        """Return the topics that hold a registration."""
-        return self._placed.get(key, {})
-
     def _find_known(self, entity: Entity) -> Values:
         takes = self._rules.takes
         return {key: v for key, v in self.find(entity).items() if takes(key, v)}
@@ -171,43 +165,34 @@ class DynamicState:
             if not unknown[shown]:
                 del unknown[shown]
 
-    def _put_registration(
-        self, key: bytes, place: Place, record: SupportedRecord | None
-    ) -> None:
-        """Take what a topic says of a registration; None: it is forgotten there."""
-        placed = self._placed.setdefault(key, {})
-        known = record or placed.get(place)
+    def _put_registration(self, key: bytes, record: SupportedRecord | None) -> None:
+        """Replace a registration; None: it is forgotten."""
         if record is None:
-            placed.pop(place, None)
-        else:
-            placed[place] = record
-        if not placed:
-            del self._placed[key]
-        if known is None:
+            known = self._registered.pop(key, None)
+            if known is None:
+                return
+            del self._of_user[known.user_name][key]
+            del self._supported[known.entity][key]
+            if not self._of_user[known.user_name]:
+                del self._of_user[known.user_name]
+            if not self._supported[known.entity]:
+                del self._supported[known.entity]
             return
-        of_user = self._of_user.setdefault(known.user_name, {})
-        of_entity = self._supported.setdefault(known.entity, {})
-        if placed:
-            newest = max(placed.values(), key=attrgetter("registered_at_ms"))
-            of_user[key] = of_entity[key] = newest
-        else:
-            of_user.pop(key, None)
-            of_entity.pop(key, None)
-        if not of_entity:
-            del self._supported[known.entity]
-        if not of_user:
-            del self._of_user[known.user_name]
+        self._registered[key] = record
+        self._of_user.setdefault(record.user_name, {})[key] = record
+        self._supported.setdefault(record.entity, {})[key] = record
 
     def _note_size(self) -> None:
         self._counters.entities = len(self._values)
-        self._counters.registrations = len(self._placed)
+        self._counters.registrations = len(self._registered)
         self._counters.is_loaded = self.is_loaded
 
 
 def _read(stored: StoredRecord, place: Place) -> DynamicRecord:
     """Read a record of a topic. Raises: UnreadableRecord, also of a wrong topic."""
     record = read_record(stored.key, stored.value, stored.timestamp_ms)
-    if place is Place.REGISTRATIONS and not isinstance(record, SupportedRecord):
+    is_registration = isinstance(record, SupportedRecord)
+    if is_registration != (place is Place.REGISTRATIONS):
         raise UnreadableRecord(UNKNOWN_TYPE)
     return record
 

@@ -275,21 +275,15 @@ class StoreWriter:
     async def _write_registrations(self) -> None:
         taken = list(self._registrations.items())[:_MOST_REGISTRATIONS]
         records = [WrittenRecord(key, record_value(one)) for key, one in taken]
-        forgotten: dict[Place, list[WrittenRecord]] = {place: [] for place in Place}
-        for key in self._find_oldest(dict(taken)):
-            for place in self._state.places_of(key):
-                forgotten[place].append(WrittenRecord(key, None))
+        records += [WrittenRecord(key, None) for key in self._find_oldest(dict(taken))]
         deadline_s = asyncio.get_running_loop().time() + self._timeout_s
         try:
-            await self._topics[Place.REGISTRATIONS].write(
-                records + forgotten[Place.REGISTRATIONS], deadline_s
-            )
+            await self._topics[Place.REGISTRATIONS].write(records, deadline_s)
         except (TopicFault, TimeoutError) as error:
             self._counters.lost_registrations += len(taken)
             logger.warning("supported configs are not registered: %s", error)
         else:
             self._is_to_tell = True
-            await self._write_aside(forgotten[Place.CONFIGS])
         for key, record in taken:
             if self._registrations.get(key) is record:
                 del self._registrations[key]
@@ -301,18 +295,15 @@ class StoreWriter:
             self._tell_at_s = now_s + TELL_EVERY_S
             told = RegistrationsWritten(self._now_ms())
             records = [WrittenRecord(record_key(told), record_value(told))]
-            self._is_to_tell = not await self._write_aside(records)
-
-    async def _write_aside(self, records: Sequence[WrittenRecord]) -> bool:
-        """Write about registrations into the configs' topic; say whether it stands."""
-        deadline_s = asyncio.get_running_loop().time() + self._timeout_s
-        try:
-            if records:
+            deadline_s = now_s + self._timeout_s
+            try:
                 await self._topics[Place.CONFIGS].write(records, deadline_s)
-        except (TopicFault, TimeoutError) as error:
-            logger.warning("the configs' topic is not told of registrations: %s", error)
-            return False
-        return True
+            except (TopicFault, TimeoutError) as error:
+                logger.warning(
+                    "Reporting registrations to the topic of configs failed: %s", error
+                )
+            else:
+                self._is_to_tell = False
 
     def _find_oldest(self, coming: dict[bytes, SupportedRecord]) -> list[bytes]:
         """Return the keys of registrations that make room for others of their users."""

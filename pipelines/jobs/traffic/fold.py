@@ -81,11 +81,7 @@ def _add(one: Row, other: Row) -> Row:
     return row
 
 
-def _gather(*lists: list[Row] | None) -> list[Row] | None:
-    """Return each different item once; null if no row has a list."""
-    if all(one is None for one in lists):
-        return None
-    items = {
-        (item["api_key"], item["api_version"]) for one in lists for item in one or ()
-    }
+def _gather(*lists: list[Row]) -> list[Row]:
+    """Return each different item once."""
+    items = {(item["api_key"], item["api_version"]) for one in lists for item in one}
     return [{"api_key": key, "api_version": version} for key, version in sorted(items)]

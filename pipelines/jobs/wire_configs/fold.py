@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
-from udfs.configs.wire_keys import REBALANCE_TIMEOUT, REBALANCE_TIMEOUT_SOFTWARE
 
 Row = dict[str, Any]
 
@@ -40,13 +39,5 @@ def _key(row: Row) -> tuple[Any, ...]:
 
 
 def _rank(row: Row) -> tuple[Any, ...]:
-    """Return what is greater for the entry that counts; as `reading.wire_entries`."""
-    is_exact = (
-        row["is_exact"]
-        and (row["config_key"], row["config_value"]) != ("compression.type", "none")
-        and (
-            row["config_key"] != REBALANCE_TIMEOUT
-            or row["client_software_name"] in REBALANCE_TIMEOUT_SOFTWARE
-        )
-    )
-    return (is_exact, *(row[name] for name in CLIENT_WIRE_CONFIGS.newest_by))
+    """Return what is greater for the entry that counts."""
+    return tuple(row[name] for name in CLIENT_WIRE_CONFIGS.newest_by)

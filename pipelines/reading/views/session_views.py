@@ -16,9 +16,7 @@ from pipelines.settings.records import Settings
 from pipelines.tables.columns import Column
 from pipelines.tables.contract import TableContract
 from pipelines.tables.registry import ALL_CONTRACTS
-from pipelines.tables.telemetry import CLIENT_METRICS
 
-from .node_columns import NODE_COLUMNS
 from .registry import VIEWS, VIEWS_AND_FUNCTIONS
 from .view import Sources, View
 from .view_names import with_parts
@@ -114,8 +112,7 @@ def _list_tables(
 def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> str:
     """Return the SQL of a table's rows.
 
-    What a table of an older contract lacks is null, until a job has widened it. Nodes
-    are normalized in rows from before the decoder did so.
+    What a table of an older contract lacks is null, until a job has widened it.
     """
     missing: list[Column] = []
     if contract.contract_version > 1:
@@ -127,10 +124,4 @@ def _select_rows(spark: SparkSession, contract: TableContract, table: str) -> st
         # Listed, so that the view also fits when a job widens the table.
         told = ", ".join(f"`{name}`" for name in there)
         query = f"SELECT {told}, {nulls} FROM {table}"
-    if contract is not CLIENT_METRICS:
-        return query
-    listed = ", ".join(
-        f"{NODE_COLUMNS[name]} AS {name}" if name in NODE_COLUMNS else f"`{name}`"
-        for name in (*there, *(one.name for one in missing))
-    )
-    return f"SELECT {listed} FROM ({query})"
+    return query

@@ -16,7 +16,6 @@ from pipelines.reading.client_states import (
     select_nothing,
     states_query,
 )
-from pipelines.reading.wire_entries import IS_EXACT_SQL
 from pipelines.tables.wire_configs import CLIENT_WIRE_CONFIGS
 
 from .view import Sources, View
@@ -27,7 +26,7 @@ WIRE = "wire"
 SEEN = "seen"
 """Status of a value that was seen: whether it is a default, the wire does not show."""
 
-_VALUES_SQL = "SELECT * EXCEPT (wire_client, is_exact) FROM ({held}) WHERE {is_exact}"
+_VALUES_SQL = "SELECT * EXCEPT (wire_client, is_exact) FROM ({held}) WHERE is_exact"
 FOUND_SQL = f"""
 wire AS (
   SELECT shown.* FROM client_wire_values AS shown LEFT JOIN client_configs AS c
@@ -76,7 +75,7 @@ def wire_values_query(
         expire_after_hours=expire_after_hours,
         since=recent_sql(now),
     )
-    query = _VALUES_SQL.format(held=held_values_query(states), is_exact=IS_EXACT_SQL)
+    query = _VALUES_SQL.format(held=held_values_query(states))
     if CLIENT_WIRE_CONFIGS.name in registered:
         return query
     return (

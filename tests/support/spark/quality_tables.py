@@ -24,10 +24,13 @@ FILLERS = {
     "DOUBLE": 0.0,
     "DATE": NOW.date(),
     "TIMESTAMP": NOW,
-    "ARRAY<STRING>": [],
-    "MAP<STRING, STRING>": {},
-    "MAP<STRING, BIGINT>": {},
 }
+
+
+def _fill_one(sql_type):
+    if sql_type.startswith("ARRAY<"):
+        return []
+    return {} if sql_type.startswith("MAP<") else FILLERS[sql_type]
 
 
 def hour(number):
@@ -73,7 +76,7 @@ def span(start, end=None, **fields):
 def fill(table, row):
     """Return a whole row: what is not named is null or a filler."""
     columns = CONTRACTS[table].columns
-    blank = {c.name: None if c.is_nullable else FILLERS[c.sql_type] for c in columns}
+    blank = {c.name: None if c.is_nullable else _fill_one(c.sql_type) for c in columns}
     # What is planted says more, of tables that it is compared with.
     return {name: (blank | row)[name] for name in blank}
 

@@ -16,7 +16,7 @@ BLANK = dict.fromkeys(RECORD_COLUMNS, 0) | {
     "client_software_name": "x",
     "client_software_version": "1",
     "topic": "traffic",
-    "api_versions": None,
+    "api_versions": (),
 }
 
 

@@ -22,7 +22,7 @@ def test_fold_in_any_order_and_any_batches_keeps_the_newest_exact_value():
         entry(2, "all"),
         entry(3, "0", is_exact=False),
         entry(1, "zstd", "compression.type"),
-        entry(4, "none", "compression.type"),
+        entry(4, "none", "compression.type", is_exact=False),
         entry(5, "9", wire_client="other"),
     ]
     for order in itertools.permutations(entries):
@@ -41,10 +41,3 @@ def test_fold_of_an_older_or_the_same_entry_changes_nothing():
     new, _ = fold([entry(1, "1")], ())
     assert fold([entry(1, "1"), entry(0, "2")], new) == ([], [])
     assert fold([entry(2, "2")], new) == ([], [entry(2, "2")])
-
-
-def test_fold_of_a_rebalance_timeout_stored_as_exact_replaces_it():
-    key, software = "max.poll.interval.ms", {"client_software_name": "aiokafka"}
-    new, _ = fold([entry(0, "5", key, **software)], ())
-    later = entry(1, "6", key, is_exact=False, **software)
-    assert fold([later], new) == ([], [later])

@@ -11,7 +11,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading.traffic_sums import add_up
-from pipelines.reading.wire_entries import rank
 from pipelines.tables.configs import CLIENT_CONFIG_HISTORY
 from pipelines.tables.contract import IS_DELETED, TableContract
 from pipelines.tables.dynamic_configs import (
@@ -92,7 +91,7 @@ def select_renamed_wire_configs(renamed: DataFrame, wire: DataFrame) -> DataFram
     columns = contract.column_names
     there = _of_same_clients(wire, renamed, "wire_client").select(*columns)
     rows = renamed.select(*columns).unionByName(there)
-    put = _keep_greatest(rows, contract.merge_key, rank())
+    put = _keep_greatest(rows, contract.merge_key, F.struct(*contract.newest_by))
     return _with_gone(put, renamed, there, contract)
 
 

@@ -21,8 +21,6 @@ ENTRY = (
     "'is_default', {is_default})"
 )
 """SQL of one of the entries that are judged."""
-_COUNTED = r"\A\(and [0-9]{1,9} more\)\z"
-"""What a violation has for keys that an older bridge has only counted."""
 _IS_FOUND = (
     "(one, i) -> purge.verdicts[i].action = 'drop' OR (purge.verdicts[i].action = "
     "'redact' AND one.config_value IS NOT NULL)"
@@ -74,11 +72,12 @@ def with_wire_entries(client_wire_configs: DataFrame, software: str) -> DataFram
 
 
 def with_key_entries(violations: DataFrame) -> DataFrame:
-    """Add `entries` to rows of config_violations: their keys alone, where they are."""
+    """Add `entries` to rows of config_violations that name a key: their keys alone."""
     entry = ENTRY.format(
         key="config_key", value="''", type="CAST(NULL AS STRING)", is_default="false"
     )
-    has_key = F.col("config_key").isNotNull() & ~F.col("config_key").rlike(_COUNTED)
+    # A row without a rule only counts keys.
+    has_key = F.col("rule").isNotNull()
     return violations.where(has_key).withColumn("entries", F.expr(f"array({entry})"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.bridge.core.handlers import Connection, make_identity
 from pipelines.bridge.dynamic_configs import writing
-from pipelines.bridge.dynamic_configs.state import Place, StoredRecord
+from pipelines.bridge.dynamic_configs.state import Place
 from pipelines.kafka_wire.records import TopicFault
 from tests.support.bridge.dynamic_configs import set_configs, user
 from tests.unit.bridge.dynamic_configs.store_bridge import (
@@ -19,8 +19,6 @@ from tests.unit.bridge.dynamic_configs.store_bridge import (
 from udfs.dynamic_configs import (
     RegistrationsWritten,
     SupportedRecord,
-    record_key,
-    record_value,
 )
 
 
@@ -211,32 +209,18 @@ def test_registrations_that_cannot_be_told_of_are_told_of_later(
     assert counters.lost_registrations == 0
 
 
-def test_registration_is_forgotten_in_each_topic_that_holds_it(bridge, run):
-    def stored(version, at_ms):
-        record = SupportedRecord(
-            "bob", "old", "apache-kafka-java", version, ("acks",), at_ms
-        )
-        return StoredRecord(at_ms, record_key(record), record_value(record), 0)
-
-    bridge.state.apply([stored("1", 1), stored("2", 2)], Place.CONFIGS)
-    bridge.state.apply([stored("2", 3)], Place.REGISTRATIONS)
-
+def test_oldest_registration_is_forgotten_by_a_null_record(bridge, run):
     async def scene():
-        for version in ("3", "4"):
+        for version in ("1", "2", "3"):
+            bridge.now_ms += 1
             register(bridge, "acks", version=version)
             await settle()
 
     run(scene)
-
-    def forgotten(topic):
-        return [
-            one.client_software_version
-            for all_ in topic.transactions
-            for one in all_
-            if isinstance(one, SupportedRecord) and one.config_keys is None
-        ]
-
-    assert forgotten(bridge.topic) == ["1", "2"]
-    assert forgotten(bridge.registrations) == ["2"]
-    kept = bridge.state.registrations_of("bob").values()
-    assert [one.client_software_version for one in kept] == ["3", "4"]
+    forgotten = [
+        one.client_software_version
+        for all_ in bridge.registrations.transactions
+        for one in all_
+        if one.config_keys is None
+    ]
+    assert forgotten == ["1"]

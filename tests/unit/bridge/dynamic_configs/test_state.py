@@ -29,12 +29,12 @@ ANY_USER = DescribeRequest((Component("user", 2, None),))
 
 @pytest.fixture
 def apply(state):
-    def take(*records, place=Place.CONFIGS):
-        made = [
-            StoredRecord(offset, record_key(one), record_value(one), 0)
-            for offset, one in enumerate(records)
-        ]
-        assert state.apply(made, place) == []
+    def take(*records):
+        for offset, one in enumerate(records):
+            is_registration = isinstance(one, SupportedRecord)
+            place = Place.REGISTRATIONS if is_registration else Place.CONFIGS
+            stored = StoredRecord(offset, record_key(one), record_value(one), 0)
+            assert state.apply([stored], place) == []
 
     return take
 
@@ -112,7 +112,7 @@ def test_supported_configs_are_of_each_version_of_the_entitys_software(
     apply(JAVA._replace(config_keys=("retries",)))
     assert counters.registrations == 2
     gone = [StoredRecord(9, record_key(one), None, 0) for one in (JAVA, newer)]
-    state.apply(gone, Place.CONFIGS)
+    state.apply(gone, Place.REGISTRATIONS)
     assert (counters.registrations, describe(state)) == (0, [(entity, {"acks": "0"})])
 
 
@@ -135,46 +135,31 @@ def test_more_versions_than_a_text_holds_are_counted():
 
 
 def test_a_topic_that_begins_anew_is_read_anew(state, apply, counters):
-    apply(ACKS._replace(config_value="2"), JAVA)
+    apply(ACKS._replace(config_value="2"))
     state.note_end(Place.CONFIGS)
     state.clear(Place.CONFIGS)
     assert not state.is_loaded
     assert describe(state) == []
-    assert (counters.entities, counters.registrations) == (0, 0)
+    assert counters.entities == 0
     assert counters.unknown_values == {}
 
 
-def test_registrations_of_both_topics_count_and_the_newer_one_of_a_client_is_taken(
-    state, apply, counters
-):
-    newer = JAVA._replace(config_keys=("retries",), registered_at_ms=2)
-    other = JAVA._replace(client_software_version="4.4.0")
-    apply(newer, place=Place.REGISTRATIONS)
-    apply(JAVA, other)
-    taken = state.registrations_of("alice")
-    assert taken == {record_key(JAVA): newer, record_key(other): other}
-    assert counters.registrations == 2
-    assert [*state.places_of(record_key(JAVA))] == [
-        Place.REGISTRATIONS, Place.CONFIGS
-    ]  # fmt: skip
-    gone = [StoredRecord(9, record_key(JAVA), None, 0)]
-    state.apply(gone, Place.REGISTRATIONS)
-    assert state.registrations_of("alice")[record_key(JAVA)] == JAVA
-    state.clear(Place.CONFIGS)
+def test_registrations_topic_is_cleared_without_the_configs(state, apply):
+    apply(ACKS, JAVA)
+    state.clear(Place.REGISTRATIONS)
+    assert describe(state) == [((("user", "alice"),), {"acks": "all"})]
     assert state.registrations_of("alice") == {}
 
 
-def test_registrations_topic_is_cleared_without_the_configs(state, apply):
-    apply(ACKS)
-    apply(JAVA, place=Place.REGISTRATIONS)
-    state.clear(Place.REGISTRATIONS)
-    assert describe(state) == [((("user", "alice"),), {"acks": "all"})]
-
-
-def test_config_in_the_registrations_topic_changes_nothing(state, counters):
-    stored = [StoredRecord(7, record_key(ACKS), record_value(ACKS), 0)]
-    assert state.apply(stored, Place.REGISTRATIONS) == [(7, "unknown_type")]
-    assert counters.entities == 0
+@pytest.mark.parametrize(
+    ("record", "place"), [(ACKS, Place.REGISTRATIONS), (JAVA, Place.CONFIGS)]
+)
+def test_record_in_the_topic_of_the_other_kind_changes_nothing(
+    state, counters, record, place
+):
+    stored = [StoredRecord(7, record_key(record), record_value(record), 0)]
+    assert state.apply(stored, place) == [(7, "unknown_type")]
+    assert (counters.entities, counters.registrations) == (0, 0)
 
 
 def test_state_is_complete_when_both_topics_have_been_read(state):

@@ -155,14 +155,23 @@ def test_what_is_dropped_or_has_no_name_is_a_violation_only():
     [
         ("", ["overridden", "invalid_value", "overridden"]),
         (None, ["overridden", "invalid_value", "overridden"]),
-        ("client.id,retries", ["redacted", "redacted", "overridden"]),
-        ("retries", ["overridden", "redacted", "overridden"]),
-        ("x,and 3 more", ["redacted", "redacted", "overridden"]),
+        (
+            '{"v":1,"redacted":{"a":["client.id","retries"]}}',
+            ["redacted", "redacted", "overridden"],
+        ),
+        (
+            '{"v":2,"redacted":{"a":["x"]},"more":3}',
+            ["redacted", "redacted", "overridden"],
+        ),
+        ("client.id,retries", ["overridden", "invalid_value", "overridden"]),
         (
             '{"v":1,"redacted":{"a":["x"],"b":["retries"]},"dropped":{"a":["client.id"]}}',
             ["overridden", "redacted", "overridden"],
         ),
-        ("(no name)", ["overridden", "invalid_value", "overridden"]),
+        (
+            '{"v":1,"dropped":{"a":[""]}}',
+            ["overridden", "invalid_value", "overridden"],
+        ),
     ],
 )
 def test_what_the_bridge_redacted_is_redacted(header, statuses):

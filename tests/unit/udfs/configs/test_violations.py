@@ -96,22 +96,12 @@ def test_many_hits_leave_honest_empty_values_what_they_are():
     [
         ('{"v":1,"redacted":{"old":["k"]}}', ("k", "old", "redacted", "bridge")),
         ('{"v":1,"dropped":{"old":["k"]}}', ("k", "old", "dropped", "bridge")),
-        ("k", ("k", "new", "dropped", "bridge")),
         ("", ("k", "new", "dropped", "job")),
         (None, ("k", "new", "dropped", "job")),
     ],
 )
 def test_what_both_have_found_is_one_row_by_the_rule_of_the_bridge(header, row):
     assert listed(header, {"config_key": "k", "rule": "new", "action": "drop"}) == [row]
-
-
-def test_an_older_bridge_names_keys_and_counts_the_others():
-    found = {"config_key": "b", "rule": "r", "action": "redact"}
-    assert listed("a,b,and 7 more", found) == [
-        ("a", None, "redacted", "bridge"),
-        ("b", "r", "redacted", "bridge"),
-        ("(and 7 more)", None, "redacted", "bridge"),
-    ]
 
 
 def test_rules_in_force_are_told_by_any_name():

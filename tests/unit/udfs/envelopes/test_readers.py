@@ -192,8 +192,9 @@ def test_a_record_reads_the_same_alone(envelopes, case):
 @pytest.mark.parametrize(
     ("header", "fault"),
     [
-        ("", None),
-        ("acks,and 3 more", None),
+        (None, None),
+        ("", "invalid_header"),
+        ("acks,and 3 more", "invalid_header"),
         ('{"v":1,"redacted":{"r":["acks"]}}', None),
         ('{"v":2}', "invalid_header"),
         ('{"v":1,', "invalid_header"),
@@ -201,13 +202,14 @@ def test_a_record_reads_the_same_alone(envelopes, case):
 )
 def test_what_a_bridge_hid_must_be_known(header, fault):
     names = ("redacted_keys", b"acks")
-    headers = [*make_headers(), names, ("redactions", header.encode())]
+    redactions = [] if header is None else [("redactions", header.encode())]
+    headers = [*make_headers(), names, *redactions]
     pairs = [{"key": name, "value": value} for name, value in headers]
     row = {"value": BODY, "timestamp": SENT_AT, "headers": pairs}
     records = pa.RecordBatch.from_pylist([row], schema=RECORD_SCHEMA)
     (read,) = read_config_envelopes(records).to_pylist()
     assert read["envelope_fault"] == fault
-    assert read["redacted_keys"] == ("acks" if fault else header)
+    assert read["redactions"] == (None if fault else header)
     assert read["envelope_detail"] == ("redactions" if fault else None)
 
 

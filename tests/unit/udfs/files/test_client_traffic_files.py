@@ -95,17 +95,15 @@ def test_what_the_bridge_counts_is_what_is_read():
     assert {*bridge_traffic.COUNTS, "connections"} == COUNTS.keys()
 
 
-def test_api_versions_are_read_and_null_where_an_older_bridge_has_none():
-    told = changed(api_versions=[[0, 9], [1, 11]])
-    said = json.loads(told)
-    del said["brokers"][0]["api_versions"]
-    rows, _ = decode(as_row(told), as_row(json.dumps(said).encode(), 1))
+def test_api_versions_are_read_and_may_be_empty():
+    told = [changed(api_versions=one) for one in ([[0, 9], [1, 11]], [])]
+    rows, _ = decode(*(as_row(one, place) for place, one in enumerate(told)))
     assert [one["api_versions"] for one in rows] == [
         [
             {"api_key": 0, "api_version": 9},
             {"api_key": 1, "api_version": 11},
         ],
-        None,
+        [],
     ]
 
 
@@ -140,7 +138,10 @@ def changed(**changes):
         changed(produced_bytes=2**63 - 1),
         changed(throttle_ms_sum=2**63 - 1),
         changed(connections=2**31 - 1),
-        *(changed(api_versions=one) for one in (7, [7], [[0]], [[0, -1]], [[0, "9"]])),
+        *(
+            changed(api_versions=one)
+            for one in (None, 7, [7], [[0]], [[0, -1]], [[0, "9"]])
+        ),
         changed(api_versions=[[2**15, 0]]),
         changed(brokers=json.loads(make_value(1))["brokers"] * 2),
     ],

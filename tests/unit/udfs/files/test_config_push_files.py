@@ -51,7 +51,7 @@ def test_a_client_id_that_is_a_secret_is_in_no_table_and_counted_once():
             5,
             acks,
             client_id="(redacted)",
-            redacted_keys='{"v":1,"redacted":{"url-value":["client.id"]}}',
+            redactions='{"v":1,"redacted":{"url-value":["client.id"]}}',
         ),
     )
     assert "hunter2" not in said

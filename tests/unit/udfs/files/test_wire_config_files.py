@@ -141,7 +141,7 @@ def test_a_client_id_that_looks_like_a_secret_is_not_written():
     assert "hunter2" not in repr(record)
 
 
-def test_a_client_id_that_an_older_bridge_let_through_is_hidden():
+def test_client_id_that_a_bridge_with_other_rules_let_through_is_hidden():
     hidden = as_row(make_record(), client_id=b"svc;password=hunter2")
     also = as_row(make_record(), 1, client_id=b"(redacted)")
     entries, _ = decode(hidden, also)
