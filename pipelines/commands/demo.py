@@ -1,5 +1,7 @@
 """demo: everything, on this machine."""
 
+import argparse
+
 from pipelines.demo import MAX_CLIENTS, MAX_SAMPLE_CLIENTS, MIN_CLIENTS
 from pipelines.errors import InvalidSetting
 
@@ -9,7 +11,19 @@ from .options import MOMENT, Command, flag, option, whole_number
 DURATION_S, SITE_DURATION_S, CLIENTS = 15, 120, 6
 SAMPLE_CLIENTS, SAMPLE_HOURS = 1_000, 48
 _SITE_LEAST_S = 30
-_MAX_HOURS = 720
+_MIN_HOURS, _MAX_HOURS = 0.1, 720.0
+
+
+def _parse_hours(text: str) -> float:
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = 0.0
+    if not _MIN_HOURS <= hours <= _MAX_HOURS:
+        raise argparse.ArgumentTypeError(
+            f"expected a number from {_MIN_HOURS:g} to {_MAX_HOURS:g}, got {text!r}"
+        )
+    return hours
 
 
 def _check(call: Call) -> None:
@@ -115,9 +129,10 @@ COMMAND = Command(
         ),
         option(
             "--hours",
-            f"With --sample: hours that the data covers (default: {SAMPLE_HOURS})",
-            type=whole_number(1, _MAX_HOURS),
-            metavar="COUNT",
+            "With --sample: hours that the data covers, for example 48 or 0.2 "
+            f"(default: {SAMPLE_HOURS})",
+            type=_parse_hours,
+            metavar="HOURS",
         ),
         option(
             "--until",

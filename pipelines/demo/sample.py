@@ -80,7 +80,7 @@ class Sample:
     """One run of `demo --sample`."""
 
     clients: int
-    hours: int
+    hours: float
     until: datetime | None = None
     """End of its data; None: now."""
 
@@ -103,7 +103,7 @@ class Sample:
             f"  {one}" for one in list_next(folder, ROOT, Path.cwd(), NEXT)
         )
         print(
-            f"\nSample fleet of {self.clients} clients and {self.hours} hours, "
+            f"\nSample fleet of {self.clients} clients and {self.hours:g} hours, "
             f"written in {seconds:.0f} s\n\nDelta tables: {folder}/tables\n\n"
             f"Clients are active until {until + _ACTIVE:%H:%M} UTC, then idle. Run the "
             f"command again for active clients.\n\n"

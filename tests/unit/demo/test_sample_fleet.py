@@ -127,6 +127,8 @@ def test_list_series_every_metric_exists_in_its_family_at_its_level():
     [
         (("--hours", "2"), "--hours and --until go with --sample"),
         (("--sample", "--keep"), "--sample starts no client"),
+        (("--sample", "--hours", "0.01"), "expected a number from 0.1 to 720"),
+        (("--sample", "--hours", "nan"), "expected a number from 0.1 to 720"),
         (("--clients", "1000"), "--clients: without --sample at most 200"),
     ],
 )
