@@ -251,6 +251,7 @@ def make_traffic_rows(
                         "client_software_name": SOFTWARE_NAMES[own[-1].family],
                         "client_software_version": own[-1].software_version,
                         "received_at": window.end,
+                        "api_versions": [],
                         "push_ids": [f"sample-traffic-{start:%H%M}"],
                         "topic": _TRAFFIC_TOPIC,
                         "partition": 0,

@@ -43,10 +43,8 @@ INSTANCE_KEY = """coalesce(client_instance_id, to_json(struct(
   cluster_id, principal, client_id, client_source_address, client_type)))"""
 """SQL for what identifies a row of known_instances; never null."""
 _DEFAULT_INTERVAL_MS = 300_000
-_PATIENCE = (
-    f"{IDLE_AFTER_INTERVALS} * bigint(coalesce(push_interval_ms, "
-    f"{_DEFAULT_INTERVAL_MS}))"
-)
+_INTERVAL_MS = f"bigint(coalesce(push_interval_ms, {_DEFAULT_INTERVAL_MS}))"
+_PATIENCE = f"{IDLE_AFTER_INTERVALS} * {_INTERVAL_MS}"
 INSTANCE_COLUMNS = (
     *("cluster_id", "principal", "client_id", "client_type", "client_type_source"),
     *("client_instance_id", "client_software_name", "client_software_version"),
@@ -212,6 +210,19 @@ def idle_at_sql(pushed_at: str) -> str:
     It reads push_interval_ms.
     """
     return f"timestampadd(MILLISECOND, {_PATIENCE}, {pushed_at})"
+
+
+def current_from_sql(*, more_intervals: int = 0) -> str:
+    """Return SQL for the start of the pushes that give an instance's current values.
+
+    They are those of the three push intervals before its newest push. It reads
+    push_interval_ms and last_push.
+
+    Args:
+        more_intervals: Earlier push intervals to include.
+    """
+    intervals = IDLE_AFTER_INTERVALS + more_intervals
+    return f"timestampadd(MILLISECOND, -{intervals} * {_INTERVAL_MS}, last_push)"
 
 
 def states_query(

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from .client_states import ACTIVE, current_from_sql
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushTimes:
@@ -17,6 +19,8 @@ class PushTimes:
     """Newest push of all; null: there is none."""
     interval_ms: int | None = None
     """Usual push interval: half of the clients have a shorter one."""
+    current_from: datetime | None = None
+    """Start of the points of current values; null: no client is active."""
 
 
 def read_push_times(spark: SparkSession, since: datetime) -> PushTimes:
@@ -33,15 +37,21 @@ def read_push_times(spark: SparkSession, since: datetime) -> PushTimes:
     )
     (first,) = recent.agg(F.unix_millis(F.min("received_at"))).collect()[0]
     pushing = F.when(F.col("last_push") >= F.lit(since), F.col("push_interval_ms"))
-    newest, interval, usual = clients.agg(
+    # The growth of a sum needs the push before the first current one.
+    current = F.when(
+        F.col("state") == ACTIVE, F.expr(current_from_sql(more_intervals=1))
+    )
+    newest, interval, usual, current_from = clients.agg(
         F.unix_millis(F.max("last_push")),
         F.percentile_approx(pushing, 0.5),
         F.percentile_approx("push_interval_ms", 0.5),
+        F.unix_millis(F.min(current)),
     ).collect()[0]
     return PushTimes(
         first=_read_moment(first),
         newest=_read_moment(newest),
         interval_ms=usual if interval is None else interval,
+        current_from=_read_moment(current_from),
     )
 
 

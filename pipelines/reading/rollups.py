@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from .points import CLIENT, NODE, with_rates
+from .client_states import ACTIVE, current_from_sql
+from .points import CLIENT, NODE, with_meaning, with_rates
 from .semantics import (
     OVER_INSTANCES,
     OVER_NODES,
@@ -34,6 +35,52 @@ _IDENTITY = (
 _PUSH = ("push_id", "received_at")
 _SUMS = ("weight", "amount", "observations", "rate")
 _THOUSAND = 1000
+
+
+def read_current(client_metrics: DataFrame, known_instances: DataFrame) -> DataFrame:
+    """Read the points of current values, with their meaning and rates.
+
+    Args:
+        client_metrics: Points since one push interval before the current ones.
+        known_instances: The view.
+    Returns: As with_rates; the points that select_current keeps.
+    """
+    active = _list_active(known_instances)
+    recent = client_metrics.join(active, "client_instance_id").where(
+        F.col("received_at") > F.col("previous_from")
+    )
+    return (
+        recent.transform(with_meaning)
+        .transform(with_rates)
+        .where(F.col("received_at") > F.col("current_from"))
+    )
+
+
+def select_current(points: DataFrame, known_instances: DataFrame) -> DataFrame:
+    """Keep the points of active instances from their last three push intervals.
+
+    No current value is older than the state active allows.
+
+    Args:
+        points: As with_rates returns them, so that the first growth in the time counts.
+        known_instances: The view, or part of it.
+    """
+    active = _list_active(known_instances).select("client_instance_id", "current_from")
+    return (
+        points.join(active, "client_instance_id")
+        .where(F.col("received_at") > F.col("current_from"))
+        .drop("current_from")
+    )
+
+
+def _list_active(known_instances: DataFrame) -> DataFrame:
+    return known_instances.where(
+        (F.col("state") == ACTIVE) & F.col("last_push").isNotNull()
+    ).select(
+        *("client_instance_id", "cluster_id", "client_type", "push_interval_ms"),
+        F.expr(current_from_sql()).alias("current_from"),
+        F.expr(current_from_sql(more_intervals=1)).alias("previous_from"),
+    )
 
 
 def instance_values(points: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:

@@ -1,7 +1,5 @@
 """How long brokers make clients wait because of quotas: one definition. Reads only."""
 
-from datetime import datetime
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
@@ -20,42 +18,31 @@ THROTTLE_METRICS = (PRODUCE_MAX, FETCH_MAX, PRODUCE_AVG, FETCH_AVG)
 _WIRE_KEY = ("cluster_id", "principal", "client_id")
 
 
-def select_throttling(
-    points: DataFrame,
-    client_traffic: DataFrame | None = None,
-    since: datetime | None = None,
-) -> DataFrame:
+def select_throttling(points: DataFrame, traffic: DataFrame | None = None) -> DataFrame:
     """Return the longest throttle time of each client.
 
     Args:
         points: As read_points returns them.
-        client_traffic: Rows of the table, which the proxy counted; None: unknown.
-        since: Start of the time, with a time zone; None: all rows.
+        traffic: From quota_use.select_recent_traffic; None: unknown.
     Returns: CLIENT_KEY, reported_ms (by the client's telemetry), seen_ms (in responses
         that the proxy forwarded) and throttle_ms (the longer one). A client without
         either has no row.
     """
-    if since is not None:
-        points = points.where(F.col("received_at") >= F.lit(since))
     reported = (
         points.transform(choose_metrics, THROTTLE_METRICS)
         .transform(roll_up, by=CLIENT_KEY)
         .groupBy(*CLIENT_KEY)
         .agg(F.max("value").alias("reported_ms"))
     )
-    if client_traffic is None:
+    if traffic is None:
         return reported.select(
             *CLIENT_KEY,
             "reported_ms",
             F.lit(None).cast("double").alias("seen_ms"),
             F.col("reported_ms").alias("throttle_ms"),
         )
-    if since is not None:
-        end = F.expr("timestampadd(MILLISECOND, window_ms, window_start)")
-        client_traffic = client_traffic.where(end > F.lit(since))
-    seen = client_traffic.groupBy(*_WIRE_KEY).agg(
-        F.max("throttle_ms_max").cast("double").alias("seen_ms")
-    )
+    longest = F.greatest("produce_throttled_ms", "fetch_throttled_ms")
+    seen = traffic.groupBy(*_WIRE_KEY).agg(F.max(longest).alias("seen_ms"))
     joined = reported.alias("r").join(seen.alias("s"), _same_client(), "full")
     return joined.select(
         *(F.coalesce(f"r.{one}", f"s.{one}").alias(one) for one in _WIRE_KEY[:2]),

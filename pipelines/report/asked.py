@@ -2,14 +2,13 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from pipelines.reading.views.view_names import find_maker
 from pipelines.settings.records import Settings
-from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
 
 from .distinct import USER
 from .fleet import Part, TimeAxis
@@ -29,6 +28,8 @@ class Asked:
     newest_push: datetime | None
     push_interval_ms: int
     """Usual push interval; 0: not known."""
+    current_from: datetime | None = None
+    """As PushTimes has it."""
     principals: tuple[str, ...]
     fleet_points: DataFrame | None = None
     """From fleet_performance.select_fleet_points; None: no metrics."""
@@ -37,12 +38,6 @@ class Asked:
     def newest_at(self) -> datetime:
         """Return the end of the newest telemetry."""
         return self.newest_push or self.made_at
-
-    @property
-    def newest_from(self) -> datetime:
-        """Return the start of the newest push intervals."""
-        time = timedelta(milliseconds=IDLE_AFTER_INTERVALS * self.push_interval_ms)
-        return self.newest_at - time
 
     def explain_missing(self, *names: str) -> str:
         """Return a sentence about what is not there of these; empty: all is."""

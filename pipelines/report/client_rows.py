@@ -11,6 +11,8 @@ from pipelines.errors import UnknownClient
 from pipelines.reading import client_details, client_list, finding_overview
 from pipelines.reading.chosen import explain_unknown
 from pipelines.reading.client_states import CLIENT_KEY
+from pipelines.reading.quota_use import select_recent_traffic
+from pipelines.reading.rollups import select_current
 from pipelines.reading.throttling import select_throttling
 from pipelines.reading.views.client_config_views import ENTRIES
 from pipelines.reading.views.known_clients_view import KNOWN_CLIENTS, KNOWN_INSTANCES
@@ -87,11 +89,14 @@ def find_clients(asked: Asked) -> Known:
 
 
 def _read_throttling(asked: Asked) -> DataFrame | None:
-    """Return how long clients waited in their newest push intervals."""
-    if asked.fleet_points is None or not asked.push_interval_ms:
+    """Return how long brokers make active clients wait now."""
+    if asked.fleet_points is None:
         return None
-    traffic = asked.table(TRAFFIC) if TRAFFIC in asked.names else None
-    return select_throttling(asked.fleet_points, traffic, asked.newest_from)
+    points = select_current(asked.fleet_points, asked.table(KNOWN_INSTANCES))
+    traffic = None
+    if TRAFFIC in asked.names:
+        traffic = select_recent_traffic(asked.table(TRAFFIC), asked.made_at)
+    return select_throttling(points, traffic)
 
 
 def _check_principals(asked: Asked, instances: DataFrame) -> None:

@@ -95,6 +95,7 @@ def collect(spark: SparkSession, settings: Settings, request: Request) -> Fleet:
         axis=fit_axis(request.since, request.made_at, pushes),
         newest_push=pushes.newest,
         push_interval_ms=pushes.interval_ms or 0,
+        current_from=pushes.current_from,
         principals=request.principals,
     )
     with ExitStack() as kept:

@@ -20,6 +20,7 @@ from pipelines.reading.fleet_performance import (
 )
 from pipelines.reading.lag import LAG_MAX
 from pipelines.reading.presence import BEFORE, count_arrivals
+from pipelines.reading.rollups import select_current
 from pipelines.reading.throttling import PRODUCE_AVG
 from pipelines.reading.views.known_clients_view import KNOWN_INSTANCES
 
@@ -82,10 +83,10 @@ def read_performance(asked: Asked, known: Known) -> tuple[Picture, Picture, Pict
 
 
 def read_totals(asked: Asked, known: Known) -> Totals:
-    """Return what all clients did in the newest push intervals."""
-    if asked.fleet_points is None or not asked.push_interval_ms:
+    """Return the current values of all active clients together."""
+    if asked.fleet_points is None:
         return Totals()
-    points = _select_since(asked.fleet_points, asked.newest_from)
+    points = select_current(asked.fleet_points, known.instances)
     values = fleet_performance.select_client_values(
         points, known.instances, fleet_performance.OF_TOTALS
     )
@@ -114,7 +115,7 @@ def read_fleet_points(asked: Asked) -> DataFrame | None:
     """Return the points of all pictures and totals; null: no table has any."""
     if asked.explain_missing(_METRICS):
         return None
-    since = min(asked.newest_at - _TIME, asked.newest_from)
+    since = min(asked.newest_at - _TIME, asked.current_from or asked.newest_at)
     picked = Chosen(since=since, until=asked.newest_at + timedelta(seconds=1))
     return fleet_performance.select_fleet_points(
         asked.spark, picked, asked.table(KNOWN_INSTANCES)

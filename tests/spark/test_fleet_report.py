@@ -1,4 +1,4 @@
-"""Numbers of the report equal the model of the sample fleet."""
+"""Every number of the report equals the model of the sample fleet."""
 
 from collections import Counter
 from datetime import datetime, timedelta
@@ -8,11 +8,13 @@ from statistics import median
 import pytest
 
 from pipelines.report.collecting import Request, collect
+from pipelines.report.numbers import list_numbers
 from pipelines.report.page import count_clients, count_severities, list_software
 from tests.support.fleet_model import PREFIX
 from tests.support.fleet_screens import CLIENT, STATES
 from tests.support.sample_fleet import EPOCH, HOURS
 
+_SCALES = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
 _COLUMNS = (
     *("state", "known_by", "instances", "active", "first_seen", "last_seen"),
     *("version", "versions"),
@@ -46,6 +48,42 @@ def list_keys(shown):
 def rows_of(part, *names):
     places = [part.names.index(name) for name in names]
     return [tuple(row[place] for place in places) for row in part.rows]
+
+
+def read_number(text):
+    """Return the number of a text such as 12.3 kB/s or 5 clients."""
+    number, _, unit = text.removesuffix("/s").partition(" ")
+    return float(number.replace(",", "")) * _SCALES.get(f"{unit}/s", 1)
+
+
+def test_first_screen_equals_model(fleet, shown):
+    model = fleet.model
+    sent = model.list_values("producer.outgoing.byte.rate")
+    read = model.list_values("consumer.fetch.manager.bytes.consumed.rate")
+    lags = model.list_values("consumer.fetch.manager.records.lag.max")
+    errors = model.list_values("producer.record.error.total")
+    waits = [
+        client
+        for kind in ("producer.produce", "consumer.fetch.manager.fetch")
+        for client, ms in model.list_values(f"{kind}.throttle.time.max").items()
+        if ms > 0
+    ]
+    worst = max(lags, key=lags.get)
+    totals = shown.totals
+    assert lags[worst] == 1_000_000
+    assert list_keys(shown)[totals.lag_row] == worst
+    expected = {
+        "Sent by producers": sum(sent.values()),
+        "Read by consumers": sum(read.values()),
+        "Largest lag": lags[worst],
+        "Failed to send": sum(errors.values()),
+        "Throttled": len({*waits}),
+    }
+    found = {one.title: read_number(one.value) for one in list_numbers(shown)}
+    assert found == pytest.approx(expected, rel=0.01)
+    assert totals.sent_bytes == pytest.approx(expected["Sent by producers"])
+    assert totals.consumed_bytes == pytest.approx(expected["Read by consumers"])
+    assert totals.errors == pytest.approx(expected["Failed to send"])
 
 
 def test_counts_of_clients_equal_model(fleet, shown):

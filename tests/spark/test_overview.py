@@ -130,11 +130,12 @@ def test_throttling_joins_reports_and_traffic_of_one_cluster(spark):
     points = make_points(spark, rows, clusters={"a": "A", "b": "B", "c": None})
     traffic = spark.createDataFrame(
         [
-            ("A", "User:p", "orders", 900),
-            (None, "User:p", "", 3),
-            ("B", "User:p", "new", 1),
+            ("A", "User:p", "orders", 900.0, 0.0),
+            (None, "User:p", "", 0.0, 3.0),
+            ("B", "User:p", "new", 1.0, 1.0),
         ],
-        "cluster_id STRING, principal STRING, client_id STRING, throttle_ms_max INT",
+        "cluster_id STRING, principal STRING, client_id STRING, "
+        "produce_throttled_ms DOUBLE, fetch_throttled_ms DOUBLE",
     )
     found = throttling.select_throttling(points, traffic)
     names = ("cluster_id", "client_id", "reported_ms", "seen_ms", "throttle_ms")

@@ -264,11 +264,14 @@ class FleetModel:
         points = [
             point
             for point in self.points_by[instance, PREFIX + metric]
-            if level_of(point) == "client" and _is_within(point, received_at)
+            if level_of(point) == "client"
         ]
         points.sort(key=lambda one: one["received_at"])
         found, before = [], None
         for point in points:
+            if not _is_within(point, received_at):
+                before = point
+                continue
             number, at = number_of(point), point["received_at"]
             if point["temporality"] == "delta":
                 nanos = point["time_unix_nano"] - point["start_time_unix_nano"]

@@ -45,6 +45,7 @@ class FleetScreens(FleetAnswers):
         super().__init__(root, now)
         self.quarantine = read_rows(root, "quarantine")
         self.static_configs = read_rows(root, "broker_static_configs")
+        self.subscriptions = read_rows(root, "client_metrics_subscriptions")
         self.findings = read_rows(root, "client_findings")
 
     @property
@@ -134,7 +135,15 @@ class FleetScreens(FleetAnswers):
             and min(one.first_seen for one in known) >= since
         ]
 
-    # Values in the newest hour
+    # Values now, and in the newest hour
+
+    def list_values(self, metric):
+        """Return each active client with a value now to it."""
+        values = {
+            client: self.roll_up_instances(instances, metric)
+            for client, instances in self.list_clients(self.list_active()).items()
+        }
+        return {one: value for one, value in values.items() if value is not None}
 
     def value_in(self, instance, metric, received_at, node_id=None):
         """Return the mean or maximum of the pushes of an instance, or None.
@@ -283,6 +292,60 @@ class FleetScreens(FleetAnswers):
             for row in self.quarantine
             if until is None or row["kafka_timestamp"] < until
         )
+
+    def list_traffic(self):
+        """Return start, client and direction to the bytes per second at all brokers."""
+        found = defaultdict(float)
+        for row in self.traffic:
+            for word in ("produced", "fetched"):
+                rate = row[f"{word}_bytes"] * 1000 / row["window_ms"]
+                found[row["window_start"], row["client_id"], word] += rate
+        used = {key[1:] for key, rate in found.items() if rate}
+        return {key: rate for key, rate in found.items() if key[1:] in used}
+
+    # Configurations, and metrics that clients deliver
+
+    def list_active_configs(self):
+        """Return the client and the pushed configuration of each active instance."""
+        active = {
+            one.row["client_instance_id"]
+            for one in self.list_known()
+            if one.state == "active" and one.known_by != "wire"
+        }
+        return [
+            (tuple(row[name] for name in CLIENT), dict(row["configs"]))
+            for row in self.configs
+            if row["client_instance_id"] in active
+        ]
+
+    def list_set_values(self, client_id):
+        """Return the keys that a client set to their values, of its newest push."""
+        own = [row for row in self.configs if row["client_id"] == client_id]
+        newest = max(own, key=lambda row: row["received_at"])
+        return {
+            key: entry["config_value"]
+            for key, entry in dict(newest["configs"]).items()
+            if not entry["is_default"]
+        }
+
+    def is_asked(self, instance, metric):
+        """Return whether a subscription of its cluster requests a metric of it."""
+        row = self.instances[instance]
+        return any(
+            metric.startswith(tuple(one["metrics"]))
+            and (
+                not one["match"]
+                or row["client_id"] in dict(one["match"])["client_id"].split("|")
+            )
+            for one in self.subscriptions
+            if row["cluster_id"] in {None, one["cluster_id"]}
+        )
+
+    def is_delivered(self, instance, metric):
+        """Return whether one of the three newest pushes has a point of a metric."""
+        newest = {push["push_id"] for push in self.pushes_of[instance][-3:]}
+        points = self.points_by.get((instance, metric), ())
+        return any(point["push_id"] in newest for point in points)
 
 
 def _connection(row):

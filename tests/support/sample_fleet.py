@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.demo import sample
 from pipelines.reading import views
+from pipelines.reading.chosen import Chosen
 from pipelines.reading.points import read_points
 from pipelines.settings import load_settings
 from tests.support.fleet_screens import FleetScreens
@@ -32,8 +33,17 @@ class Fleet:
         self.now = now
         views.register(spark, self.settings, views.TABLES_AND_VIEWS, now=now)
         root = Path(self.settings.tables.root_path)
+        self.words = (
+            f"tables.root_path={root}",
+            "bridge.subscriptions_source=cluster",
+        )
         self.model = FleetScreens(root, now)
         self.points = read_points(spark).localCheckpoint()
+
+    def picked(self):
+        """Return the time of all pushes."""
+        minute = timedelta(minutes=1)
+        return Chosen(since=self.model.since - minute, until=self.model.until + minute)
 
     def rows(self, query):
         return [row.asDict(recursive=True) for row in self.spark.sql(query).collect()]

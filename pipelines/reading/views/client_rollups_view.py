@@ -3,45 +3,12 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from pipelines.reading.client_states import ACTIVE, CLIENT_KEY
-from pipelines.reading.points import with_meaning
-from pipelines.reading.rollups import roll_up
-from pipelines.tables.telemetry import IDLE_AFTER_INTERVALS
+from pipelines.reading.client_states import CLIENT_KEY
+from pipelines.reading.rollups import read_current, roll_up
 
 from .view import Sources, View
 
 CLIENT_ROLLUPS = "client_rollups"
-
-
-def select_client_rollups(
-    client_metrics: DataFrame, known_instances: DataFrame
-) -> DataFrame:
-    """Return one value per client and metric, over its active instances.
-
-    The pushes of the last three push intervals of each instance count, so that no value
-    is older than the state active allows.
-
-    Args:
-        client_metrics: Points of the last two days at least.
-        known_instances: The view.
-    """
-    interval_ms = F.col("push_interval_ms").cast("bigint")
-    since = F.timestamp_millis(
-        F.unix_millis("last_push") - F.lit(IDLE_AFTER_INTERVALS) * interval_ms
-    )
-    active = known_instances.where(
-        (F.col("state") == ACTIVE) & F.col("last_push").isNotNull()
-    ).select(
-        *("client_instance_id", "cluster_id", "client_type", "push_interval_ms"),
-        since.alias("since"),
-    )
-    return (
-        client_metrics.join(active, "client_instance_id")
-        .where(F.col("received_at") > F.col("since"))
-        .drop("since")
-        .transform(with_meaning)
-        .transform(roll_up, by=CLIENT_KEY)
-    )
 
 
 def _client_rollups(sources: Sources) -> DataFrame:
@@ -50,7 +17,7 @@ def _client_rollups(sources: Sources) -> DataFrame:
         F.col("event_date") >= F.date_sub(F.expr(sources.now).cast("date"), 1)
     )
     known = sources.spark.table("known_instances")
-    return select_client_rollups(recent, known)
+    return recent.transform(read_current, known).transform(roll_up, by=CLIENT_KEY)
 
 
 VIEW = View(
