@@ -152,7 +152,7 @@ display(
 
 wrong = views.select_wrong_metrics(points).toPandas()
 if not wrong.empty:
-    display(wrong)
+    display(tell_clusters_apart(wrong))
 
 # COMMAND ----------
 

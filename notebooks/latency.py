@@ -71,7 +71,7 @@ display(
 
 # COMMAND ----------
 
-display(views.select_wrong_metrics(points).toPandas())
+display(tell_clusters_apart(views.select_wrong_metrics(points).toPandas()))
 
 # COMMAND ----------
 

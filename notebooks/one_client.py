@@ -72,7 +72,8 @@ if has_configs:
 # MAGIC %md
 # MAGIC ## What it did
 # MAGIC Panels in which all is zero are left out: nothing was throttled, nothing
-# MAGIC failed. Vertical lines are rebalances, and changes of its configuration.
+# MAGIC failed. Vertical lines are rebalances, and changes of its configuration; of
+# MAGIC several in one short time, the first.
 
 # COMMAND ----------
 
@@ -85,7 +86,9 @@ display(
         by="client",
         panel="panel",
         title=f"What {picked.client} did, and what happened to it",
-        marks=one_client.select_marks(points, changes).toPandas(),
+        marks=one_client.select_marks(
+            points, changes, window_s=picked.window_of(points)
+        ).toPandas(),
     )
 )
 
@@ -154,7 +157,7 @@ if "client_quota_use" in registered:
 
 wrong = views.select_wrong_metrics(points).toPandas()
 if not wrong.empty:
-    display(wrong)
+    display(tell_clusters_apart(wrong))
 
 # COMMAND ----------
 

@@ -117,6 +117,9 @@ _CONSUMER: Mapping[str, Formula] = {
     "coordinator.rebalance.latency.max": lambda s: np.where(
         s.rebalances > 0, 2_500.0, np.nan
     ),
+    "coordinator.rebalance.latency.avg": lambda s: np.where(
+        s.rebalances > 0, 2_500.0, np.nan
+    ),
     "coordinator.failed.rebalance.total": lambda s: s.events(0.0),
     "poll.idle.ratio.avg": lambda s: np.full(s.count, 0.8),
     "time.between.poll.avg": lambda s: np.full(s.count, 50.0),
@@ -135,6 +138,7 @@ _OWN = {
         *("coordinator.assigned.partitions", "poll.idle.ratio.avg"),
         *("coordinator.commit.latency.avg", "coordinator.commit.latency.max"),
         *("coordinator.rebalance.latency.max", "coordinator.rebalance.latency.total"),
+        "coordinator.rebalance.latency.avg",
         *("fetch.manager.fetch.latency.avg", "fetch.manager.fetch.latency.max"),
     ),
     (FRANZ_GO, PRODUCER): (

@@ -1,6 +1,6 @@
 """Axes, scales, legends and sentences that all pictures of notebooks share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import matplotlib as mpl
@@ -12,6 +12,8 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+from pipelines.skew import is_skewed
 
 MOST = 10
 """More than this cannot be told apart."""
@@ -33,8 +35,6 @@ _LARGE = 10_000
 """Larger numbers are shown without decimals."""
 _MAX_DRAWN = 1e19
 """More than any 64-bit integer; larger numbers would hide all others."""
-_SKEWED = 50
-"""Largest value, in medians, from which on a linear axis hides all others."""
 _GAP_POINTS = 3
 """Usual distances of a line's points that break the line."""
 _MOMENT_S = 300
@@ -178,12 +178,6 @@ def dress(axes: Axes, title: str, grid: Literal["x", "y", ""] = "y") -> None:
     if grid:
         axes.grid(axis=grid, linewidth=0.4)
         axes.set_axisbelow(True)
-
-
-def is_skewed(numbers: Iterable[float]) -> bool:
-    """Whether the largest number makes all others invisible on a linear axis."""
-    known = np.asarray([one for one in numbers if one > 0], dtype=float)
-    return len(known) > 1 and bool(known.max() > _SKEWED * np.median(known))
 
 
 def scale_values(axes: Axes, numbers: pd.Series, unit: str) -> None:

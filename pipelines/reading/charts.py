@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter
 
+from pipelines.skew import is_skewed
+
 from .chart_axes import (
     COLOURS,
     DARK,
@@ -28,7 +30,6 @@ from .chart_axes import (
     draw_lines,
     dress,
     format_number,
-    is_skewed,
     keep_drawable,
     make_figure,
     name_all,

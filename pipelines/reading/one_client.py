@@ -27,7 +27,6 @@ PANELS = {
 """What is shown with its unit, to the metric."""
 CONFIG_CHANGED, REBALANCED = "configuration changed", "rebalanced"
 """What may happen to a client."""
-_MOST_MARKS = 40
 
 
 def find_busiest(clients: DataFrame) -> str:
@@ -75,33 +74,31 @@ def select_panels(points: DataFrame) -> DataFrame:
     )
 
 
-def select_marks(points: DataFrame, changes: DataFrame | None) -> DataFrame:
-    """Return what happened to a client: at and what, the newest of each kind.
+def select_marks(
+    points: DataFrame, changes: DataFrame | None, *, window_s: int
+) -> DataFrame:
+    """Return what happened to a client: at and what, the first of a kind in a window.
 
     Args:
         points: Of one client, as read_points returns them.
         changes: From config_overview.select_changes, of the same client; None: unknown.
+        window_s: Window length in seconds.
     """
     rebalanced = (
         points.transform(choose_metrics, (REBALANCES, REBALANCE_LATENCY))
         .transform(instance_values)
         .where(F.col("amount") > 0)
         .select("at", F.lit(REBALANCED).alias("what"))
-        .distinct()
-        .orderBy(F.desc("at"))
-        .limit(_MOST_MARKS)
     )
-    if changes is None:
-        return rebalanced
-    changed = (
-        changes.select(
-            F.col("valid_from").alias("at"), F.lit(CONFIG_CHANGED).alias("what")
-        )
-        .distinct()
-        .orderBy(F.desc("at"))
-        .limit(_MOST_MARKS)
+    happened = rebalanced
+    if changes is not None:
+        changed = F.lit(CONFIG_CHANGED).alias("what")
+        happened = happened.union(changes.select("valid_from", changed))
+    return (
+        happened.groupBy("what", F.window("at", f"{window_s} seconds"))
+        .agg(F.min("at").alias("at"))
+        .select("at", "what")
     )
-    return rebalanced.union(changed)
 
 
 def select_configuration(entries: DataFrame, instances: DataFrame) -> DataFrame:

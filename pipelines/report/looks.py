@@ -1,11 +1,12 @@
 """Sizes, colours, axes and scales that all pictures have in common."""
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import altair as alt
+
+from pipelines.skew import is_skewed
 
 from .fleet import TimeAxis
 from .texts import show_text
@@ -23,8 +24,8 @@ COLOURS = (
     *("#8c6bb1", "#b3a100", "#7f5539", "#4db6ac", "#9a9a9a"),
 )
 BLUE, RED, PINK, GREY = COLOURS[0], COLOURS[5], COLOURS[3], "#888888"
-_SKEWED = 30
-"""Largest value, in medians, from which on a linear axis hides all others."""
+_NUMBER_ROOM = 1.2
+"""Length of an axis, in longest bars."""
 
 Spec = dict[str, Any]
 
@@ -51,14 +52,19 @@ def draw_bars(
         colour: Encoding of the bars' colours; null: all are blue.
         limit: Number that is marked by a line; null: none.
     """
-    is_log = is_skewed(float(str(one[x])) for one in values)
+    numbers_shown = [float(str(one[x])) for one in values]
+    is_log = is_skewed(numbers_shown)
+    # The number beside the longest bar needs room inside the picture.
+    linear = alt.Scale(
+        zero=True, domainMax=_NUMBER_ROOM * max([*numbers_shown, limit or 0, 1e-9])
+    )
     across = alt.X(
         f"{x}:Q",
         title=f"{title}, log" if is_log else title,
         axis=alt.Axis(format="~s", tickCount=4, grid=is_log)
         if is_log
         else counts_axis(),
-        scale=alt.Scale(type="log", nice=True) if is_log else alt.Scale(zero=True),
+        scale=alt.Scale(type="log", nice=True) if is_log else linear,
     )
     base = alt.Chart(inline(values)).encode(
         y=alt.Y(f"{y}:N", title=None, sort=None, axis=names_axis()),
@@ -77,12 +83,6 @@ def draw_bars(
         )
         layers.append(line.encode(x=f"{x}:Q"))
     return finish(alt.layer(*layers), height=BAR_PIXELS * len(values))
-
-
-def is_skewed(numbers: Iterable[float]) -> bool:
-    """Whether the largest number makes all others invisible on a linear axis."""
-    known = [one for one in numbers if one > 0]
-    return len(known) > 1 and max(known) > _SKEWED * statistics.median(known)
 
 
 def finish(chart: alt.Chart | alt.LayerChart | alt.FacetChart, *, height: int) -> Spec:

@@ -135,9 +135,7 @@ def make_page(
     shared = find_shared(fleet.clients)
     fleet = leave_out_shared(fleet, shared)
     software = list_software(fleet, releases)
-    pictures = draw(
-        fleet, {(one.software, one.version): one.age_days for one in software}
-    )
+    pictures = draw(fleet, {_name_version(one): one.clients for one in software})
     specs = {id_: one for id_, one in pictures.items() if not isinstance(one, str)}
     drawn = {"specs": specs, "line": draw_line(fleet)}
     room = PAGE_BYTES - len(vega) - len(script) - len(style) - _WORDS_BYTES
@@ -387,6 +385,11 @@ def _describe_software(
         faults=known.faults if known else "",
         has_wrong_metrics=known.has_wrong_metrics if known else False,
     )
+
+
+def _name_version(row: SoftwareRow) -> str:
+    name = f"{row.software} {row.version}"
+    return name if row.age_days is None else f"{name}, {row.age_days:,} days old"
 
 
 def _find_oldest(software: Sequence[SoftwareRow]) -> SoftwareRow | None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import altair as alt
 
+from pipelines.skew import is_skewed
+
 from .fleet import SPENT_PARTS
 from .looks import (
     BAR_PIXELS,
@@ -17,7 +19,6 @@ from .looks import (
     colour,
     finish,
     inline,
-    is_skewed,
     label,
     names_axis,
 )

@@ -14,7 +14,7 @@ import altair as alt
 
 from pipelines.counted import counted
 
-from .fleet import ADVICE, ERROR, UNKNOWN, WARNING, Fleet, Part, RuleFindings
+from .fleet import ADVICE, ERROR, WARNING, Fleet, Part, RuleFindings
 from .looks import (
     BLUE,
     GREY,
@@ -46,20 +46,19 @@ _SEVERITY_COLOURS = {ERROR: "#d64550", WARNING: "#e69f00", ADVICE: "#4a90c2"}
 _NEARLY_FULL, _FULL = 80, 100
 """Percent of a limit from which on it is red, and at which requests are throttled."""
 
-Ages = Mapping[tuple[str, str], int | None]
 Drawn = Spec | str
 """A picture, or the sentence that replaces it."""
 
 
-def draw(fleet: Fleet, ages: Ages) -> dict[str, Drawn]:
+def draw(fleet: Fleet, versions: Mapping[str, int]) -> dict[str, Drawn]:
     """Return the pictures that there are rows for, by the id of their place.
 
     Args:
-        ages: Software and version to days since its release; null: not known.
+        versions: Names of software versions to the number of clients.
     """
     made = {
         "live": _draw_live(fleet),
-        "software": _draw_software(fleet, ages),
+        "software": _draw_software(versions),
         "findings": _draw_findings(fleet.rules),
         "limits": _draw_limits(fleet.limits),
         "latency": draw_latency(fleet.latency.rows),
@@ -184,12 +183,7 @@ def _list_moments(fleet: Fleet) -> list[dict[str, object]]:
     ]
 
 
-def _draw_software(fleet: Fleet, ages: Ages) -> Drawn | None:
-    columns = [fleet.clients.column(one).to_pylist() for one in ("software", "version")]
-    counts = Counter(
-        _name_version((software or UNKNOWN, version or UNKNOWN), ages)
-        for software, version in zip(*columns, strict=True)
-    )
+def _draw_software(counts: Mapping[str, int]) -> Drawn | None:
     if not counts:
         return None
     if len(counts) == 1:
@@ -204,11 +198,6 @@ def _draw_software(fleet: Fleet, ages: Ages) -> Drawn | None:
         more = sum(counts[one] for one in rest)
         values.append({"what": f"{len(rest)} other versions", "clients": more})
     return draw_bars(values, "what", "clients", title="clients")
-
-
-def _name_version(which: tuple[str, str], ages: Ages) -> str:
-    age = ages.get(which)
-    return " ".join(which) if age is None else f"{' '.join(which)}, {age:,} days old"
 
 
 def _draw_findings(rules: Sequence[RuleFindings]) -> Drawn | None:

@@ -1,7 +1,7 @@
 """Metrics that notebooks show equal the model of the sample fleet."""
 
 from collections import Counter, defaultdict
-from datetime import timedelta
+from datetime import UTC, timedelta
 from math import ceil
 from statistics import fmean
 
@@ -271,16 +271,18 @@ def test_panels_and_marks_of_a_client_equal_model(fleet):
         if any(values):
             expected.update((panel, round(value, 6)) for value in values)
     assert found == expected
-    marks = one_client.select_marks(points, None).collect()
+    marks = one_client.select_marks(points, None, window_s=WINDOW_S).collect()
     rebalanced = {
-        at
+        (at - EPOCH) // WINDOW: at
         for one in own
         for at, amount, _ in fleet.model.growths_of(
             one, "consumer.coordinator.rebalance.total"
         )
         if amount > 0
     }
-    assert len(marks) == min(len(rebalanced), 40)
+    assert len(marks) == len(rebalanced)
+    found = {(row["at"].astimezone(UTC) - EPOCH) // WINDOW for row in marks}
+    assert found == {*rebalanced}
 
 
 def test_samples_before_and_after_equal_model(fleet):

@@ -6,6 +6,7 @@ import pytest
 
 from pipelines.delta_tables.setup import ensure_tables
 from pipelines.reading import views
+from pipelines.reading.points import with_meaning
 from pipelines.reading.views.registry import VIEWS
 from pipelines.reading.views.view_names import find_names_in
 from pipelines.settings import load_settings
@@ -162,7 +163,8 @@ def test_newest_values_of_clients_with_wrong_metrics_are_marked(spark, settings)
     rows = spark.table(views.NEWEST_VALUES).collect()
     marked = {r["client_instance_id"] for r in rows if r[views.METRICS_FAULT]}
     assert marked == {"b"}
-    wrong = spark.table("client_metrics").transform(views.select_wrong_metrics)
+    points = spark.table("client_metrics").transform(with_meaning)
+    wrong = points.transform(views.select_wrong_metrics)
     assert [r["client_software_version"] for r in wrong.collect()] == ["v1.20.5"]
 
 

@@ -14,7 +14,9 @@ from .config_catalog_view import number_version, version_number_sql
 
 METRICS_FAULT = "metrics_fault"
 """Column: what is wrong with the metrics of a client; null if nothing is known."""
-_CLIENT = ("client_id", "client_software_name", "client_software_version")
+_CLIENT = (
+    *("cluster_id", "client_id", "client_software_name", "client_software_version"),
+)
 
 
 def metrics_fault_sql() -> str:
@@ -40,8 +42,9 @@ def select_wrong_metrics(client_metrics: DataFrame) -> DataFrame:
     """Return the clients whose metrics are known to be wrong.
 
     Args:
-        client_metrics: Points of the clients and times that are wanted.
-    Returns: client_id, client_software_name, client_software_version, metrics_fault.
+        client_metrics: Points as with_meaning returns them.
+    Returns: cluster_id, client_id, client_software_name, client_software_version,
+        metrics_fault.
     """
     return (
         client_metrics.select(*_CLIENT)
