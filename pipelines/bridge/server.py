@@ -44,24 +44,6 @@ OnReady = Callable[[str, int], None]
 _SERVE = "serve"
 
 
-async def run_bridge(
-    settings: Settings,
-    secrets: SecretReader,
-    *,
-    on_ready: OnReady,
-    stop: asyncio.Event | None = None,
-) -> None:
-    """Run until stop is set or the task is cancelled, then drain.
-
-    Args:
-        secrets: Reads what [kafka] refers to.
-        on_ready: Called with host and port of each listener once clients may connect.
-        stop: Set it to end in order, for example from a signal handler.
-    Raises: InvalidSetting, UnresolvedSecret, MissingService.
-    """
-    await BridgeServer(settings, secrets).serve(stop or asyncio.Event(), on_ready)
-
-
 class BridgeServer:
     """One bridge; serves once."""
 

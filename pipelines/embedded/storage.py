@@ -113,8 +113,3 @@ def write_storage(
         "directory.id": new_kafka_uuid(),
     }
     (data_path / META_NAME).write_text(to_properties_text(meta), encoding="ascii")
-
-
-def is_formatted(broker_path: Path) -> bool:
-    """Return whether a broker has run in this folder before."""
-    return (broker_path / LOG_DIR / META_NAME).exists()

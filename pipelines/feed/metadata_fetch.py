@@ -27,7 +27,7 @@ OLD_FETCH_VERSION, FETCH_VERSION, SNAPSHOT_VERSION = 13, 16, 1
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
 """AAAAAAAAAAAAAAAAAAAAAQ."""
-_NO_REPLICA, _UNSET_64, _UNSET_32 = -1, -1, -1
+_NO_REPLICA, _UNSET_64 = -1, -1
 _FINAL_EPOCH = -1
 _ONE, _NONE = b"\x02", b"\x01"
 """Compact arrays: of one item, without items."""

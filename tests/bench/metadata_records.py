@@ -1,8 +1,8 @@
-"""What the records of a cluster cost: snapshots passed over, keys judged, rows made.
+"""What the records of a cluster cost: snapshots passed over, rows made.
 
 `python tests/bench/metadata_records.py [--rounds 3]`: a snapshot of a million records of
 other types is written to a file and passed over, batch by batch, in a process of its own
-on one core, whose memory is what it takes beyond its start; names of configs are judged;
+on one core, whose memory is what it takes beyond its start;
 framed records become rows. It prints and never fails.
 """
 
@@ -21,9 +21,7 @@ sys.path.insert(0, str(ROOT))
 import pyarrow as pa  # noqa: E402 - path
 
 from pipelines.feed.record_batches import BatchStream, read_records  # noqa: E402 - path
-from pipelines.settings import load_broker_configs  # noqa: E402 - path
 from tests.support.kafka.metadata_logs import control_batch, write_batch  # noqa: E402 - path
-from udfs.cluster.broker_configs import judge_reported  # noqa: E402 - path
 from udfs.cluster.metadata_records import read_metadata_records  # noqa: E402 - path
 from udfs.cluster.record_fields import RECORD_FIELDS  # noqa: E402 - path
 from udfs.cluster.record_writing import (  # noqa: E402 - path
@@ -35,7 +33,6 @@ from udfs.cluster.record_writing import (  # noqa: E402 - path
 RECORDS = 1_000_000
 BATCH_RECORDS = 10_000
 PIECE_BYTES = 1 << 20
-NAMES = 2_000_000
 ROWS = 50_000
 KIB_PER_MIB = 1024
 # PartitionRecord 2: a topic's id, three replicas in sync, two directories.
@@ -69,7 +66,6 @@ def main():
             print(
                 f"  passed over {passed_over} in {float(seconds):.2f} s, {mib} MiB more"
             )
-    report("names judged", given.rounds, NAMES, names_judge())
     report("rows made", given.rounds, ROWS, rows_maker())
 
 
@@ -102,17 +98,6 @@ def read_status_kib(name):
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     fields = dict(line.split(":", 1) for line in status.splitlines())
     return int(fields[name].split()[0])
-
-
-def names_judge():
-    """Return what judges names: those of many brokers, one in a hundred unknown."""
-    catalog = load_broker_configs()
-    known = list(catalog)
-    names = [
-        known[n % len(known)] if n % 100 else f"unknown.{n}.ssl" for n in range(NAMES)
-    ]
-    column = pa.array(names)
-    return lambda: judge_reported(column, catalog)
 
 
 def rows_maker():

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.bridge.core.counters import BridgeCounters
 from pipelines.bridge.front.listening import advertised_node, plan_listeners
-from pipelines.bridge.server import BridgeServer, run_bridge
+from pipelines.bridge.server import BridgeServer
 from pipelines.errors import InvalidSetting, MissingService
 from pipelines.kafka_logs import RepeatFilter, kafka_logger
 from pipelines.kafka_wire import topics
@@ -15,6 +15,10 @@ from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
 
 SECRETS = SecretReader(environ={})
+
+
+async def serve(settings, on_ready):
+    await BridgeServer(settings, SECRETS).serve(asyncio.Event(), on_ready)
 
 
 def advertise(*words, port=77):
@@ -68,7 +72,7 @@ def test_kafka_settings_that_librdkafka_refuses_are_said_in_one_sentence():
         ],
     )
     with pytest.raises(InvalidSetting, match=r"kafka.*cannot be used"):
-        asyncio.run(run_bridge(settings, SECRETS, on_ready=lambda *_: None))
+        asyncio.run(serve(settings, lambda *_: None))
 
 
 def test_taken_port_ends_the_bridge_before_it_asks_kafka():
@@ -76,7 +80,7 @@ def test_taken_port_ends_the_bridge_before_it_asks_kafka():
         port = taken.getsockname()[1]
         settings = load_settings("local", [f"bridge.listen_port={port}"])
         with pytest.raises(MissingService, match=rf"127\.0\.0\.1:{port}"):
-            asyncio.run(run_bridge(settings, SECRETS, on_ready=pytest.fail))
+            asyncio.run(serve(settings, pytest.fail))
 
 
 def test_kafka_that_does_not_answer_is_named_with_what_to_do():
@@ -133,7 +137,7 @@ def test_stop_ends_a_bridge_that_still_waits_for_kafka():
             )
             asyncio.get_running_loop().call_later(0.1, stop.set)
             async with asyncio.timeout(5):
-                await run_bridge(settings, SECRETS, on_ready=pytest.fail, stop=stop)
+                await BridgeServer(settings, SECRETS).serve(stop, pytest.fail)
         return stop.is_set()
 
     assert asyncio.run(start_and_stop())

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines.bridge.quotas.limits import Tags
 from pipelines.bridge.quotas.shares import ShareUse
-from pipelines.bridge.server import BridgeServer, run_bridge
+from pipelines.bridge.server import BridgeServer
 from pipelines.errors import MissingService
 from pipelines.settings import load_settings
 from pipelines.settings.secret_references import SecretReader
@@ -126,8 +126,9 @@ def test_taken_port_of_the_pages_is_named_with_its_key():
         settings = load_settings(
             "local", [f"bridge.http_port={port}", "bridge.listen_port=0"]
         )
+        bridge = BridgeServer(settings, SECRETS)
         with pytest.raises(MissingService, match=rf"127\.0\.0\.1:{port}.*http_port"):
-            asyncio.run(run_bridge(settings, SECRETS, on_ready=pytest.fail))
+            asyncio.run(bridge.serve(asyncio.Event(), pytest.fail))
 
 
 class Answering:
