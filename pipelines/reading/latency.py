@@ -27,6 +27,8 @@ NODE_MAX_METRICS = tuple(
 LATENCY_METRICS = (*OWN_LATENCY_METRICS, *NODE_LATENCY_METRICS)
 QUANTILES = {"half of the clients": 0.5, "9 of 10": 0.9, "99 of 100": 0.99, "all": 1.0}
 """Name of a line to the share of clients that wait at most that long."""
+_WHOLE_SHARE = 0.9
+"""Part of the newest window that must have passed, so that few clients are missing."""
 WAITS = {
     "request": f"{_PRODUCER}request.latency.avg",
     "record to be sent": f"{_PRODUCER}record.queue.time.avg",
@@ -104,21 +106,36 @@ def select_latency_bands(points: DataFrame, *, window_s: int) -> DataFrame:
     Returns: cluster_id, window_start, clients_within (a key of QUANTILES), latency_ms:
         the longest mean of a request among that share of the clients, the fastest
         first. A share that so few clients cannot tell from all of them is left out, and
-        so is a window in which no client made a request.
+        so is a window in which no client made a request. The newest window is left out
+        if it has just begun and is not the only one: most clients would be missing.
     """
     window = F.window("at", f"{window_s} seconds").getField("start")
+    of_cluster = Window.partitionBy("cluster_id")
+    whole_at = F.timestamp_seconds(
+        F.unix_seconds("window_start") + F.lit(_WHOLE_SHARE * window_s)
+    )
     shares = F.array(*map(F.lit, QUANTILES.values()))
     names = F.array(*map(F.lit, QUANTILES))
     return (
         points.transform(select_request_latency)
         .groupBy("cluster_id", window.alias("window_start"), "client_instance_id")
-        .agg(F.avg("latency_ms").alias("latency_ms"))
+        .agg(F.avg("latency_ms").alias("latency_ms"), F.max("at").alias("newest"))
         .groupBy("cluster_id", "window_start")
         .agg(
             F.percentile_approx("latency_ms", shares, 10_000).alias("found"),
             F.count("*").alias("clients"),
+            F.max("newest").alias("newest"),
         )
-        .withColumn("most", F.max("clients").over(Window.partitionBy("cluster_id")))
+        .withColumns(
+            {
+                "most": F.max("clients").over(of_cluster),
+                "first": F.min("window_start").over(of_cluster),
+                "newest": F.max("newest").over(of_cluster),
+            }
+        )
+        .where(
+            (F.col("newest") >= whole_at) | (F.col("window_start") == F.col("first"))
+        )
         .withColumn("band", F.explode(F.arrays_zip(names, shares, "found")))
         .where((F.col("band")["1"] == 1) | (_left_out("most", "band") >= 1))
         .select(

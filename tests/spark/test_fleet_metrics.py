@@ -53,6 +53,22 @@ def list_latency_windows(fleet):
     return found
 
 
+def list_begun_windows(fleet):
+    """Return cluster and newest window, if less than nine tenths of it have passed."""
+    newest = {}
+    for one, values in list_latency(fleet).items():
+        cluster_id = fleet.model.instances[one]["cluster_id"]
+        for point in fleet.model.points_of[one]:
+            if point["push_id"] in values:
+                at = fleet.model.at_of(point)
+                newest[cluster_id] = max(newest.get(cluster_id, EPOCH), at)
+    return {
+        (cluster_id, (at - EPOCH) // WINDOW)
+        for cluster_id, at in newest.items()
+        if (at - EPOCH) % WINDOW < 0.9 * WINDOW
+    }
+
+
 def test_software_counts_equal_model(fleet):
     clients = fleet.spark.table("clients")
     rows = overview.select_software(clients).collect()
@@ -108,7 +124,7 @@ def test_latency_bands_equal_model(fleet):
         place = max(ceil(shares[row["clients_within"]] * len(values)), 1)
         assert row["latency_ms"] == pytest.approx(values[place - 1]), row
     found = {(row["cluster_id"], window_of(row)) for row in rows}
-    assert found == {*by_window}
+    assert found == {*by_window} - list_begun_windows(fleet)
 
 
 def test_latency_by_broker_equals_model(fleet):
