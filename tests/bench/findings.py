@@ -134,7 +134,9 @@ def fill(spark, settings, folder, given, metrics, now=NOW):
             F.explode(F.array(*(F.lit(PREFIX + one) for one in metrics))).alias(
                 "metric"
             ),
-            F.col("offset").cast("double").alias("value_double"),
+            F.expr(f"double(IF(offset % 100 < {given.faulty}, offset, 0))").alias(
+                "value_double"
+            ),
             F.lit("gauge").alias("kind"),
         )
         append(spark, folder, CLIENT_METRICS, points)
