@@ -10,6 +10,6 @@ def spark(driver):
 
 
 @pytest.fixture(scope="session")
-def fleet(spark, tmp_path_factory):
+def fleet(spark):
     """The sample fleet, which all tests of numbers share."""
-    return make_fleet(spark, tmp_path_factory.mktemp("sample"))
+    return make_fleet(spark)

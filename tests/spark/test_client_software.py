@@ -83,10 +83,10 @@ def settings(spark, tmp_path_factory):
     use("new-java", "User:a", (JAVA, "4.4.0"), [(0, 13), (18, 5), (28, 6)])
     use("", "User:c", ("unknown", "unknown"), [(1, 3), (1, 2), (9, 0), (7_000, 1)])
     use("", "User:c", ("unknown", "unknown"), [(1, 3), (3, 0)], broker_id=2)
-    # Long ago, and told by a bridge that did not note versions.
+    # Long ago, and a connection that sent no request.
     long_ago = NOW - timedelta(days=30)
     use("go", "User:b", ("kgo", "v1.19.0"), [(0, 2)], window_start=long_ago)
-    use("rust", "User:b", ("rust-rdkafka", "0.36.2"), None)
+    use("rust", "User:b", ("rust-rdkafka", "0.36.2"), [])
     use("share", "User:d", (JAVA, "4.0.0"), [(78, 0)])
     append_rows(settings.tables, CLIENT_INSTANCES, *instances)
     append_rows(settings.tables, CLIENT_WIRE_CONFIGS, *wire)

@@ -1,6 +1,7 @@
 """The sample fleet of `demo --sample`: its tables, its views, and the model of both."""
 
 import shlex
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from pipelines.reading.points import read_points
 from pipelines.settings import load_settings
 from tests.support.fleet_screens import FleetScreens
 from tests.support.jobs.given_calls import run_line
-from tests.support.spark.empty_tables import make_tables
+from tests.support.spark.empty_tables import made_once, make_tables
 
 HOURS = 3
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -59,13 +60,24 @@ def window_of(row):
     return (row["window_start"].astimezone(UTC) - EPOCH) // WINDOW
 
 
-def make_fleet(spark, folder):
-    """Write the tables as users do, and return the fleet."""
+def make_fleet(spark):
+    """Write the tables as users do, once in a run of tests, and return the fleet."""
+    with made_once("sample") as folder:
+        shared = folder / "sample"
+        if not shared.exists():
+            # Renamed when it is whole, because a run may end while it is written.
+            with tempfile.TemporaryDirectory(dir=folder) as unfinished:
+                _write_sample(spark, Path(unfinished, "sample")).rename(shared)
+    (data,) = (shared / "data").iterdir()
+    return Fleet(spark, data, datetime.fromisoformat((shared / "now").read_text()))
+
+
+def _write_sample(spark, folder):
     now = datetime.now(tz=UTC).replace(microsecond=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample, "ROOT", folder)
         # Copies of empty tables, which other tests share.
         patch.setattr(sample, "ensure_tables", make_tables)
         run_line(spark, LINE + now.isoformat())
-    (made,) = (folder / "data").iterdir()
-    return Fleet(spark, made, now)
+    (folder / "now").write_text(now.isoformat())
+    return folder

@@ -9,6 +9,7 @@ import dataclasses
 import fcntl
 import shutil
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 from pipelines.delta_tables.setup import ensure_tables
@@ -26,9 +27,7 @@ def make_tables(spark, tables, contracts):
         contracts: Of the tables.
     """
     patterns = _patterns_path()
-    # Processes of one run make each table once; who comes meanwhile waits.
-    with (patterns / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with made_once("tables"):
         missing = [one for one in contracts if not (patterns / one.name).exists()]
         if missing:
             # Moved when they are whole: who makes them may be ended.
@@ -41,6 +40,18 @@ def make_tables(spark, tables, contracts):
         path = Path(tables.root_path) / contract.name
         if not path.exists():
             shutil.copytree(patterns / contract.name, path)
+
+
+@contextmanager
+def made_once(name):
+    """Let processes of one run make something one after another.
+
+    Yields: The folder of originals, which all of them have.
+    """
+    patterns = _patterns_path()
+    with (patterns / f".{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield patterns
 
 
 def share_patterns(folder):
