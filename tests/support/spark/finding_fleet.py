@@ -24,6 +24,7 @@ from tests.support.spark.empty_tables import make_tables
 from tests.support.spark.table_rows import append_rows
 from tests.support.spark.writer_option import writer_override
 from udfs.configs.logical_clients import hash_logical_clients
+from udfs.configs.wire_keys import is_exact_value
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CLUSTER = "cluster-1"
@@ -163,7 +164,7 @@ class Fleet:
                 "wire_client": f"wire-{count}",
                 "config_key": key,
                 "config_value": value,
-                "is_exact": True,
+                "is_exact": is_exact_value(key, value, known["client_software_name"]),
                 "received_at": ago(minutes=10),
             }
             self.put(CLIENT_WIRE_CONFIGS, _only(CLIENT_WIRE_CONFIGS, known) | row)
