@@ -158,9 +158,10 @@ def make_a_producer_for_each_record(scene):
 
 def send_uncompressed_java(scene):
     producer = scene.java.make_producer(scene.configs(compression_type="none"))
-    value = PADDING * 500
+    # Few large records, so that a busy machine also sends more than the rule's limit.
+    value = PADDING * 5_000
     while not scene.stop.is_set():
-        for _ in range(25):
+        for _ in range(5):
             scene.java.send(producer, "mirror", "k", value)
         time.sleep(0.2)
     producer.close()
