@@ -72,8 +72,8 @@ if has_configs:
 # MAGIC %md
 # MAGIC ## What it did
 # MAGIC Panels in which all is zero are left out: nothing was throttled, nothing
-# MAGIC failed. Vertical lines are rebalances, and changes of its configuration; of
-# MAGIC several in one short time, the first.
+# MAGIC failed. Vertical lines mark rebalances and changes of its configuration. If
+# MAGIC several of a kind happen in one time window, only the first is marked.
 
 # COMMAND ----------
 

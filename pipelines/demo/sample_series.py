@@ -114,11 +114,9 @@ _CONSUMER: Mapping[str, Formula] = {
     ),
     "coordinator.rebalance.total": lambda s: s.rebalances,
     "coordinator.rebalance.latency.total": lambda s: 2_500 * s.rebalances,
-    "coordinator.rebalance.latency.max": lambda s: np.where(
-        s.rebalances > 0, 2_500.0, np.nan
-    ),
-    "coordinator.rebalance.latency.avg": lambda s: np.where(
-        s.rebalances > 0, 2_500.0, np.nan
+    **dict.fromkeys(
+        ("coordinator.rebalance.latency.avg", "coordinator.rebalance.latency.max"),
+        lambda s: np.where(s.rebalances > 0, 2_500.0, np.nan),
     ),
     "coordinator.failed.rebalance.total": lambda s: s.events(0.0),
     "poll.idle.ratio.avg": lambda s: np.full(s.count, 0.8),

@@ -107,7 +107,7 @@ def select_latency_bands(points: DataFrame, *, window_s: int) -> DataFrame:
         the longest mean of a request among that share of the clients, the fastest
         first. A share that so few clients cannot tell from all of them is left out, and
         so is a window in which no client made a request. The newest window is left out
-        if it has just begun and is not the only one: most clients would be missing.
+        if less than nine tenths of it have passed and it is not the only one.
     """
     window = F.window("at", f"{window_s} seconds").getField("start")
     of_cluster = Window.partitionBy("cluster_id")

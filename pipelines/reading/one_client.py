@@ -77,7 +77,7 @@ def select_panels(points: DataFrame) -> DataFrame:
 def select_marks(
     points: DataFrame, changes: DataFrame | None, *, window_s: int
 ) -> DataFrame:
-    """Return what happened to a client: at and what, the first of a kind in a window.
+    """Return at and what: the first event of each kind in each window.
 
     Args:
         points: Of one client, as read_points returns them.

@@ -53,6 +53,7 @@ def read_current(client_metrics: DataFrame, known_instances: DataFrame) -> DataF
         recent.transform(with_meaning)
         .transform(with_rates)
         .where(F.col("received_at") > F.col("current_from"))
+        .drop("current_from", "previous_from")
     )
 
 

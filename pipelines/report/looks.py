@@ -25,7 +25,7 @@ COLOURS = (
 )
 BLUE, RED, PINK, GREY = COLOURS[0], COLOURS[5], COLOURS[3], "#888888"
 _NUMBER_ROOM = 1.2
-"""Length of an axis, in longest bars."""
+"""Length of the axis, as a multiple of the longest bar."""
 
 Spec = dict[str, Any]
 

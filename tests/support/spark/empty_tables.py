@@ -26,8 +26,7 @@ def make_tables(spark, tables, contracts):
         tables: Settings with a root path.
         contracts: Of the tables.
     """
-    patterns = _patterns_path()
-    with made_once("tables"):
+    with made_once("tables") as patterns:
         missing = [one for one in contracts if not (patterns / one.name).exists()]
         if missing:
             # Moved when they are whole: who makes them may be ended.
